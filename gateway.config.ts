@@ -107,6 +107,10 @@ export default defineConfig({
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named; at the one before the last where there is no next.
-    admin({ port: fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)), host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
+    admin({
+      port:
+        fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),
+      host: TOLLGATE_ADMIN_HOST || '127.0.0.1',
+    }),
   ],
 });

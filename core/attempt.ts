@@ -1,12 +1,12 @@
-/** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
-import { Cancellation } from './cancellation.ts';
-import { setDeadline } from './deadlines.ts';
-import { Drain } from './drain.ts';
+import { Tally } from './billing/reply-progress.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import type { Next } from './retries/next-attempt.ts';
-import { Tally } from './tally.ts';
+import { Drain } from './upstream/drain.ts';
+/** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
+import { Cancellation } from './util/cancellation.ts';
+import { setDeadline } from './util/deadlines.ts';
 
 export interface RunningAttempt {
   readonly routed: Routed;
@@ -54,7 +54,13 @@ class Run implements Attempt {
 }
 
 /** Starts an attempt with its timeouts, and calls the `attempt` hook at each phase. */
-export function startAttempt({ hooks, retries, timeoutsOf }: Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>, planned: Planned, grant: Grant, next: Next, number: number): RunningAttempt {
+export function startAttempt(
+  { hooks, retries, timeoutsOf }: Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>,
+  planned: Planned,
+  grant: Grant,
+  next: Next,
+  number: number,
+): RunningAttempt {
   const { target } = next;
   const timeouts = timeoutsOf(planned, target);
   const cancellation = new Cancellation();
@@ -84,7 +90,10 @@ export function startAttempt({ hooks, retries, timeoutsOf }: Pick<Core, 'hooks' 
       if (attempt.phase !== 'start') return;
       clearDeadline();
       attempt.firstEventAfter = performance.now() - attempt.startedAt;
-      clearDeadline = setDeadline(Math.max(timeouts.firstEvent, timeouts.opening) - attempt.firstEventAfter, stop);
+      clearDeadline = setDeadline(
+        Math.max(timeouts.firstEvent, timeouts.opening) - attempt.firstEventAfter,
+        stop,
+      );
       enter('first-event');
     },
     begun() {

@@ -12,7 +12,9 @@ import type { Provider } from './provider.ts';
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
 /** By each value a caller may ask for, the one that is sent: the same where the model knows it, else the nearest. What is not listed is refused. */
-const valueTable = z.record(z.string(), z.string()).refine((values) => Object.keys(values).length > 0, 'names no value');
+const valueTable = z
+  .record(z.string(), z.string())
+  .refine((values) => Object.keys(values).length > 0, 'names no value');
 
 /** What any other size of a picture has to keep to, in pixels. */
 const sizeRules = z.strictObject({
@@ -27,7 +29,9 @@ const sizeRules = z.strictObject({
 
 const imageSchema = z.strictObject({
   /** The most output tokens one picture of a listed size counts as, by its quality; the dearest holds where none of these is asked for. */
-  tokens: z.record(z.string(), z.int().positive()).refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
+  tokens: z
+    .record(z.string(), z.int().positive())
+    .refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
   sizes: valueTable,
   /** Where the model makes other sizes than those listed. */
   sizeRules: sizeRules.optional(),
@@ -133,7 +137,10 @@ const shape = {
 
 const modelSchema = z
   .strictObject({ ...shape, capabilities: capabilitiesSchema.prefault({}) })
-  .refine((model) => (model.price === undefined) !== (model.free === undefined), { message: 'needs a price, or free: true, and not both', path: ['price'] });
+  .refine((model) => (model.price === undefined) !== (model.free === undefined), {
+    message: 'needs a price, or free: true, and not both',
+    path: ['price'],
+  });
 
 export type Model = z.output<typeof modelSchema>;
 export type ModelFacts = z.input<typeof modelSchema>;
@@ -145,7 +152,9 @@ const fileSchema = z.strictObject({
   source: z.string(),
   /** Flags that hold for every model of the file that does not say otherwise. */
   defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
-  models: z.array(z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) })),
+  models: z.array(
+    z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
+  ),
 });
 
 /** Checks facts about models that come from anywhere but a catalogue file. Throws a ZodError that names model and field. */
@@ -158,7 +167,9 @@ function readJson(file: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -168,8 +179,12 @@ export function readCatalogue(file: URL): Model[] {
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
   const { defaults, models } = parsed.data;
   return models.map((facts) => {
-    const model = modelSchema.safeParse({ ...facts, capabilities: { ...defaults.capabilities, ...facts.capabilities } });
-    if (!model.success) throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
+    const model = modelSchema.safeParse({
+      ...facts,
+      capabilities: { ...defaults.capabilities, ...facts.capabilities },
+    });
+    if (!model.success)
+      throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
     return model.data;
   });
 }
@@ -213,11 +228,17 @@ export class Catalog {
     for (const model of models) {
       const { id } = model;
       if (ids.has(id)) throw new Error(`provider "${provider.name}" lists the model "${id}" twice`);
-      if (!Array.isArray(model.aliases)) throw new TypeError(`provider "${provider.name}" offers the model "${id}" unchecked: pass checkModel(…) of it, or what readCatalogue answers`);
+      if (!Array.isArray(model.aliases))
+        throw new TypeError(
+          `provider "${provider.name}" offers the model "${id}" unchecked: pass checkModel(…) of it, or what readCatalogue answers`,
+        );
       ids.add(id);
       freeze(model);
     }
-    this.#byProvider.set(`${provider.name} ${provider.credential ?? 1}`, models.map((model) => ({ provider, model, price: model.price ?? freePrice })));
+    this.#byProvider.set(
+      `${provider.name} ${provider.credential ?? 1}`,
+      models.map((model) => ({ provider, model, price: model.price ?? freePrice })),
+    );
     this.#sort();
   }
 
@@ -247,16 +268,25 @@ export class Catalog {
   /** Each model once, as its first provider describes it. */
   models(): Model[] {
     if (Date.now() >= this.#nextEnd) this.#sort();
-    return [...this.#byModel.values()].flatMap(([first]) => first ? [first.model] : []);
+    return [...this.#byModel.values()].flatMap(([first]) => (first ? [first.model] : []));
   }
 
   /** The error that tells why there is no such model, and which to go on with where that is known. */
   missing(id: string, param = 'model'): GatewayError {
     const name = id.slice(0, 200);
     const gone = this.#gone.get(id);
-    if (!gone) return new GatewayError('model_not_found', `The model "${name}" does not exist, or no provider that serves it is switched on.`, { param });
+    if (!gone)
+      return new GatewayError(
+        'model_not_found',
+        `The model "${name}" does not exist, or no provider that serves it is switched on.`,
+        { param },
+      );
     const advice = gone.successor ? ` Use "${gone.successor}" instead.` : '';
-    return new GatewayError('model_not_found', `The model "${name}" was withdrawn after ${gone.expires}.${advice}`, { param });
+    return new GatewayError(
+      'model_not_found',
+      `The model "${name}" was withdrawn after ${gone.expires}.${advice}`,
+      { param },
+    );
   }
 
   #sort(): void {
@@ -264,7 +294,11 @@ export class Catalog {
     const [gone, served] = divide([...this.#byProvider.values()].flat(), ({ model }) => endOf(model) <= now);
     this.#byModel = Map.groupBy(served, ({ model }) => model.id);
     this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
-    this.#aliases = new Map(served.flatMap(({ model: { id, canonicalSlug, aliases } }) => [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id])));
+    this.#aliases = new Map(
+      served.flatMap(({ model: { id, canonicalSlug, aliases } }) =>
+        [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id]),
+      ),
+    );
     this.#nextEnd = served.reduce((next, { model }) => Math.min(next, endOf(model)), Infinity);
     this.#version += 1;
   }

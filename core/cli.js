@@ -11,7 +11,9 @@ import { setFlagsFromString } from 'node:v8';
 const least = 24;
 const major = Number.parseInt(process.versions.node, 10);
 if (major < least) {
-  process.stderr.write(`tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`);
+  process.stderr.write(
+    `tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`,
+  );
   process.exit(1);
 }
 
@@ -33,5 +35,6 @@ process.report.excludeEnv = true;
 
 const { status, directory } = loader.enableCompileCache();
 // Threads of this process look for the folder in their environment.
-if (directory && status !== loader.constants.compileCacheStatus.FAILED) process.env['NODE_COMPILE_CACHE'] ??= directory;
-await import('./command-line.ts');
+if (directory && status !== loader.constants.compileCacheStatus.FAILED)
+  process.env['NODE_COMPILE_CACHE'] ??= directory;
+await import('./process/command-line.ts');

@@ -6,17 +6,27 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { mostBodies } from './bodies.ts';
-import { longestDeadline } from './deadlines.ts';
-import { mostConnections } from './descriptors.ts';
-import { faultsOf } from './options.ts';
+import { faultsOf } from './host/option-errors.ts';
+import { mostBodies } from './http/bodies.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
-import { mostReplies } from './reply-memory.ts';
+import { mostConnections } from './process/open-files.ts';
+import { meanRunningCopy } from './process/self-resolution.ts';
 import { retriesSchema, type RetrySettings } from './retries/policy.ts';
-import { meanRunningCopy } from './running-copy.ts';
+import { mostReplies } from './upstream/reply-memory.ts';
+import { longestDeadline } from './util/deadlines.ts';
 
-const seconds = (fallback: number) => z.number().positive().max(longestDeadline).default(fallback).transform((value) => value * 1000);
-const chosenSeconds = z.number().positive().max(longestDeadline).transform((value) => value * 1000);
+const seconds = (fallback: number) =>
+  z
+    .number()
+    .positive()
+    .max(longestDeadline)
+    .default(fallback)
+    .transform((value) => value * 1000);
+const chosenSeconds = z
+  .number()
+  .positive()
+  .max(longestDeadline)
+  .transform((value) => value * 1000);
 
 export const settingsSchema = z.strictObject({
   server: z
@@ -25,7 +35,10 @@ export const settingsSchema = z.strictObject({
       host: z.string().min(1, 'an address to listen at; "::" is all there are').default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
-      bodyLimit: z.int().positive().default(32 * 1024 * 1024),
+      bodyLimit: z
+        .int()
+        .positive()
+        .default(32 * 1024 * 1024),
       /** Bytes of the bodies of all calls that run; who comes with more is told to come again. Unless given, 512 MiB, or as many as the memory has room for. */
       bodiesLimit: z.int().positive().optional(),
       /** Bytes of all vendors' replies that are held at once. A larger reply ends as an error, and new calls are told to come again. Unless given, a 32nd of the heap or of the memory, whichever is less. */
@@ -39,7 +52,10 @@ export const settingsSchema = z.strictObject({
       /** Processes that share the port; several where one core is not enough. */
       workers: z.int().min(1).max(256).default(1),
     })
-    .refine(({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit, 'bodiesLimit must not be smaller than bodyLimit')
+    .refine(
+      ({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit,
+      'bodiesLimit must not be smaller than bodyLimit',
+    )
     .prefault({}),
   /** Where the ledger and what else has to last is kept. */
   dataFolder: z.string().min(1, 'has to be a folder').default('./data'),
@@ -65,7 +81,12 @@ export const settingsSchema = z.strictObject({
     .prefault({}),
   /** What happens after a failed attempt, before anything of a reply was sent. */
   retries: retriesSchema.prefault({}),
-  plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin, with a name (call its factory: `name()`, not `name`) or falsy')),
+  plugins: z.array(
+    z.custom<PluginEntry>(
+      (entry) => !entry || isPlugin(entry),
+      'has to be a plugin, with a name (call its factory: `name()`, not `name`) or falsy',
+    ),
+  ),
 });
 
 export type ConfigInput = z.input<typeof settingsSchema>;
@@ -73,7 +94,11 @@ export type ConfigInput = z.input<typeof settingsSchema>;
 export interface Config {
   /** Where it was read. */
   readonly file: string;
-  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number; readonly bodiesLimit: number; readonly repliesLimit: number };
+  readonly server: z.output<typeof settingsSchema>['server'] & {
+    readonly maxConnections: number;
+    readonly bodiesLimit: number;
+    readonly repliesLimit: number;
+  };
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
@@ -88,7 +113,15 @@ export class ConfigError extends Error {
 }
 
 function isPlugin(value: unknown): value is Plugin {
-  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string' && value.name !== '' && 'apply' in value && typeof value.apply === 'function';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    value.name !== '' &&
+    'apply' in value &&
+    typeof value.apply === 'function'
+  );
 }
 
 /** For completion and checking in an editor; it answers what it is given. */
@@ -99,8 +132,12 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 /** What keeps a plugin from running here: it was made for another version of the plugin interface, or does not say for which. */
 function interfaceFault({ name, interface: made }: Plugin): string | undefined {
   if (made === pluginInterface) return undefined;
-  if (!Number.isInteger(made)) return `the plugin "${name}" does not say which plugin interface it was made for: make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`;
-  const remedy = made > pluginInterface ? 'update Tollgate, or install an older version of the plugin' : 'install a newer version of the plugin';
+  if (!Number.isInteger(made))
+    return `the plugin "${name}" does not say which plugin interface it was made for: make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`;
+  const remedy =
+    made > pluginInterface
+      ? 'update Tollgate, or install an older version of the plugin'
+      : 'install a newer version of the plugin';
   return `the plugin "${name}" was made for version ${made} of the plugin interface, and this Tollgate has version ${pluginInterface}: ${remedy}`;
 }
 
@@ -110,11 +147,17 @@ export function checkConfig(input: unknown, file: string): Config {
   if (!checked.success) throw new ConfigError(`${file}: ${faultsOf(settingsSchema, checked.error)}`);
   const { plugins, ...settings } = checked.data;
   const present = plugins.filter((entry) => isPlugin(entry));
-  const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
+  const repeated = present.find(
+    ({ name }, index) => present.findIndex((other) => other.name === name) < index,
+  );
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
-  const { maxConnections = mostConnections(), bodiesLimit = mostBodies(settings.server), repliesLimit = mostReplies(settings.server) } = settings.server;
+  const {
+    maxConnections = mostConnections(),
+    bodiesLimit = mostBodies(settings.server),
+    repliesLimit = mostReplies(settings.server),
+  } = settings.server;
   const server = { ...settings.server, maxConnections, bodiesLimit, repliesLimit };
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
@@ -124,14 +167,17 @@ const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mj
 
 /** The configuration file: `TOLLGATE_CONFIG`, unless it is set to nothing, or the first of the usual ones that is in the working folder. */
 export function configFile(): string {
-  return resolve(process.env['TOLLGATE_CONFIG'] || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]));
+  return resolve(
+    process.env.TOLLGATE_CONFIG || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]),
+  );
 }
 
 /** Why a file could not be loaded; of a syntax error, also in which file (it or one it imports) and on which line. */
 function loadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
   // As after "npm init", whose package.json makes every .js and .ts file CommonJS.
-  if (error instanceof SyntaxError && /outside a module/.test(error.message)) return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
+  if (error instanceof SyntaxError && /outside a module/.test(error.message))
+    return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
   const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
   if (at === undefined) return reasonOf(error);
   const file = at.startsWith('file:') ? fileURLToPath(at) : at;
@@ -146,7 +192,10 @@ let readings = 0;
  * is one core whoever wrote a plugin.
  */
 export async function loadConfig(path: string): Promise<Config> {
-  if (!existsSync(path)) throw new ConfigError(`${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`);
+  if (!existsSync(path))
+    throw new ConfigError(
+      `${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`,
+    );
   meanRunningCopy();
   const address = pathToFileURL(path);
   readings += 1;
@@ -157,6 +206,7 @@ export async function loadConfig(path: string): Promise<Config> {
   } catch (error) {
     throw new ConfigError(`${path}: ${loadFault(error, path)}`, { cause: error });
   }
-  if (typeof module !== 'object' || module === null || !('default' in module)) throw new ConfigError(`${path}: it has to export its configuration as default`);
+  if (typeof module !== 'object' || module === null || !('default' in module))
+    throw new ConfigError(`${path}: it has to export its configuration as default`);
   return checkConfig(module.default, path);
 }

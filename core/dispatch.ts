@@ -9,8 +9,8 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
-import { send, smallReads, wasKept } from './transport.ts';
-import { unpacked } from './unpacking.ts';
+import { unpacked } from './upstream/decompress.ts';
+import { send, smallReads, wasKept } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to establish a connection, and between two pieces of a body. */
@@ -39,7 +39,11 @@ interface Connected {
 }
 
 /** The exchange, with the connection it came in by. */
-export function arriveBy(received: Received, request: IncomingMessage, response: ServerResponse): Received & Connected {
+export function arriveBy(
+  received: Received,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Received & Connected {
   return advance(received, { [connectionOf]: { request, response } });
 }
 
@@ -55,7 +59,7 @@ const noHeaders = { requestOptions: { headers: [] } };
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
-  delete process.env['FORCE_FETCH_PATH'];
+  delete process.env.FORCE_FETCH_PATH;
   const agent = new Agent({
     connect: { timeout: options.connect, ...smallReads },
     headersTimeout: 0,
@@ -66,16 +70,29 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     dispatch(request, exchange) {
-      if (!isConnected(exchange)) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
+      if (!isConnected(exchange))
+        throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
       const { attempt, [connectionOf]: connection } = exchange;
-      const ask = (): Promise<UpstreamResponse> => send(agent, request, attempt.cancellation, () => (attempt.sent = true));
+      const ask = (): Promise<UpstreamResponse> =>
+        send(agent, request, attempt.cancellation, () => (attempt.sent = true));
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
-          resolve(unpacked(await ask().catch((error: unknown) => (mayAskAnew(error, exchange) ? ask() : Promise.reject(error)))));
+          resolve(
+            unpacked(
+              await ask().catch((error: unknown) =>
+                mayAskAnew(error, exchange) ? ask() : Promise.reject(error),
+              ),
+            ),
+          );
           return standIn;
         };
-        proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
+        proxy.web(
+          connection.request,
+          connection.response,
+          { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders },
+          failed,
+        );
       });
     },
     close: () => agent.close(),
@@ -87,13 +104,20 @@ const atOnce = 1000;
 
 /** A vendor may close a connection it kept in the moment it is used again; a picture may be in the making all the same. */
 function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
-  return wasKept(error) && performance.now() - attempt.startedAt < atOnce && !attempt.target.model.output.includes('image');
+  return (
+    wasKept(error) &&
+    performance.now() - attempt.startedAt < atOnce &&
+    !attempt.target.model.output.includes('image')
+  );
 }
 
 function unreachable(error: Error, { attempt, cancellation }: Routed): GatewayError {
-  if (cancellation.cancelled) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
-  if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
-  if (isConnectTimeout(error)) return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
+  if (cancellation.cancelled)
+    return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
+  if (attempt.cancellation.cancelled)
+    return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
+  if (isConnectTimeout(error))
+    return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
 }
 

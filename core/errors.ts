@@ -89,8 +89,13 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     // Told where it is made: whoever puts it into a client's words would be taken for the culprit.
-    if (!isErrorCode(code)) throw new TypeError(`there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`);
-    super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, { cause: details.cause });
+    if (!isErrorCode(code))
+      throw new TypeError(
+        `there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`,
+      );
+    super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, {
+      cause: details.cause,
+    });
     this.name = 'GatewayError';
     this.code = code;
     this.details = details;
@@ -112,5 +117,7 @@ export function isGatewayError(value: unknown): value is GatewayError {
 /** Anything thrown, as an error fit for a client: an unknown one is told as internal and keeps its cause for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
-  return new GatewayError('internal', 'The gateway failed to handle this call; it may be sent again.', { cause: thrown });
+  return new GatewayError('internal', 'The gateway failed to handle this call; it may be sent again.', {
+    cause: thrown,
+  });
 }

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
-import type { Cancellation } from './cancellation.ts';
+import type { Progress } from './billing/reply-progress.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Offer } from './catalog.ts';
@@ -13,7 +13,7 @@ import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
 import type { Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
-import type { Progress } from './tally.ts';
+import type { Cancellation } from './util/cancellation.ts';
 
 /** The head of a request: no body has been read, nobody is known yet. */
 export interface Received {
@@ -189,6 +189,9 @@ export interface Replay {
 }
 
 /** The same object, now with more known of it. */
-export function advance<Known extends object, More extends object>(exchange: Known, more: More): Known & More {
+export function advance<Known extends object, More extends object>(
+  exchange: Known,
+  more: More,
+): Known & More {
   return Object.assign(exchange, more);
 }

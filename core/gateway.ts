@@ -1,32 +1,43 @@
 /** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { Bodies } from './bodies.ts';
-import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
-import { Commands } from './commands.ts';
 import { ConfigError, type Config } from './config.ts';
-import { tightenFolder } from './data-folder.ts';
-import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
-import type { Examination } from './examination.ts';
 import type { Parsed, Target } from './exchange.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
-import { metrics, scrape } from './metrics.ts';
-import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credential, type Guard, type Host, type Keyring, type Plugin, type Readiness } from './plugin.ts';
+import { Commands } from './host/commands.ts';
+import type { Examination } from './host/diagnostics.ts';
+import { metrics, scrape } from './host/metrics.ts';
+import { watchListing } from './host/model-discovery.ts';
+import { Registry } from './host/registry.ts';
+import { Resources } from './host/resources.ts';
+import { freezeTaps, tappable } from './host/taps.ts';
+import { Bodies } from './http/bodies.ts';
+import { Routes } from './http/routes.ts';
+import { Calls } from './http/running-calls.ts';
+import { sweepUploads } from './http/uploads.ts';
+import {
+  namingPlugin,
+  reasonOf,
+  type ClientAddress,
+  type Command,
+  type Credential,
+  type Guard,
+  type Host,
+  type Keyring,
+  type Plugin,
+  type Readiness,
+} from './plugin.ts';
+import { tightenFolder } from './process/data-folder.ts';
+import { workers } from './process/worker-messages.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
-import { Registry } from './registry.ts';
-import { ReplyBudget } from './reply-memory.ts';
-import { Resources } from './resources.ts';
 import { Retries } from './retries/next-attempt.ts';
-import { attemptTimeouts, type AttemptTimeouts } from './timeouts.ts';
-import { Routes } from './routes.ts';
 import { checkRoutes, openDoor, type Door } from './server.ts';
-import { workers } from './switchboard.ts';
-import { targetFinder, type FindTargets } from './targets.ts';
-import { freezeTaps, tappable } from './taps.ts';
-import { sweepUploads } from './uploads.ts';
+import { attemptTimeouts, type AttemptTimeouts } from './upstream/attempt-timeouts.ts';
+import { ReplyBudget } from './upstream/reply-memory.ts';
+import { targetFinder, type FindTargets } from './upstream/targets.ts';
 
 /** What the walk and the door need of a gateway. */
 export interface Core {
@@ -92,7 +103,12 @@ interface Told {
   readonly looks: (() => void)[];
 }
 
-function tellers({ notes, examples, addresses, off, files, looks }: Told, plugin: Plugin, file: string, logger: Logger): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
+function tellers(
+  { notes, examples, addresses, off, files, looks }: Told,
+  plugin: Plugin,
+  file: string,
+  logger: Logger,
+): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
   return {
     applied: (look) => void looks.push(() => act(plugin, 'applied', file, look)),
     readsFrom: (read) => void files.add(read),
@@ -106,7 +122,10 @@ function tellers({ notes, examples, addresses, off, files, looks }: Told, plugin
   };
 }
 
-type Settings = Pick<Core, 'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'timeoutsOf'>;
+type Settings = Pick<
+  Core,
+  'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'timeoutsOf'
+>;
 
 function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
   return {
@@ -139,10 +158,19 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const targetsFor = targetFinder(catalog, protocols);
 
   const core: Core = {
-    hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
+    hooks,
+    protocols,
+    routes,
+    commands,
+    readiness,
+    guards,
+    catalog,
+    logger,
+    targetsFor,
     addresses: told.addresses,
     calls: new Calls(),
-    bodies: new Bodies(config.server), replies: new ReplyBudget(config.server),
+    bodies: new Bodies(config.server),
+    replies: new ReplyBudget(config.server),
     retries: new Retries(config.retries),
     ...settingsOf(config),
   };
@@ -151,8 +179,16 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   let ending: NodeJS.Timeout | undefined;
 
   /** A reload finds the listener open, and puts its own routes behind it once all of it is ready. */
-  async function openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string> {
-    const door = await resources.open('operator door', address, (at) => openDoor(core, at, 'operators'), (opened) => opened.close());
+  async function openOperatorDoor(address: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<string> {
+    const door = await resources.open(
+      'operator door',
+      address,
+      (at) => openDoor(core, at, 'operators'),
+      (opened) => opened.close(),
+    );
     operatorDoors.add(door);
     return door.url;
   }
@@ -162,14 +198,30 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, credentials, routes: routes.seenBy(plugin.name), familyOf: (route) => routes.ownerOf(route), commands: commands.seenBy(plugin.name), readiness: readiness.seenBy(plugin.name), guards, examinations, catalog, metrics, scrape, workers,
+      plugins,
+      protocols,
+      providers,
+      keyrings,
+      credentials,
+      routes: routes.seenBy(plugin.name),
+      familyOf: (route) => routes.ownerOf(route),
+      commands: commands.seenBy(plugin.name),
+      readiness: readiness.seenBy(plugin.name),
+      guards,
+      examinations,
+      catalog,
+      metrics,
+      scrape,
+      workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
-      openOperatorDoor, targetsFor,
+      openOperatorDoor,
+      targetsFor,
       ...tellers(told, plugin, config.file, pluginLogger),
-      discover: (provider, source) => watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
+      discover: (provider, source) =>
+        watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
     };
     act(plugin, 'apply', config.file, () => plugin.apply(host));
   }
@@ -177,7 +229,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    ...core, ...told, providers, keyrings, examinations,
+    ...core,
+    ...told,
+    providers,
+    keyrings,
+    examinations,
     async open() {
       await prepareData(config, core);
       await hooks.ready.promise().catch((error: unknown) => Promise.reject(inFile(config.file, error)));
@@ -206,7 +262,9 @@ function act(plugin: Plugin, what: string, file: string, action: () => unknown):
     if (!(answer instanceof Promise)) return;
     // What it fails at later would end the process.
     answer.catch(() => undefined);
-    throw new Error(`"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`);
+    throw new Error(
+      `"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`,
+    );
   } catch (error) {
     throw inFile(file, namingPlugin(plugin.name, error));
   }

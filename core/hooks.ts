@@ -3,10 +3,28 @@
  * A tap with nothing to wait for uses `tap`, which costs a call no promise; tapable does not await what
  * `tap(async …)` returns, so that does not compile. A hook can never be taken back, so there are few.
  */
-import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
+import {
+  AsyncParallelHook,
+  AsyncSeriesBailHook,
+  AsyncSeriesHook,
+  AsyncSeriesWaterfallHook,
+  SyncHook,
+  SyncWaterfallHook,
+} from 'tapable';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import type { Attempt, End, Grant, Parsed, Planned, Principal, Received, Replay, Routed, Target } from './exchange.ts';
+import type {
+  Attempt,
+  End,
+  Grant,
+  Parsed,
+  Planned,
+  Principal,
+  Received,
+  Replay,
+  Routed,
+  Target,
+} from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Where a tap stands among its hook's others: tapable's own two options. */
@@ -26,7 +44,10 @@ export interface SyncTap<Args extends unknown[], Result> {
 }
 
 /** By `tapPromise` where there is something to wait for, else by `tap`; a tap that answers nothing answers undefined: `void` would let a promise pass. */
-export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<Args, void extends Result ? undefined : Result> {
+export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
+  Args,
+  void extends Result ? undefined : Result
+> {
   tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
 }
 
@@ -45,11 +66,21 @@ export interface Hooks {
   /** Passed an attempt at its start, its first event and its end; for health, load and latency; cannot fail a call. */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
   /** Passed the canonical request of one attempt; answers a new one, and mutates nothing. */
-  readonly transformRequest: { tapPromise(place: ConditionalTapPlace, tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>): void };
+  readonly transformRequest: {
+    tapPromise(
+      place: ConditionalTapPlace,
+      tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>,
+    ): void;
+  };
   /** Passed the finished request; the first response wins, undefined leaves it to the next; core's proxy comes last. */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   /** Passed the events of a whole reply; answers an iterable around them; called once a reply, not once an event. */
-  readonly transformStream: { tap(place: ConditionalTapPlace, tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>): void };
+  readonly transformStream: {
+    tap(
+      place: ConditionalTapPlace,
+      tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>,
+    ): void;
+  };
   /** Passed the end of an exchange whose `authorize` began: settle or void, exactly once; the reply's last word waits for it. */
   readonly meter: AsyncTap<[End], void>;
   /** Passed the end of every exchange, refused ones too; never awaited, cannot fail a reply. */
@@ -83,7 +114,10 @@ export function createHooks(): CoreHooks {
     authorize: new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
     transformRequest: new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
-    dispatch: new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
+    dispatch: new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>([
+      'request',
+      'routed',
+    ]),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
     meter: new AsyncSeriesHook<[End]>(['end']),
     observe: new AsyncParallelHook<[End]>(['end']),

@@ -1,22 +1,59 @@
 /** What a plugin may import; nothing else in core is public. */
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
-export type { ClientAddress, Command, CommandOption, CommandResult, Credential, Guard, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest, Supervisor, Workers } from './plugin.ts';
-export { examineVendor } from './examination.ts';
-export type { Examination, Finding, Probe } from './examination.ts';
-export { fileMode, folderMode, tighten } from './data-folder.ts';
-export { fromEnvironment, portText, secondsText } from './environment.ts';
-export { addressSchema, defineProvider, drainLimits, keySchema, onAbortSchema, patienceSchema, secretSchema } from './provider.ts';
+export type {
+  ClientAddress,
+  Command,
+  CommandOption,
+  CommandResult,
+  Credential,
+  Guard,
+  Host,
+  Keyring,
+  Plugin,
+  PluginFactory,
+  Readiness,
+  Route,
+  RouteReply,
+  RouteRequest,
+  Supervisor,
+  Workers,
+} from './plugin.ts';
+export { examineVendor } from './host/diagnostics.ts';
+export type { Examination, Finding, Probe } from './host/diagnostics.ts';
+export { fileMode, folderMode, tighten } from './process/data-folder.ts';
+export { fromEnvironment, portText, secondsText } from './host/environment.ts';
+export {
+  addressSchema,
+  defineProvider,
+  drainLimits,
+  keySchema,
+  onAbortSchema,
+  patienceSchema,
+  secretSchema,
+} from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, readCatalogue } from './catalog.ts';
 export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
-export type * from './description.ts';
+export type * from './host/description.ts';
 export type * from './exchange.ts';
 export type * from './protocol.ts';
-export { chargeSoFar, inputEstimate } from './charge.ts';
+export { chargeSoFar, inputEstimate } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
-export { affordableOutput, costLines, costOf, formatUsd, freePrice, parseUsd, priceSchema, ratesIn, toUsdNumber, usd, worstCost } from './money.ts';
+export {
+  affordableOutput,
+  costLines,
+  costOf,
+  formatUsd,
+  freePrice,
+  parseUsd,
+  priceSchema,
+  ratesIn,
+  toUsdNumber,
+  usd,
+  worstCost,
+} from './money.ts';
 export type { CostLine, Nano, Price, UseBound } from './money.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';
@@ -24,18 +61,18 @@ export { requestSchema } from './canonical/request.ts';
 export type { Block, CanonicalRequest, ImageSettings, Tool, Turn } from './canonical/request.ts';
 export { knownCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
-export { inputBound, outputBound, pictureTokens, useBound } from './bound.ts';
-export { longestDeadline } from './deadlines.ts';
-export { detached } from './detached.ts';
-export { Form } from './form.ts';
-export type { FormFile } from './form.ts';
+export { inputBound, outputBound, pictureTokens, useBound } from './billing/cost-bounds.ts';
+export { longestDeadline } from './util/deadlines.ts';
+export { detached } from './util/detached.ts';
+export { Form } from './http/form.ts';
+export type { FormFile } from './http/form.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
-export { askedMode, usualMode } from './modes.ts';
-export type { Mode } from './modes.ts';
-export type { Fee, FeeName } from './fees.ts';
-export { Running } from './running.ts';
-export { splice } from './splice.ts';
-export type { Edit } from './splice.ts';
+export { askedMode, usualMode } from './billing/service-modes.ts';
+export type { Mode } from './billing/service-modes.ts';
+export type { Fee, FeeName } from './billing/fees.ts';
+export { Running } from './util/slots.ts';
+export { splice } from './crossing/splice.ts';
+export type { Edit } from './crossing/splice.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput } from './config.ts';

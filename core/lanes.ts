@@ -1,27 +1,36 @@
+import { isOpening } from './billing/reply-progress.ts';
+import type { CanonicalEvent } from './canonical/events.ts';
+import type { CanonicalRequest } from './canonical/request.ts';
+import { checkedJson } from './crossing/json-check.ts';
+import { modelRenamer, renamedReply, type BlockWriter } from './crossing/rename-model.ts';
+import {
+  type Batches,
+  cutShort,
+  decodeReply,
+  heaviest,
+  readWhole,
+  type Reading,
+  repliedEvents,
+  streamedEvents,
+} from './crossing/reply-events.ts';
+import { spliceBytes } from './crossing/splice.ts';
+import { frame, longestBlock, type SseBlock, SseReader } from './crossing/sse.ts';
+import { stopAt } from './crossing/stop-sequences.ts';
 /**
  * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken when client and vendor speak
  * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
  * copy is read for metering. In the translated lane the body goes through the canonical form.
  */
-import { answeredApart, answeredOnce, type Answered } from './answers.ts';
-import type { CanonicalEvent } from './canonical/events.ts';
-import type { CanonicalRequest } from './canonical/request.ts';
+import { answeredApart, answeredOnce, type Answered } from './crossing/tool-results.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
-import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
+import { conditionOf } from './host/taps.ts';
+import { Form, writeForm } from './http/form.ts';
 import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
-import { checkedJson } from './json-check.ts';
-import { heeding } from './patience.ts';
-import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
-import { type Batches, cutShort, decodeReply, heaviest, readWhole, type Reading, repliedEvents, streamedEvents } from './reply-events.ts';
-import { spliceBytes } from './splice.ts';
-import { stopAt } from './stop-sequences.ts';
-import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
-import { isOpening } from './tally.ts';
-import { conditionOf } from './taps.ts';
+import { heeding } from './util/timeouts.ts';
 
 /** Text for the client; `last` means success, and is held until the call is settled. */
 export interface Piece {
@@ -44,7 +53,11 @@ export interface EncodedBody {
 
 /** Whether the call goes to this attempt's target in the client's own bytes. */
 export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exchange: Routed): boolean {
-  const { protocol, call, attempt: { target } } = exchange;
+  const {
+    protocol,
+    call,
+    attempt: { target },
+  } = exchange;
   return (
     protocol === target.protocol &&
     protocol.body === 'json' &&
@@ -56,29 +69,70 @@ export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exc
 }
 
 /** Whether a tap of a hook that changes bodies applies to the exchange. */
-function isTapped({ taps }: { readonly taps: readonly { readonly name: string }[] }, exchange: Routed): boolean {
+function isTapped(
+  { taps }: { readonly taps: readonly { readonly name: string }[] },
+  exchange: Routed,
+): boolean {
   return taps.some((tap) => conditionOf(tap)(exchange));
 }
 
 const json = 'application/json';
 
 /** Writes the request body for the target of the attempt at hand. `shortened` stands in for a request that was too long for its model. */
-export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean, shortened?: CanonicalRequest): Promise<EncodedBody> {
+export async function encodeBody(
+  hooks: CoreHooks,
+  exchange: Routed,
+  verbatim: boolean,
+  shortened?: CanonicalRequest,
+): Promise<EncodedBody> {
   const { call, bytes, text, attempt, grant, operation } = exchange;
   const { upstream } = attempt.target.protocol;
   const { model } = attempt.target;
   if (verbatim) {
-    const edits = upstream.retarget({ call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
-    return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [], expects: undefined };
+    const edits = upstream.retarget({
+      call,
+      model: model.upstream,
+      outputLimit: grant.outputLimit,
+      capabilities: model.capabilities,
+    });
+    return {
+      body: spliceBytes(bytes, text, edits),
+      contentType: json,
+      operation,
+      losses: [],
+      stops: [],
+      expects: undefined,
+    };
   }
-  const { request, losses: answers } = answered(await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange), exchange);
+  const { request, losses: answers } = answered(
+    await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange),
+    exchange,
+  );
   const { count } = attempt.target.protocol;
   const { fieldNames } = exchange.protocol.client;
-  const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
-  const { body, losses: lost, stops = [], expects, operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
-  const told = boundLosses(lost).map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
+  const encode = (): EncodedRequest =>
+    count && operation === 'count'
+      ? count.encodeRequest(request, model)
+      : upstream.encodeRequest(request, model, grant.outputLimit);
+  const {
+    body,
+    losses: lost,
+    stops = [],
+    expects,
+    operation: asked = operation,
+  } = inClientWords(encode, { ...fieldNames, ...request.names });
+  const told = boundLosses(lost).map((loss) => ({
+    ...loss,
+    path: clientPath(loss.path, request, fieldNames),
+  }));
   const losses = [...boundLosses(answers), ...told];
-  return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops, expects };
+  return {
+    ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }),
+    operation: asked,
+    losses,
+    stops,
+    expects,
+  };
 }
 
 /** The request with one result for each call, and where another protocol is to take it, each where that wants it. */
@@ -102,13 +156,24 @@ export interface ReplyLane {
  * A vendor's reply as text for the client, piece by piece; the first that is not `opening` is the commit point. Ends
  * with a piece that is `last`, or throws: a reply that stops before it is complete is an error.
  */
-export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, reading: Reading, lane: ReplyLane): AsyncGenerator<Piece> {
+export function crossReply(
+  hooks: CoreHooks,
+  exchange: Routed,
+  response: UpstreamResponse,
+  reading: Reading,
+  lane: ReplyLane,
+): AsyncGenerator<Piece> {
   const { verbatim, stops } = lane;
   const { tally } = reading;
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
-  const streamed = String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream');
-  if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, reading) : verbatimReply(exchange, response, reading);
+  const streamed = String(response.headers['content-type'] ?? '')
+    .toLowerCase()
+    .includes('text/event-stream');
+  if (verbatim && streamed === call.stream)
+    return streamed
+      ? verbatimStream(exchange, response, reading)
+      : verbatimReply(exchange, response, reading);
   const context: ReplyContext = {
     id: exchange.id,
     model: target.model.id,
@@ -118,13 +183,24 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
     lost: (kind, reason) => tally.lost(kind, reason),
     capabilities: target.model.capabilities,
   };
-  const decoded = streamed ? streamedEvents(target.protocol, exchange, response, reading) : repliedEvents(target.protocol, exchange, response, reading);
-  const changed = stops.length > 0 || isTapped(hooks.transformStream, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
+  const decoded = streamed
+    ? streamedEvents(target.protocol, exchange, response, reading)
+    : repliedEvents(target.protocol, exchange, response, reading);
+  const changed =
+    stops.length > 0 || isTapped(hooks.transformStream, exchange)
+      ? transformed(hooks, exchange, decoded, stops)
+      : decoded;
   const batches = lane.expects ? checkedJson(changed, lane.expects, tally) : changed;
-  return call.stream ? translatedStream(protocol, context, batches) : translatedReply(protocol, context, batches);
+  return call.stream
+    ? translatedStream(protocol, context, batches)
+    : translatedReply(protocol, context, batches);
 }
 
-async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { tally, memory }: Reading): AsyncGenerator<Piece> {
+async function* verbatimStream(
+  exchange: Routed,
+  response: UpstreamResponse,
+  { tally, memory }: Reading,
+): AsyncGenerator<Piece> {
   const { call, attempt } = exchange;
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call, attempt.target.model);
@@ -142,17 +218,28 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { t
       const events = event ? decoder.push(event) : [];
       for (const each of events) tally.read(each);
       if (event && events.length === 0) tally.keptLength += event.data.length;
-      const isTerminator = event !== undefined && event.data.length <= upstream.terminator.length && frame(event.data) === upstream.terminator;
+      const isTerminator =
+        event !== undefined &&
+        event.data.length <= upstream.terminator.length &&
+        frame(event.data) === upstream.terminator;
       // A reply that is not complete must not look it.
       if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
       opened ||= event !== undefined;
-      if (event && !begun) begun = event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening);
+      if (event && !begun)
+        begun =
+          event.event !== undefined && upstream.openings
+            ? !upstream.openings.has(event.event)
+            : !events.every(isOpening);
       terminated = isTerminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
       if (isLast) lastWord += written;
       else text += written;
-      if (lastWord.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider went on for too long behind the end of its reply.');
+      if (lastWord.length > longestBlock)
+        throw new GatewayError(
+          'upstream_failed',
+          'The provider went on for too long behind the end of its reply.',
+        );
     }
   };
   /** Takes what is there to be sent. Not a generator: with a `yield*` from one, replies stayed in memory long after their calls. */
@@ -174,14 +261,19 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { t
       // Comments before the first event do not open a reply.
       if (opened && text) yield taken();
     }
-    if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
+    if (tally.complete)
+      yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
   }
   if (tally.complete) return;
   forward(reader.end());
   if (opened && text) yield taken();
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
-  yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true, opening: false };
+  yield {
+    text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''),
+    last: true,
+    opening: false,
+  };
 }
 
 /** The events of a stream as the elements of one JSON array; its end is the last word's. */
@@ -200,15 +292,27 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-async function* verbatimReply(exchange: Routed, response: UpstreamResponse, { tally, memory }: Reading): AsyncGenerator<Piece> {
+async function* verbatimReply(
+  exchange: Routed,
+  response: UpstreamResponse,
+  { tally, memory }: Reading,
+): AsyncGenerator<Piece> {
   const { target } = exchange.attempt;
   const text = await readWhole(response, memory);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
-  yield { text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id), last: true, opening: false };
+  yield {
+    text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id),
+    last: true,
+    opening: false,
+  };
 }
 
-async function* translatedStream(protocol: Protocol, context: ReplyContext, batches: Batches): AsyncGenerator<Piece> {
+async function* translatedStream(
+  protocol: Protocol,
+  context: ReplyContext,
+  batches: Batches,
+): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
   let opening = true;
   let lastWord: string | undefined;
@@ -227,7 +331,11 @@ async function* translatedStream(protocol: Protocol, context: ReplyContext, batc
   if (lastWord === undefined) throw cutShort();
 }
 
-async function* translatedReply(protocol: Protocol, context: ReplyContext, batches: Batches): AsyncGenerator<Piece> {
+async function* translatedReply(
+  protocol: Protocol,
+  context: ReplyContext,
+  batches: Batches,
+): AsyncGenerator<Piece> {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw cutShort();
@@ -235,10 +343,17 @@ async function* translatedReply(protocol: Protocol, context: ReplyContext, batch
 }
 
 /** The events as stop sequences and taps leave them. Both are given one event at a time. */
-async function* transformed(hooks: CoreHooks, exchange: Routed, batches: Batches, stops: readonly string[]): Batches {
+async function* transformed(
+  hooks: CoreHooks,
+  exchange: Routed,
+  batches: Batches,
+  stops: readonly string[],
+): Batches {
   const events = oneByOne(batches);
-  const tapped = hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange)[Symbol.asyncIterator]();
-  const next = (): Promise<IteratorResult<CanonicalEvent>> => heeding(tapped.next(), exchange.attempt.cancellation);
+  const transformed = hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange);
+  const tapped = transformed[Symbol.asyncIterator]();
+  const next = (): Promise<IteratorResult<CanonicalEvent>> =>
+    heeding(tapped.next(), exchange.attempt.cancellation);
   try {
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
   } finally {

@@ -57,7 +57,9 @@ export function boundLosses(losses: readonly Loss[]): readonly Loss[] {
 
 /** `turns[2].blocks[0].cache` → `["turns", 2, "blocks", 0, "cache"]`. */
 function segments(path: string): (string | number)[] {
-  return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
+  return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) =>
+    index === undefined ? name : Number(index),
+  );
 }
 
 function joined(parts: readonly (string | number)[]): string {
@@ -70,7 +72,11 @@ function joined(parts: readonly (string | number)[]): string {
  * alone, `tools.cache`), `..` its name where it is a field of whatever the thing stands in, and `reasoning.` is for what is
  * inside a field that the client has under several names.
  */
-export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
+export function clientPath(
+  path: string,
+  request: CanonicalRequest,
+  names: Readonly<Record<string, string>>,
+): string {
   const parts = segments(path);
   const [first = path] = parts;
   const own = request.names ?? {};
@@ -83,7 +89,8 @@ export function clientPath(path: string, request: CanonicalRequest, names: Reado
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value !== 'object' || value === null || !('at' in value) || typeof value.at !== 'string') continue;
+    if (typeof value !== 'object' || value === null || !('at' in value) || typeof value.at !== 'string')
+      continue;
     const rest = parts.slice(index + 1).map((name) => named(`${first}.${name}`) ?? named(`.${name}`) ?? name);
     known = within(value.at, rest);
   }
@@ -96,7 +103,10 @@ function within(at: string, [first, ...rest]: readonly (string | number)[]): str
 }
 
 /** What an encoder gives; where it refuses a field of the request itself, the refusal names the field as the client does. */
-export function inClientWords<Encoded>(encode: () => Encoded, names: Readonly<Record<string, string>>): Encoded {
+export function inClientWords<Encoded>(
+  encode: () => Encoded,
+  names: Readonly<Record<string, string>>,
+): Encoded {
   try {
     return encode();
   } catch (thrown) {
@@ -128,5 +138,7 @@ export function lossHeader(losses: readonly Loss[]): string {
 /** The refusal of a call whose losses are not wanted; names the first one as the field at fault. */
 export function lossRefusal(losses: readonly Loss[], target: string): GatewayError {
   const told = losses.slice(0, 8).map((loss) => `${loss.path} (${loss.reason})`);
-  return new GatewayError('unsupported_parameter', `${target} cannot be given: ${told.join(', ')}.`, { param: losses[0]?.path });
+  return new GatewayError('unsupported_parameter', `${target} cannot be given: ${told.join(', ')}.`, {
+    param: losses[0]?.path,
+  });
 }

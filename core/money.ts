@@ -3,8 +3,8 @@
  * tokens, and a call is rounded once, half to even. No floating-point number takes part.
  */
 import { z } from 'zod';
+import { feeCounts } from './billing/fees.ts';
 import type { Usage } from './canonical/usage.ts';
-import { feeCounts } from './fees.ts';
 
 export type Nano = bigint;
 
@@ -33,14 +33,16 @@ export function toUsdNumber(nano: Nano): number {
 }
 
 /** A price as a decimal string in USD, kept as an integer. */
-export const usd = z.string('an amount in USD is a decimal string, as "0.20": numbers are not exact').transform((text, context) => {
-  try {
-    return parseUsd(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
-    return z.NEVER;
-  }
-});
+export const usd = z
+  .string('an amount in USD is a decimal string, as "0.20": numbers are not exact')
+  .transform((text, context) => {
+    try {
+      return parseUsd(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  });
 
 const rates = {
   input: usd,
@@ -141,7 +143,8 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   if (input > 0n) lines.push({ kind: 'input', units: input, rate: rates.input, per: million });
   if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
   if (price.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: price.request, per: 1n });
-  if (price.image !== undefined && usage.images) lines.push({ kind: 'image', units: tokens(usage.images), rate: price.image, per: 1n });
+  if (price.image !== undefined && usage.images)
+    lines.push({ kind: 'image', units: tokens(usage.images), rate: price.image, per: 1n });
   for (const [kind, counted] of feeCounts) {
     const [rate, units] = [price[kind], tokens(usage[counted])];
     if (rate !== undefined && units > 0n) lines.push({ kind, units, rate, per: 1n });
@@ -150,12 +153,21 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
 }
 
 /** The sound that is not counted with what was read from the cache. */
-function freshAudio({ inputAudio = 0, cacheReadAudio = 0 }: Usage, { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates): number {
+function freshAudio(
+  { inputAudio = 0, cacheReadAudio = 0 }: Usage,
+  { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
+): number {
   return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
 }
 
 /** Adds what is priced apart; answers how much that is. */
-function addPart(lines: CostLine[], kind: string, count: number | undefined, rate: bigint | undefined, left: bigint): bigint {
+function addPart(
+  lines: CostLine[],
+  kind: string,
+  count: number | undefined,
+  rate: bigint | undefined,
+  left: bigint,
+): bigint {
   if (!count || rate === undefined) return 0n;
   const units = least(tokens(count), left);
   if (units > 0n) lines.push({ kind, units, rate, per: million });
@@ -204,8 +216,17 @@ function inputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest):
 }
 
 /** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
-function fixedCost({ candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>, { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price): Nano {
-  return request + BigInt(candidates) * image + tokens(webSearches) * webSearch + tokens(fileSearches) * fileSearch + tokens(containers) * container;
+function fixedCost(
+  { candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>,
+  { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price,
+): Nano {
+  return (
+    request +
+    BigInt(candidates) * image +
+    tokens(webSearches) * webSearch +
+    tokens(fileSearches) * fileSearch +
+    tokens(containers) * container
+  );
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
@@ -240,7 +261,10 @@ function dearest(price: Price, bound: Omit<UseBound, 'output'>): Dearest {
   let known = dearestOf.get(rates);
   if (!known) dearestOf.set(rates, (known = []));
   const place = tiers.length * 2 + (bound.uncached ? 1 : 0);
-  return (known[place] ??= dearestAmong(rates === price ? [price, ...tiers] : [rates, price, ...tiers], bound.uncached));
+  return (known[place] ??= dearestAmong(
+    rates === price ? [price, ...tiers] : [rates, price, ...tiers],
+    bound.uncached,
+  ));
 }
 
 const readKinds = ['input', 'cacheRead', 'cacheReadAudio', 'inputAudio', 'inputImage'] as const;
@@ -250,7 +274,9 @@ const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as con
 function dearestAmong(all: readonly Rates[], uncached: boolean | undefined): Dearest {
   const input = highest(all, uncached ? readKinds : inputKinds);
   // Where one of them has no rate for it, cached input costs what other input does.
-  const cached = all.every(({ cacheRead }) => cacheRead !== undefined) ? highest(all, ['cacheRead', 'cacheReadAudio']) : input;
+  const cached = all.every(({ cacheRead }) => cacheRead !== undefined)
+    ? highest(all, ['cacheRead', 'cacheReadAudio'])
+    : input;
   return { input, cached, output: highest(all, outputKinds) };
 }
 

@@ -1,26 +1,39 @@
+import { startAttempt, type RunningAttempt } from './attempt.ts';
+import { chargeFor } from './billing/charge.ts';
+import type { Tally } from './billing/reply-progress.ts';
+import { atKnownRates } from './billing/service-modes.ts';
+import { GatewayError, toGatewayError } from './errors.ts';
+import {
+  advance,
+  type Answered,
+  type Attempt,
+  type Authenticated,
+  type End,
+  type Failed,
+  type Grant,
+  type Parsed,
+  type Planned,
+  type Received,
+  type Refused,
+  type Target,
+} from './exchange.ts';
+import type { Core } from './gateway.ts';
 /**
  * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
  * definition of the gateway; what each step does in detail is elsewhere.
  */
-import { admitted, checkReplay, permitted } from './access.ts';
-import { startAttempt, type RunningAttempt } from './attempt.ts';
-import { beginReply, type Begun } from './beginning.ts';
-import { chargeFor } from './charge.ts';
-import { GatewayError, toGatewayError } from './errors.ts';
-import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Target } from './exchange.ts';
-import { failureOf, finalError, howFailed } from './failure.ts';
-import type { Core } from './gateway.ts';
-import { answerHead, sendError, streamHead } from './heads.ts';
+import { admitted, checkReplay, permitted } from './http/access.ts';
+import type { ReadBody } from './http/json-body.ts';
+import { answerHead, sendError, streamHead } from './http/reply-headers.ts';
+import type { Reply } from './http/reply.ts';
+import { headersNaming } from './http/request-id.ts';
 import type { Piece } from './lanes.ts';
-import type { ReadBody } from './json.ts';
-import { atKnownRates } from './modes.ts';
-import { heeding, within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
-import type { Reply } from './reply.ts';
-import { headersNaming } from './request-id.ts';
 import { firstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
-import type { Tally } from './tally.ts';
-import { fitWires } from './targets.ts';
+import { failureOf, finalError, howFailed } from './upstream/failures.ts';
+import { beginReply, type Begun } from './upstream/first-event.ts';
+import { fitWires } from './upstream/targets.ts';
+import { heeding, within } from './util/timeouts.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -49,7 +62,11 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
     const parsed = await parse(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
-      checkReplay(replay, principal, core.targetsFor(parsed.call.model, parsed.protocol)[0]?.model.id ?? parsed.call.model);
+      checkReplay(
+        replay,
+        principal,
+        core.targetsFor(parsed.call.model, parsed.protocol)[0]?.model.id ?? parsed.call.model,
+      );
       // It is a call of its own, whatever was kept of the first one's head.
       client.reply.head(replay.status, { ...replay.headers, ...headersNaming(parsed.id) });
       client.reply.finish(replay.body);
@@ -68,7 +85,14 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
   const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
-  return advance(exchange, { protocol, bytes, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
+  return advance(exchange, {
+    protocol,
+    bytes,
+    text,
+    call,
+    canonical: () => (canonical ??= call.decode()),
+    record: (limit: number) => reply.record(limit),
+  });
 }
 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
@@ -97,7 +121,13 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
 }
 
 /** Tries the granted targets, each as often as `retries` decides, until one begins to reply. */
-async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
+async function tryTargets(
+  core: Core,
+  planned: Planned,
+  grant: Grant,
+  client: Client,
+  meter: Meter,
+): Promise<End> {
   const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.head(200, { ...grant.headers, ...streamHead(call) });
@@ -105,7 +135,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   }
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
-  for (let next: Next | NoneLeft = firstAttempt(grant.targets[0]); next.target; ) {
+  for (let next: Next | NoneLeft = firstAttempt(grant.targets[0]); next.target;) {
     const running = startAttempt(core, planned, grant, next, attempts.length + 1);
     const { routed, tally } = running;
     attempts.push(routed.attempt);
@@ -117,14 +147,21 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
       next = await core.retries.after(routed, attempts);
       // The client may have left in the meantime.
       const error = finalError(attempts, failureOf(thrown, routed), !next.target && next.isFinal);
-      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(howFailed(routed), routed, tally), ...factsOf(routed, attempts) };
+      failure = {
+        type: 'failed',
+        exchange: routed,
+        error,
+        charge: chargeFor(howFailed(routed), routed, tally),
+        ...factsOf(routed, attempts),
+      };
       continue;
     }
     running.begun();
     client.reply.head(200, answerHead(routed, begun.losses, begun.estimated));
     return deliver(running, attempts, tally, begun, client, meter);
   }
-  if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
+  if (!failure)
+    throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
   client.reply.head(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
   sendError(client.reply, protocol, failure.error, client.match, call);
@@ -132,14 +169,34 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
 }
 
 /** The reply has begun: it is sent to its end, nothing is retried, and the last word waits until the call is settled. */
-async function deliver(running: RunningAttempt, attempts: readonly Attempt[], tally: Tally, { losses, first, pieces }: Begun, client: Client, meter: Meter): Promise<Answered> {
+async function deliver(
+  running: RunningAttempt,
+  attempts: readonly Attempt[],
+  tally: Tally,
+  { losses, first, pieces }: Begun,
+  client: Client,
+  meter: Meter,
+): Promise<Answered> {
   const { routed } = running;
-  const settle = async (outcome: Answered['outcome'], error: GatewayError | undefined, lastWord: string): Promise<Answered> => {
+  const settle = async (
+    outcome: Answered['outcome'],
+    error: GatewayError | undefined,
+    lastWord: string,
+  ): Promise<Answered> => {
     running.ended(error);
     const recording = client.reply.recording(lastWord, routed.grant.headers);
     const charge = chargeFor(outcome, routed, tally);
     const allLosses = tally.losses.length > 0 ? [...losses, ...tally.losses] : losses;
-    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge, ...factsOf(routed, attempts), losses: allLosses, recording };
+    const end: Answered = {
+      type: 'answered',
+      exchange: routed,
+      outcome,
+      error,
+      charge,
+      ...factsOf(routed, attempts),
+      losses: allLosses,
+      recording,
+    };
     await meter(end);
     client.reply.finish(lastWord);
     return end;
@@ -156,7 +213,8 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
       opening ||= text;
       latest = text || latest;
       await client.reply.write(text);
-      if (routed.cancellation.cancelled) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
+      if (routed.cancellation.cancelled)
+        throw new GatewayError('client_gone', 'The client left before the reply was complete.');
     }
     throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
   } catch (thrown) {
@@ -166,7 +224,10 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     running.stop();
     pieces.return(undefined).catch(() => undefined);
     // Where the client has left, these frames reach only the recording kept for `replay`: it must not pass for a whole reply.
-    const words = client.protocol.client.encodeStreamError(error, routed.call, true, { first: opening, last: latest });
+    const words = client.protocol.client.encodeStreamError(error, routed.call, true, {
+      first: opening,
+      last: latest,
+    });
     if (routed.cancellation.left && hadAll) return settle('completed', undefined, words);
     return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
   }
@@ -177,7 +238,8 @@ async function readOn(pieces: AsyncGenerator<Piece>, running: RunningAttempt): P
   const drain = running.drain();
   if (!drain) return;
   try {
-    for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next()) drain.took(step.value.text.length);
+    for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next())
+      drain.took(step.value.text.length);
   } catch {
     // The reply broke off or was let go of: the charge goes by what is known so far.
   }
@@ -189,7 +251,10 @@ async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt
   if (!tail?.done) running.stop();
 }
 
-function factsOf({ startedAt }: Received, attempts: readonly Attempt[]): Pick<Refused, 'attempts' | 'duration' | 'recording' | 'losses'> {
+function factsOf(
+  { startedAt }: Received,
+  attempts: readonly Attempt[],
+): Pick<Refused, 'attempts' | 'duration' | 'recording' | 'losses'> {
   return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
 }
 

@@ -8,14 +8,14 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
-import type { Description } from './description.ts';
-import type { Examination } from './examination.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
-import { faultsOf } from './options.ts';
+import type { Description } from './host/description.ts';
+import type { Examination } from './host/diagnostics.ts';
+import { faultsOf } from './host/option-errors.ts';
+import type { Entries, Registry } from './host/registry.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
-import type { Entries, Registry } from './registry.ts';
 
 /** A request to a plugin's own route. */
 export interface RouteRequest {
@@ -49,7 +49,10 @@ export type Route = {
   readonly openapi?: false | (() => Promise<Description>);
 } & (
   | { readonly access: 'public'; handle(request: RouteRequest): Promise<RouteReply> }
-  | { readonly access: 'user' | 'operator'; handle(request: RouteRequest, principal: Principal): Promise<RouteReply> }
+  | {
+      readonly access: 'user' | 'operator';
+      handle(request: RouteRequest, principal: Principal): Promise<RouteReply>;
+    }
 );
 
 /** One option of a command, as commander writes it: `--credit <usd>`. */
@@ -65,7 +68,10 @@ export interface Command {
   readonly description: string;
   readonly options?: readonly CommandOption[];
   /** Passed arguments and options as text; the answer is printed: as JSON with `--json`, as lines otherwise. Throw to fail. */
-  run(args: readonly string[], options: Readonly<Record<string, string | boolean | undefined>>): Promise<CommandResult>;
+  run(
+    args: readonly string[],
+    options: Readonly<Record<string, string | boolean | undefined>>,
+  ): Promise<CommandResult>;
 }
 
 export interface CommandResult {
@@ -194,7 +200,10 @@ export interface Host {
    */
   example(line: string, output?: 'text' | 'image'): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
-  discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
+  discover(
+    provider: Provider,
+    source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions },
+  ): void;
 }
 
 /** The version of what a plugin is given and has to give: another one where plugins written for the last could not run. */
@@ -237,7 +246,12 @@ const core = new URL('.', import.meta.url).href;
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
-  const frame = isSlip ? error.stack?.split('\n').find((line) => line.startsWith('    at ') && !line.includes(core))?.trim() : undefined;
+  const frame = isSlip
+    ? error.stack
+        ?.split('\n')
+        .find((line) => line.startsWith('    at ') && !line.includes(core))
+        ?.trim()
+    : undefined;
   return frame === undefined ? error.message : `${error.message}, ${frame}`;
 }
 
@@ -255,9 +269,15 @@ export function definePlugin<Options extends z.ZodType>(parts: {
 }): PluginFactory<Options> {
   const factory = (options?: z.input<Options>): Plugin => {
     const checked = parts.options.safeParse(options ?? {});
-    if (!checked.success) throw new PluginError(parts.name, faultsOf(parts.options, checked.error), checked.error);
+    if (!checked.success)
+      throw new PluginError(parts.name, faultsOf(parts.options, checked.error), checked.error);
     const { name, supervise } = parts;
-    return { name, interface: pluginInterface, apply: (host) => parts.apply(host, checked.data), ...(supervise ? { supervise } : {}) };
+    return {
+      name,
+      interface: pluginInterface,
+      apply: (host) => parts.apply(host, checked.data),
+      ...(supervise ? { supervise } : {}),
+    };
   };
   return Object.assign(factory, { options: parts.options });
 }

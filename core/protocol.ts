@@ -4,15 +4,15 @@
  * any byte changes nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Fee } from './billing/fees.ts';
+import type { Mode } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Capabilities, Model } from './catalog.ts';
-import type { CallDescription } from './description.ts';
+import type { Edit } from './crossing/splice.ts';
 import type { GatewayError } from './errors.ts';
+import type { CallDescription } from './host/description.ts';
 import type { Loss } from './loss.ts';
-import type { Fee } from './fees.ts';
-import type { Mode } from './modes.ts';
-import type { Edit } from './splice.ts';
 
 /** A `count` asks how many tokens the input of a call would be: it is answered, and nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
@@ -65,7 +65,13 @@ export interface Preferences {
   /** Models to go on with when no provider of the one asked for answers. */
   readonly fallback?: readonly string[] | undefined;
   /** The dearest price accepted, as decimal strings: in USD per million tokens, and of `request` in USD. */
-  readonly max_price?: { readonly prompt?: string | undefined; readonly completion?: string | undefined; readonly request?: string | undefined } | undefined;
+  readonly max_price?:
+    | {
+        readonly prompt?: string | undefined;
+        readonly completion?: string | undefined;
+        readonly request?: string | undefined;
+      }
+    | undefined;
 }
 
 /** One request, read and checked. */

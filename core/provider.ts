@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { readCatalogue, type Model } from './catalog.ts';
-import { longestDeadline } from './deadlines.ts';
-import { drainSchema, type DrainLimits } from './drain.ts';
-import { fromEnvironment } from './environment.ts';
-import { examineVendor } from './examination.ts';
-import { definePlugin, type PluginFactory } from './plugin.ts';
-import { priceSchema } from './money.ts';
 import type { Target } from './exchange.ts';
+import { examineVendor } from './host/diagnostics.ts';
+import { fromEnvironment } from './host/environment.ts';
+import { priceSchema } from './money.ts';
+import { definePlugin, type PluginFactory } from './plugin.ts';
 import type { Operation } from './protocol.ts';
+import { drainSchema, type DrainLimits } from './upstream/drain.ts';
+import { longestDeadline } from './util/deadlines.ts';
 
 /** A request as the vendor will see it: nothing of the client's but what was put here on purpose. */
 export interface UpstreamRequest {
@@ -52,9 +52,15 @@ export interface Provider {
   /** Of a cloud that wraps a protocol: passed the finished request and what it asks; the answer is that request as the cloud takes it, its body spliced so that what is verbatim stays so. */
   readonly wrap?: (request: UpstreamRequest, target: Target, operation: Operation) => UpstreamRequest;
   /** The way back: passed the cloud's reply; the answer is the reply as the protocol has it, frames as server-sent events. */
-  readonly unwrap?: (response: UpstreamResponse, target: Target, operation: Operation) => UpstreamResponse | Promise<UpstreamResponse>;
+  readonly unwrap?: (
+    response: UpstreamResponse,
+    target: Target,
+    operation: Operation,
+  ) => UpstreamResponse | Promise<UpstreamResponse>;
   /** Milliseconds it has to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own. */
-  readonly patience?: { readonly firstEvent?: number | undefined; readonly reply?: number | undefined } | undefined;
+  readonly patience?:
+    | { readonly firstEvent?: number | undefined; readonly reply?: number | undefined }
+    | undefined;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
@@ -80,7 +86,9 @@ export interface ProviderSpec {
 }
 
 /** When a client leaves: the vendor's reply is cancelled at once, or read on for its figures, within limits. */
-export const onAbortSchema = z.union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })]).default('cancel');
+export const onAbortSchema = z
+  .union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })])
+  .default('cancel');
 
 /** How far a reply is read on by that choice. */
 export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits | undefined {
@@ -88,18 +96,27 @@ export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits
   return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
 }
 
-const seconds = z.number().positive().max(longestDeadline).transform((value) => value * 1000);
+const seconds = z
+  .number()
+  .positive()
+  .max(longestDeadline)
+  .transform((value) => value * 1000);
 
 /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
 export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
 
 /** What a header can hold: a key with a line break behind it would fail every call without saying why. */
-export const secretSchema = z.string().regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
+export const secretSchema = z
+  .string()
+  .regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
 /** One key, or several that take turns. */
 export const keySchema = z.union([secretSchema, z.array(secretSchema).min(1)]);
 
 /** Where a vendor is asked. */
-export const addressSchema = z.url({ protocol: /^https?$/, error: 'has to be an address with its scheme, as https://host/v1' });
+export const addressSchema = z.url({
+  protocol: /^https?$/,
+  error: 'has to be an address with its scheme, as https://host/v1',
+});
 
 const optionsSchema = z.strictObject({
   /** The vendor's key, or several of them; its usual environment variable unless given. */
@@ -135,7 +152,11 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
     options: optionsSchema,
     apply(host, options) {
       const keys = [options.apiKey ?? fromEnvironment(spec.env.key, secretSchema) ?? []].flat();
-      const base = (options.baseUrl ?? fromEnvironment(spec.env.baseUrl, addressSchema) ?? spec.baseUrl)?.replace(/\/+$/, '');
+      const base = (
+        options.baseUrl ??
+        fromEnvironment(spec.env.baseUrl, addressSchema) ??
+        spec.baseUrl
+      )?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
         host.off(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;
@@ -144,23 +165,43 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       const models = spec.models instanceof URL ? readCatalogue(spec.models) : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
-        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined, options);
+        const provider = providerOf(
+          spec,
+          base,
+          headers,
+          credentials.length > 1 ? index + 1 : undefined,
+          options,
+        );
         if (index === 0) host.providers.add(provider);
-        const { path, headers: own } = spec.probe ?? { path: spec.models instanceof URL ? '' : spec.models.discover };
+        const { path, headers: own } = spec.probe ?? {
+          path: spec.models instanceof URL ? '' : spec.models.discover,
+        };
         const probe = { url: base + path, headers: own, variable: spec.env.key };
-        host.examinations.add({ name: `${spec.name} ${index + 1}`, examine: () => examineVendor(provider, probe) });
+        host.examinations.add({
+          name: `${spec.name} ${index + 1}`,
+          examine: () => examineVendor(provider, probe),
+        });
         if (models) host.catalog.offer(provider, models);
-        else if (!(spec.models instanceof URL)) host.discover(provider, { url: base + spec.models.discover, headers, options });
+        else if (!(spec.models instanceof URL))
+          host.discover(provider, { url: base + spec.models.discover, headers, options });
       }
     },
   });
 }
 
-function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined, { onAbort, timeouts }: ProviderOptions): Provider {
+function providerOf(
+  spec: ProviderSpec,
+  base: string,
+  credential: Readonly<Record<string, string>>,
+  number: number | undefined,
+  { onAbort, timeouts }: ProviderOptions,
+): Provider {
   return {
     name: spec.name,
     ...(number === undefined ? {} : { credential: number }),
-    endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
+    endpoints: Object.fromEntries(
+      Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)]),
+    ),
     choose: spec.choose,
     onAbort: drainLimits(onAbort),
     patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,

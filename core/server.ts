@@ -6,25 +6,25 @@ import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
-import { admitted } from './access.ts';
-import { Cancellation } from './cancellation.ts';
-import { clientAddress } from './client-address.ts';
-import { refuseCompressed, wrongBody, type Share } from './bodies.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
-import { parseJson, type ReadBody } from './json.ts';
-import { closeListener, listen, urlOf, type Address } from './listener.ts';
+import { admitted } from './http/access.ts';
+import { refuseCompressed, wrongBody, type Share } from './http/bodies.ts';
+import { clientAddress } from './http/client-address.ts';
+import { parseJson, type ReadBody } from './http/json-body.ts';
+import { closeListener, listen, urlOf, type Address } from './http/listener.ts';
+import { faultsOf } from './http/readiness.ts';
+import { Reply } from './http/reply.ts';
+import { headersNaming, timeOrderedId } from './http/request-id.ts';
+import { replyOf } from './http/route-reply.ts';
+import { PageRequest, routeRequest, withBody } from './http/route-request.ts';
+import { isUpload, readUpload } from './http/uploads.ts';
 import { walk } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
 import type { ErrorReply, Match, Operation, Protocol } from './protocol.ts';
-import { faultsOf } from './readiness.ts';
-import { Reply } from './reply.ts';
-import { headersNaming, timeOrderedId } from './request-id.ts';
-import { replyOf } from './route-reply.ts';
-import { PageRequest, routeRequest, withBody } from './route-request.ts';
-import { isUpload, readUpload } from './uploads.ts';
+import { Cancellation } from './util/cancellation.ts';
 
 /** A door serves either all calls and the routes that are not for operators, or the routes for operators and those that are everywhere. */
 export type Audience = 'everyone' | 'operators';
@@ -54,7 +54,13 @@ export async function openDoor(core: Core, address: Address, audience: Audience 
 }
 
 /** Errors of a connection that its client broke off. */
-const broken = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE']);
+const broken = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'HPE_INVALID_EOF_STATE',
+]);
 
 function isGone(error: unknown): boolean {
   return error instanceof Error && 'code' in error && broken.has(String(error.code));
@@ -63,9 +69,16 @@ function isGone(error: unknown): boolean {
 function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
   app.on('error', (error: unknown, context?: Koa.Context) => {
-    if (isGone(error)) return core.logger.debug({ method: context?.method, path: context?.path }, 'a client broke its connection');
+    if (isGone(error))
+      return core.logger.debug(
+        { method: context?.method, path: context?.path },
+        'a client broke its connection',
+      );
     const id = timeOrderedId();
-    core.logger.error({ error, request: id, method: context?.method, path: context?.path }, 'a request failed outside the walk');
+    core.logger.error(
+      { error, request: id, method: context?.method, path: context?.path },
+      'a request failed outside the walk',
+    );
     // Koa takes every header away but those an error brings.
     if (error instanceof Error) Object.assign(error, { headers: headersNaming(id) });
   });
@@ -124,7 +137,11 @@ function protocolCalls(core: Core): Koa.Middleware {
 async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match): Promise<void> {
   // The reply is written by the walk, with its own back-pressure and its own end.
   context.respond = false;
-  const received = arriveBy(new Arrival(core, context, protocol.name, match.operation), context.req, context.res);
+  const received = arriveBy(
+    new Arrival(core, context, protocol.name, match.operation),
+    context.req,
+    context.res,
+  );
   context.res.on('close', () => {
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
@@ -134,7 +151,12 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const share = core.bodies.share();
   const running = core.calls.begin(received);
   try {
-    await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, match, share) });
+    await walk(core, received, {
+      protocol,
+      match,
+      reply,
+      body: () => readCall(core, context, protocol, match, share),
+    });
   } finally {
     context.req.socket.off('end', halfClosed);
     core.calls.end(running);
@@ -143,7 +165,13 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
 }
 
 /** The body of a call: JSON, or a form where one is taken. Whatever is said to be no form is read as JSON, since many clients do not say what they send. */
-async function readCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match, share: Share): Promise<ReadBody> {
+async function readCall(
+  core: Core,
+  context: Koa.Context,
+  protocol: Protocol,
+  match: Match,
+  share: Share,
+): Promise<ReadBody> {
   const isForm = isUpload(context.req.headers);
   if (isForm && (match.body ?? protocol.body) === 'json') throw wrongBody('application/json');
   if (!isForm && match.body === 'multipart') throw wrongBody('multipart/form-data');
@@ -218,7 +246,8 @@ class Arrival implements Received {
 
 /** Throws a `PluginError` where a route cannot be put behind its door. */
 export function checkRoutes(core: Core): void {
-  for (const audience of ['everyone', 'operators'] as const) routesOf(core, audience, new LRUCache({ max: 1 }));
+  for (const audience of ['everyone', 'operators'] as const)
+    routesOf(core, audience, new LRUCache({ max: 1 }));
 }
 
 function routesOf(core: Core, audience: Audience, pages: Pages): Router {
@@ -236,23 +265,35 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
   const protocols = audience === 'everyone' ? [...core.protocols.all()] : [];
   for (const route of core.routes.all()) {
     if ((route.access === 'operator') !== (audience === 'operators') && !route.everywhere) continue;
-    core.routes.reachable(route, protocols, () => router.register(route.path, [route.method], async (context) => {
-      await sendRoute(core, route, context, context.params);
-      if (route.access === 'public' && context.method === 'GET' && context.status === 200) pages.set(context.path, { route, params: context.params });
-    }));
+    core.routes.reachable(route, protocols, () =>
+      router.register(route.path, [route.method], async (context) => {
+        await sendRoute(core, route, context, context.params);
+        if (route.access === 'public' && context.method === 'GET' && context.status === 200)
+          pages.set(context.path, { route, params: context.params });
+      }),
+    );
   }
   return router;
 }
 
-async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
+async function sendRoute(
+  core: Core,
+  route: Route,
+  context: Koa.Context,
+  params: Record<string, string>,
+): Promise<void> {
   const id = timeOrderedId();
-  const { status, headers, body } = await replyOf(core, route, id, () => answerRoute(core, route, context, params, id));
+  const { status, headers, body } = await replyOf(core, route, id, () =>
+    answerRoute(core, route, context, params, id),
+  );
   const { res } = context;
   if (core.calls.draining) res.shouldKeepAlive = false;
   // Text that says what it is Koa would only look at again.
   if (context.method === 'GET' && typeof body === 'string' && body !== '' && headers['content-type']) {
     context.respond = false;
-    res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...headersNaming(id) }).end(body);
+    res
+      .writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...headersNaming(id) })
+      .end(body);
     return;
   }
   context.status = status;
@@ -260,25 +301,55 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
   context.body = body;
 }
 
-async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
-  if (route.access !== 'public' || withBody.has(context.method)) return answerCaller(core, route, context, params, id);
-  for (const guard of core.guards.all()) await guard.admit(clientAddress(context.req.headers['x-forwarded-for'], context.req.socket.remoteAddress ?? '', core.trustedProxies));
+async function answerRoute(
+  core: Core,
+  route: Route,
+  context: Koa.Context,
+  params: Record<string, string>,
+  id: string,
+): Promise<RouteReply> {
+  if (route.access !== 'public' || withBody.has(context.method))
+    return answerCaller(core, route, context, params, id);
+  for (const guard of core.guards.all())
+    await guard.admit(
+      clientAddress(
+        context.req.headers['x-forwarded-for'],
+        context.req.socket.remoteAddress ?? '',
+        core.trustedProxies,
+      ),
+    );
   return route.handle(new PageRequest(context, params));
 }
 
-async function answerCaller(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
+async function answerCaller(
+  core: Core,
+  route: Route,
+  context: Koa.Context,
+  params: Record<string, string>,
+  id: string,
+): Promise<RouteReply> {
   if (route.access === 'public') return route.handle(await routeRequest(context, params));
   // Nobody's body is read before it is known whose it is.
-  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, core.routes.ownerOf(route), 'generate', id)), route.access);
+  const principal = admitted(
+    await core.hooks.authenticate.promise(
+      new Arrival(core, context, core.routes.ownerOf(route), 'generate', id),
+    ),
+    route.access,
+  );
   return route.handle(await routeRequest(context, params), principal);
 }
 
 /** The reply where nothing is: in the words of the protocol whose clients' base address is the nearest above. Below none there is nobody whose words to use. */
 function strayReply({ addresses, protocols }: Core, { method, path }: Koa.Context, id: string): ErrorReply {
-  const [base] = addresses.filter((address) => path.startsWith(`${address.path}/`)).toSorted((one, other) => other.path.length - one.path.length);
+  const [base] = addresses
+    .filter((address) => path.startsWith(`${address.path}/`))
+    .toSorted((one, other) => other.path.length - one.path.length);
   const served = base?.serves === undefined ? '' : `: ${base.serves}`;
   const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${served}.`);
   const protocol = base && protocols.find(base.protocol);
   if (protocol) return protocol.client.encodeError(error, id);
-  return { status: error.status, body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } } };
+  return {
+    status: error.status,
+    body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } },
+  };
 }

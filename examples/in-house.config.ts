@@ -9,7 +9,12 @@ import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
 import { inHouse } from './provider.ts';
 
 export default defineConfig({
-  dataFolder: process.env['TOLLGATE_DATA'] || './data',
-  server: { port: Number(process.env['PORT'] || 8787) },
-  plugins: [bearer(), chatCompletions(), inHouse({ price: { input: '0.20', output: '0.60' } }), balance({ whenShort: 'refuse' })],
+  dataFolder: process.env.TOLLGATE_DATA || './data',
+  server: { port: Number(process.env.PORT || 8787) },
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    inHouse({ price: { input: '0.20', output: '0.60' } }),
+    balance({ whenShort: 'refuse' }),
+  ],
 });

@@ -32,14 +32,21 @@ export const allowance = definePlugin({
     let used: Used = new Map();
 
     hooks.ready.tapPromise('allowance', async () => {
-      used = await resource('allowance', {}, () => used, () => undefined);
+      used = await resource(
+        'allowance',
+        {},
+        () => used,
+        () => undefined,
+      );
     });
 
     // Before a vendor is asked: the grant goes on as it is, or the call is refused.
     hooks.authorize.tapPromise('allowance', async (grant, { principal, receivedAt }) => {
       if ((used.get(placeOf(principal.account, receivedAt)) ?? 0) < tokensPerDay) return grant;
       const retryAfter = Math.ceil((day - (receivedAt % day)) / second);
-      throw new GatewayError('rate_limited', `The ${tokensPerDay} tokens of today are used up.`, { retryAfter });
+      throw new GatewayError('rate_limited', `The ${tokensPerDay} tokens of today are used up.`, {
+        retryAfter,
+      });
     });
 
     // After every call that came as far as `authorize`, exactly once, however it ended.

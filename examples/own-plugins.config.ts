@@ -14,8 +14,17 @@ import { inHouse } from './provider.ts';
 import { prices } from './route.ts';
 
 export default defineConfig({
-  dataFolder: process.env['TOLLGATE_DATA'] || './data',
-  server: { port: Number(process.env['PORT'] || 8787) },
+  dataFolder: process.env.TOLLGATE_DATA || './data',
+  server: { port: Number(process.env.PORT || 8787) },
   // Which protocols clients may speak, and vendors do: the demo model's and the house's own is chat-completions.
-  plugins: [basic(), ask(), chatCompletions(), inHouse({ free: true }), demo(), prices(), allowance({ tokensPerDay: 1000 }), balance()],
+  plugins: [
+    basic(),
+    ask(),
+    chatCompletions(),
+    inHouse({ free: true }),
+    demo(),
+    prices(),
+    allowance({ tokensPerDay: 1000 }),
+    balance(),
+  ],
 });

@@ -33,10 +33,20 @@ writeFileSync(file, await pictureOf(made));
 process.stdout.write(`saved ${file}\n`);
 
 const form = new FormData();
-for (const [name, value] of Object.entries({ model: MODEL, prompt: `${prompt}, at night`, quality: 'low', size: '1024x1024' })) form.append(name, value);
+for (const [name, value] of Object.entries({
+  model: MODEL,
+  prompt: `${prompt}, at night`,
+  quality: 'low',
+  size: '1024x1024',
+}))
+  form.append(name, value);
 form.append('image', new File([readFileSync(file)], basename(file), { type: 'image/png' }));
 
-const changed = await fetch(`${TOLLGATE_URL}/v1/images/edits`, { method: 'POST', headers: { authorization }, body: form });
+const changed = await fetch(`${TOLLGATE_URL}/v1/images/edits`, {
+  method: 'POST',
+  headers: { authorization },
+  body: form,
+});
 const copy = file.replace(/(\.png)?$/, '-at-night.png');
 writeFileSync(copy, await pictureOf(changed));
 process.stdout.write(`saved ${copy}\n`);

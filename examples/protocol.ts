@@ -6,15 +6,36 @@
  * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by `{"model":…,"answer":…,
  * "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after the other and an `{"ended":…}`.
  */
-import { definePlugin, finishReasons, GatewayError, type CanonicalEvent, type CanonicalRequest, type Loss, type Protocol, type ReplyContext } from 'tollgate';
-import { decodeError, encodeError, errorBody } from 'tollgate/plugins/shared/openai-error';
+import {
+  definePlugin,
+  finishReasons,
+  GatewayError,
+  type CanonicalEvent,
+  type CanonicalRequest,
+  type Loss,
+  type Protocol,
+  type ReplyContext,
+} from 'tollgate';
+import { decodeError, encodeError, errorBody } from 'tollgate/kit';
 import { z } from 'zod';
 
-const callSchema = z.strictObject({ model: z.string().min(1), ask: z.string(), limit: z.int().positive().optional(), stream: z.boolean().optional() });
-const tokens = z.object({ input: z.int().nonnegative().optional(), output: z.int().nonnegative().optional() });
+const callSchema = z.strictObject({
+  model: z.string().min(1),
+  ask: z.string(),
+  limit: z.int().positive().optional(),
+  stream: z.boolean().optional(),
+});
+const tokens = z.object({
+  input: z.int().nonnegative().optional(),
+  output: z.int().nonnegative().optional(),
+});
 const endSchema = z.object({ ended: z.enum(finishReasons), tokens });
 const replySchema = endSchema.extend({ answer: z.string() });
-const frameSchema = z.union([z.object({ piece: z.string() }), endSchema, z.object({ error: z.object({ message: z.string() }) })]);
+const frameSchema = z.union([
+  z.object({ piece: z.string() }),
+  endSchema,
+  z.object({ error: z.object({ message: z.string() }) }),
+]);
 
 function frame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
@@ -35,7 +56,8 @@ class Listener {
   hear(event: CanonicalEvent): string {
     if (event.type === 'block-start' && event.kind === 'text') this.#texts.add(event.block);
     else if (event.type === 'block-start') this.#context.lost?.(event.kind, 'an answer is text');
-    else if (event.type === 'usage') this.ended = { ...this.ended, tokens: { ...this.ended.tokens, ...tokens.parse(event.usage) } };
+    else if (event.type === 'usage')
+      this.ended = { ...this.ended, tokens: { ...this.ended.tokens, ...tokens.parse(event.usage) } };
     else if (event.type === 'finish') this.ended = { ...this.ended, ended: event.reason.unified };
     const piece = event.type === 'block-delta' && this.#texts.has(event.block) ? event.text : '';
     this.answer += piece;
@@ -43,7 +65,10 @@ class Listener {
   }
 }
 
-const beginning: CanonicalEvent[] = [{ type: 'response-start' }, { type: 'block-start', candidate: 0, block: 0, kind: 'text' }];
+const beginning: CanonicalEvent[] = [
+  { type: 'response-start' },
+  { type: 'block-start', candidate: 0, block: 0, kind: 'text' },
+];
 
 function ending({ ended, tokens: usage }: z.output<typeof endSchema>): CanonicalEvent[] {
   return [
@@ -60,15 +85,22 @@ function lossesOf(request: CanonicalRequest): Loss[] {
   const sayable = new Set(['model', 'stream', 'turns', 'outputLimit', 'vendor', 'form']);
   const paths = [
     ...Object.keys(request).filter((name) => !sayable.has(name)),
-    ...request.turns.flatMap(({ blocks }, turn) => blocks.flatMap(({ type }, block) => (type === 'text' ? [] : [`turns[${turn}].blocks[${block}]`]))),
+    ...request.turns.flatMap(({ blocks }, turn) =>
+      blocks.flatMap(({ type }, block) => (type === 'text' ? [] : [`turns[${turn}].blocks[${block}]`])),
+    ),
   ];
   return paths.map((path) => ({ path, reason: 'a question has a text and a limit', code: 'unsupported' }));
 }
 
 /** A question is its text; a conversation is told with who said what. */
 function questionOf({ turns }: CanonicalRequest): string {
-  const told = turns.map(({ role, blocks }) => ({ role, text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n') }));
-  return told.length === 1 ? (told[0]?.text ?? '') : told.map(({ role, text }) => `${role}: ${text}`).join('\n');
+  const told = turns.map(({ role, blocks }) => ({
+    role,
+    text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+  }));
+  return told.length === 1
+    ? (told[0]?.text ?? '')
+    : told.map(({ role, text }) => `${role}: ${text}`).join('\n');
 }
 
 export const protocol: Protocol = {
@@ -80,10 +112,14 @@ export const protocol: Protocol = {
     match: (method, path) => (method === 'POST' && path === '/ask' ? { operation: 'generate' } : undefined),
     read(body, text) {
       const { data, error } = callSchema.safeParse(body);
-      if (!data) throw new GatewayError('invalid_request', z.prettifyError(error), { param: error.issues[0]?.path.join('.') });
+      if (!data)
+        throw new GatewayError('invalid_request', z.prettifyError(error), {
+          param: error.issues[0]?.path.join('.'),
+        });
       const { model, ask, limit, stream = false } = data;
       return {
-        model, stream,
+        model,
+        stream,
         outputLimit: limit,
         candidates: 1,
         framing: 'events',
@@ -126,15 +162,22 @@ export const protocol: Protocol = {
     ],
     encodeRequest(request, model, outputLimit) {
       const limit = outputLimit ?? request.outputLimit;
-      return { body: { model: model.upstream, ask: questionOf(request), stream: request.stream, limit }, losses: lossesOf(request) };
+      return {
+        body: { model: model.upstream, ask: questionOf(request), stream: request.stream, limit },
+        losses: lossesOf(request),
+      };
     },
     decodeEvents() {
       let [begun, over] = [false, false];
       const decode = (data: string): CanonicalEvent[] => {
-        const told = frameSchema.safeParse(JSON.parse(data)).data ?? { error: { message: 'The provider sent what no answer has.' } };
+        const told = frameSchema.safeParse(JSON.parse(data)).data ?? {
+          error: { message: 'The provider sent what no answer has.' },
+        };
         over = !('piece' in told);
         if ('error' in told) return [{ type: 'error', message: told.error.message }];
-        return 'piece' in told ? [{ type: 'block-delta', candidate: 0, block: 0, text: told.piece }] : ending(told);
+        return 'piece' in told
+          ? [{ type: 'block-delta', candidate: 0, block: 0, text: told.piece }]
+          : ending(told);
       };
       return {
         push({ data }) {
@@ -168,4 +211,8 @@ export const protocol: Protocol = {
   ],
 };
 
-export const ask = definePlugin({ name: 'ask', options: z.strictObject({}), apply: (host) => host.protocols.add(protocol) });
+export const ask = definePlugin({
+  name: 'ask',
+  options: z.strictObject({}),
+  apply: (host) => host.protocols.add(protocol),
+});

@@ -4,7 +4,7 @@
  * operators, at their own door.
  */
 import { definePlugin, formatUsd, toGatewayError } from 'tollgate';
-import { encodeError } from 'tollgate/plugins/shared/openai-error';
+import { encodeError } from 'tollgate/kit';
 import { z } from 'zod';
 
 const options = z.strictObject({ path: z.string().startsWith('/').default('/prices.csv') });
@@ -30,8 +30,14 @@ export const prices = definePlugin({
         const owner = query.get('owner');
         const models = catalog.models().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
         // What is kept is nano-USD for a million tokens, so that no price is ever a float.
-        const lines = models.map(({ id, price }) => [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','));
-        return { status: 200, headers: { 'content-type': 'text/csv' }, body: ['model,input,output', ...lines, ''].join('\n') };
+        const lines = models.map(({ id, price }) =>
+          [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','),
+        );
+        return {
+          status: 200,
+          headers: { 'content-type': 'text/csv' },
+          body: ['model,input,output', ...lines, ''].join('\n'),
+        };
       },
     });
   },

@@ -11,8 +11,15 @@ import { demo } from 'tollgate/plugins/providers/demo';
 import { openai } from 'tollgate/plugins/providers/openai';
 
 export default defineConfig({
-  dataFolder: process.env['TOLLGATE_DATA'] || './data',
-  server: { port: Number(process.env['PORT'] || 8787), host: process.env['HOST'] || '127.0.0.1' },
+  dataFolder: process.env.TOLLGATE_DATA || './data',
+  server: { port: Number(process.env.PORT || 8787), host: process.env.HOST || '127.0.0.1' },
   // The address of the database holds a password, so it is in the environment: TOLLGATE_LEDGER_URL.
-  plugins: [bearer(), chatCompletions(), openai(), demo(), balance({ store: { kind: 'postgres' } }), prometheus()],
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    openai(),
+    demo(),
+    balance({ store: { kind: 'postgres' } }),
+    prometheus(),
+  ],
 });

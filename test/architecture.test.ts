@@ -14,8 +14,17 @@ interface Source {
 
 function read(path: string): Source {
   const text = readFileSync(join(root, path), 'utf8');
-  const imports = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s+'([^']+)'/g)];
-  return { path, text, lines: text.trimEnd().split('\n').length, imports: imports.flatMap(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? []) };
+  const imports = [
+    ...text.matchAll(
+      /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s+'([^']+)'/g,
+    ),
+  ];
+  return {
+    path,
+    text,
+    lines: text.trimEnd().split('\n').length,
+    imports: imports.flatMap(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? []),
+  };
 }
 
 const core = globSync('core/**/*.ts', { cwd: root }).map(read);
@@ -27,7 +36,9 @@ function target(source: Source, specifier: string): string {
 }
 
 function importers(of: string): string[] {
-  return [...core, ...plugins].filter(({ imports }) => imports.some((name) => name === of || name.startsWith(`${of}/`))).map(({ path }) => path);
+  return [...core, ...plugins]
+    .filter(({ imports }) => imports.some((name) => name === of || name.startsWith(`${of}/`)))
+    .map(({ path }) => path);
 }
 
 describe('boundaries', () => {
@@ -42,18 +53,22 @@ describe('boundaries', () => {
     ['@koa/router', 'core/server.ts'],
     ['http-proxy-3', 'core/dispatch.ts'],
     ['tapable', 'core/hooks.ts'],
-    ['eventsource-parser', 'core/sse.ts'],
-    ['commander', 'core/command-line.ts'],
+    ['eventsource-parser', 'core/crossing/sse.ts'],
+    ['commander', 'core/process/command-line.ts'],
   ])('%s is imported by %s alone', (name, owner) => {
     expect(importers(name)).toEqual([owner]);
   });
 
   it('koa-body is imported by what reads the bodies of routes and uploads', () => {
-    expect(importers('koa-body')).toEqual(['core/route-request.ts', 'core/uploads.ts']);
+    expect(importers('koa-body')).toEqual(['core/http/route-request.ts', 'core/http/uploads.ts']);
   });
 
   it('undici is imported by the dispatcher and its transport alone', () => {
-    expect(importers('undici')).toEqual(['core/dispatch.ts', 'core/transport.ts', 'core/undici-agent.d.ts']);
+    expect(importers('undici')).toEqual([
+      'core/dispatch.ts',
+      'core/upstream/transport.ts',
+      'core/upstream/undici-agent.d.ts',
+    ]);
   });
 
   it('core never imports a plugin', () => {
@@ -69,9 +84,16 @@ describe('boundaries', () => {
       const own = source.path.split('/').slice(0, 3).join('/').replace(/\.ts$/, '');
       for (const specifier of source.imports.filter((name) => name.startsWith('.'))) {
         const path = target(source, specifier);
-        const allowed = path === 'core/index.ts' || path.startsWith('plugins/shared/') || path.startsWith(own) || dirname(path) === dirname(source.path);
+        const allowed =
+          path === 'core/index.ts' ||
+          path.startsWith('plugins/shared/') ||
+          path.startsWith(own) ||
+          dirname(path) === dirname(source.path);
         const sibling = dirname(path) === dirname(source.path) && source.path.split('/').length === 3;
-        expect(allowed && !(sibling && path.endsWith('.ts') && !path.startsWith('plugins/shared/')), `${source.path} imports ${path}`).toBe(true);
+        expect(
+          allowed && !(sibling && path.endsWith('.ts') && !path.startsWith('plugins/shared/')),
+          `${source.path} imports ${path}`,
+        ).toBe(true);
       }
     }
   });
@@ -85,8 +107,22 @@ describe('boundaries', () => {
   });
 
   it('the top level holds what the design card names', () => {
-    const here = globSync('*', { cwd: root }).filter((name) => !['node_modules', 'data', 'dist'].includes(name));
-    expect(here.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'core', 'examples', 'gateway.config.ts', 'package-lock.json', 'package.json', 'plugins', 'test', 'tsconfig.json']);
+    const here = globSync('*', { cwd: root }).filter(
+      (name) => !['node_modules', 'data', 'dist'].includes(name),
+    );
+    expect(here.toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'core',
+      'examples',
+      'gateway.config.ts',
+      'package-lock.json',
+      'package.json',
+      'plugins',
+      'test',
+      'tsconfig.json',
+    ]);
   });
 });
 
@@ -94,8 +130,13 @@ describe('lists that clients and vendors send', () => {
   const spread = /\.(?:push|unshift|splice|concat|min|max)\((?:[^{[()]*,\s*)?\.\.\./;
 
   it('are never spread into the arguments of a call, of which there can only be so many', () => {
-    expect([spread.test('all.push(...more)'), spread.test('all.splice(at + 1, 0, ...more)'), spread.test('all.push({ ...one })')]).toEqual([true, true, false]);
-    for (const { path, text } of plugins) if (/^plugins\/(protocols|shared)\//.test(path)) expect(spread.exec(text)?.[0], path).toBeUndefined();
+    expect([
+      spread.test('all.push(...more)'),
+      spread.test('all.splice(at + 1, 0, ...more)'),
+      spread.test('all.push({ ...one })'),
+    ]).toEqual([true, true, false]);
+    for (const { path, text } of plugins)
+      if (/^plugins\/(protocols|shared)\//.test(path)) expect(spread.exec(text)?.[0], path).toBeUndefined();
   });
 });
 
@@ -111,8 +152,13 @@ describe('sizes', () => {
   const budgets: [path: string, budget: number][] = [
     ['core/pipeline.ts', 200],
     ...globSync('plugins/auth/*.ts', { cwd: root }).map((path): [string, number] => [path, 60]),
-    ...globSync('plugins/providers/*.ts', { cwd: root, exclude: ['plugins/providers/demo.ts'] }).map((path): [string, number] => [path, 30]),
-    ...globSync('plugins/protocols/*/{encode,decode}-*.ts', { cwd: root }).map((path): [string, number] => [path, 300]),
+    ...globSync('plugins/providers/*.ts', { cwd: root, exclude: ['plugins/providers/demo.ts'] }).map(
+      (path): [string, number] => [path, 30],
+    ),
+    ...globSync('plugins/protocols/*/{encode,decode}-*.ts', { cwd: root }).map((path): [string, number] => [
+      path,
+      300,
+    ]),
   ];
 
   it.each(budgets)('%s keeps its budget of %i lines', (path, budget) => {
@@ -129,7 +175,10 @@ describe('names', () => {
 
   it('a file that holds an idea opens with it', () => {
     for (const { path, text } of [...core, ...plugins]) {
-      expect(text.startsWith('/**') || text.startsWith('#!/usr/bin/env node\n/**'), `${path} (${relative(root, path)})`).toBe(true);
+      expect(
+        text.startsWith('/**') || text.startsWith('#!/usr/bin/env node\n/**'),
+        `${path} (${relative(root, path)})`,
+      ).toBe(true);
     }
   });
 });
@@ -138,10 +187,13 @@ describe('names', () => {
 function loadedWith(path: string, known = new Set<string>()): Set<string> {
   known.add(path);
   const { text } = read(path);
-  for (const [, from, bare] of text.matchAll(/(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s+'([^']+)'|(?:^|\n)import\s+'([^']+)'/g)) {
+  for (const [, from, bare] of text.matchAll(
+    /(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s+'([^']+)'|(?:^|\n)import\s+'([^']+)'/g,
+  )) {
     const specifier = from ?? bare ?? '';
     if (!specifier.startsWith('.')) known.add(specifier);
-    else if (!known.has(normalize(join(dirname(path), specifier)))) loadedWith(normalize(join(dirname(path), specifier)), known);
+    else if (!known.has(normalize(join(dirname(path), specifier))))
+      loadedWith(normalize(join(dirname(path), specifier)), known);
   }
   return known;
 }
@@ -152,27 +204,45 @@ function packagesOf(path: string): string[] {
 
 describe('what is loaded', () => {
   it('the thread that writes the ledger loads no package', () => {
-    expect(loadedWith('plugins/meters/balance/sqlite/worker.ts')).toContain('plugins/meters/balance/records.ts');
+    expect(loadedWith('plugins/meters/balance/sqlite/worker.ts')).toContain(
+      'plugins/meters/balance/records.ts',
+    );
     expect(packagesOf('plugins/meters/balance/sqlite/worker.ts')).toEqual([]);
   });
 });
 
 describe('tests', () => {
-  const tests = globSync('test/**/*.ts', { cwd: root }).filter((path) => !path.endsWith('architecture.test.ts')).map(read);
+  const tests = globSync('test/**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('architecture.test.ts'))
+    .map(read);
 
   it('are skipped only by `available`, which refuses to skip in CI', () => {
-    const skips = tests.flatMap(({ path, text }) => [...text.matchAll(/\.(?:runIf|skipIf)\((\w+)|\b(?:it|test|describe|context)\.(?:skip|todo|only)\b/g)].map(([found, condition]) => ({ path, found, condition })));
+    const skips = tests.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(/\.(?:runIf|skipIf)\((\w+)|\b(?:it|test|describe|context)\.(?:skip|todo|only)\b/g),
+      ].map(([found, condition]) => ({ path, found, condition })),
+    );
     expect(skips.length).toBeGreaterThan(3);
     for (const { path, found, condition } of skips) {
-      expect([path, found, condition]).toEqual([path, found, expect.stringMatching(/^(onLinux|hasBrowser)$/)]);
+      expect([path, found, condition]).toEqual([
+        path,
+        found,
+        expect.stringMatching(/^(onLinux|hasBrowser)$/),
+      ]);
     }
-    expect(tests.find(({ path }) => path === 'test/operations/viewer.test.ts')?.text).toContain('const hasBrowser = available(');
+    expect(tests.find(({ path }) => path === 'test/operations/viewer.test.ts')?.text).toContain(
+      'const hasBrowser = available(',
+    );
   });
 
   it('hold nothing against a clock: how fast a machine is decides no test', () => {
-    const timed = tests.filter(({ path }) => path.endsWith('.test.ts')).flatMap(({ path, text }) => {
-      return [...text.matchAll(/expect\([^\n]*(?:performance|Date)\.now\(\)[^\n]*\.toBeLess/g)].map(([found]) => `${path}: ${found}`);
-    });
+    const timed = tests
+      .filter(({ path }) => path.endsWith('.test.ts'))
+      .flatMap(({ path, text }) => {
+        return [...text.matchAll(/expect\([^\n]*(?:performance|Date)\.now\(\)[^\n]*\.toBeLess/g)].map(
+          ([found]) => `${path}: ${found}`,
+        );
+      });
     expect(timed).toEqual([]);
   });
 });

@@ -1,7 +1,21 @@
 /** What the types promise to plugin authors: each wrong tap below does not compile, which `tsc` holds as part of the tests. */
 import { expectTypeOf, it } from 'vitest';
 import { defineConfig } from '../core/index.ts';
-import type { Answered, Attempt, CanonicalRequest, ConfigInput, End, Failed, Grant, Hooks, Planned, Principal, Received, Refused, Routed } from '../core/index.ts';
+import type {
+  Answered,
+  Attempt,
+  CanonicalRequest,
+  ConfigInput,
+  End,
+  Failed,
+  Grant,
+  Hooks,
+  Planned,
+  Principal,
+  Received,
+  Refused,
+  Routed,
+} from '../core/index.ts';
 import { balance } from '../plugins/meters/balance/index.ts';
 import { openai } from '../plugins/providers/openai.ts';
 
@@ -10,7 +24,9 @@ const never = (): boolean => false;
 
 /** Never called: its body only has to compile, or not. */
 export function taps(): void {
-  hooks.authenticate.tapPromise('right', async (received) => (received.headers.authorization ? { kind: 'user', account: 'a', key: 'k' } : undefined));
+  hooks.authenticate.tapPromise('right', async (received) =>
+    received.headers.authorization ? { kind: 'user', account: 'a', key: 'k' } : undefined,
+  );
   hooks.authenticate.tap('right', () => undefined);
   hooks.observe.tap('right', ({ duration }) => void duration);
   // @ts-expect-error: tapable does not await what `tap(async …)` returns
@@ -39,17 +55,26 @@ export function taps(): void {
   hooks.transformStream.tap({ name: 'wrong', when: never }, async (events) => events);
   // @ts-expect-error: the attempt hook cannot wait
   hooks.attempt.tap('wrong', async () => {});
-  // @ts-expect-error: an exchange cannot be changed by a tap
-  hooks.authorize.tapPromise('wrong', async (grant, planned) => ((planned.principal.account = 'other'), grant));
+  hooks.authorize.tapPromise('wrong', async (grant, planned) => {
+    // @ts-expect-error: an exchange cannot be changed by a tap
+    planned.principal.account = 'other';
+    return grant;
+  });
   // @ts-expect-error: only an exchange that reached a vendor has a charge
   hooks.meter.tapPromise('wrong', async (end) => void end.charge);
   hooks.meter.tapPromise('right', async (end) => void (end.type === 'answered' && end.charge.cost));
-  hooks.transformRequest.tapPromise({ name: 'right', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, topK: 1 }));
+  hooks.transformRequest.tapPromise(
+    { name: 'right', when: (exchange) => exchange.call.stream },
+    async (request) => ({ ...request, topK: 1 }),
+  );
 }
 
 /** Never called either: what an editor completes and refuses in a configuration. */
 export function configurations(): void {
-  defineConfig({ server: { port: 1 }, plugins: [openai(), process.env['X'] && openai({ apiKey: 'k' }), false, balance({ whenShort: 'refuse' })] });
+  defineConfig({
+    server: { port: 1 },
+    plugins: [openai(), process.env.X && openai({ apiKey: 'k' }), false, balance({ whenShort: 'refuse' })],
+  });
   // @ts-expect-error: there is no such setting
   defineConfig({ sever: {}, plugins: [] });
   // @ts-expect-error: a setting has a type
@@ -80,12 +105,16 @@ it('the exchange grows, and each stage is all the earlier ones', () => {
   expectTypeOf<Planned>().toExtend<Received>();
   expectTypeOf<Received>().not.toHaveProperty('principal');
   expectTypeOf<Planned['principal']>().toEqualTypeOf<Principal>();
-  expectTypeOf<Parameters<Parameters<Hooks['authorize']['tapPromise']>[1]>>().toEqualTypeOf<[Grant, Planned]>();
+  expectTypeOf<Parameters<Parameters<Hooks['authorize']['tapPromise']>[1]>>().toEqualTypeOf<
+    [Grant, Planned]
+  >();
   expectTypeOf<Parameters<Parameters<Hooks['attempt']['tap']>[1]>>().toEqualTypeOf<[Attempt, Routed]>();
 });
 
 it('ends are told apart by their type, and only some have a charge', () => {
   expectTypeOf<Extract<End, { type: 'refused' }>>().toEqualTypeOf<Refused>();
   expectTypeOf<Extract<End, { charge: unknown }>>().toEqualTypeOf<Failed | Answered>();
-  expectTypeOf<Awaited<ReturnType<Parameters<Hooks['transformRequest']['tapPromise']>[1]>>>().toEqualTypeOf<CanonicalRequest>();
+  expectTypeOf<
+    Awaited<ReturnType<Parameters<Hooks['transformRequest']['tapPromise']>[1]>>
+  >().toEqualTypeOf<CanonicalRequest>();
 });

@@ -4,18 +4,35 @@ import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** Files that replace modules of Node's, which others have loaded as they are. */
-const apart = ['test/hostile/growth.test.ts', 'test/balance/outage.test.ts', 'test/balance/slow-disk.test.ts', 'test/operations/overload.test.ts'];
+const apart = [
+  'test/hostile/growth.test.ts',
+  'test/balance/outage.test.ts',
+  'test/balance/slow-disk.test.ts',
+  'test/operations/overload.test.ts',
+];
 
 const root = join(import.meta.dirname, '..');
 
-function project(name: string, isolate: boolean, include: string[], exclude: string[] = []): TestProjectInlineConfiguration {
+function project(
+  name: string,
+  isolate: boolean,
+  include: string[],
+  exclude: string[] = [],
+): TestProjectInlineConfiguration {
   return {
     // The bare name `tollgate` means the sources and never what was built of them: there would be two cores. The
     // condition `module` is left out: what packages show to bundlers under it, Node cannot always run.
     ssr: { resolve: { conditions: ['tollgate-source', 'node', 'development'] } },
     test: {
-      name, isolate, include, exclude, root,
-      setupFiles: [join(import.meta.dirname, 'support/seed.ts'), join(import.meta.dirname, 'support/undo.ts')],
+      name,
+      isolate,
+      include,
+      exclude,
+      root,
+      setupFiles: [
+        join(import.meta.dirname, 'support/seed.ts'),
+        join(import.meta.dirname, 'support/undo.ts'),
+      ],
       // They end what hangs. A slow machine may take ten times as long as a usual one.
       testTimeout: 300_000,
       hookTimeout: 300_000,

@@ -16,17 +16,43 @@ export type VendorBag = z.infer<typeof vendorBagSchema>;
 export const opaqueSchema = z.strictObject({ vendor: z.string(), kind: z.string(), value: z.string() });
 export type Opaque = z.infer<typeof opaqueSchema>;
 
-export const blockKinds = ['text', 'reasoning', 'refusal', 'tool-call', 'server-tool', 'code', 'image', 'audio'] as const;
+export const blockKinds = [
+  'text',
+  'reasoning',
+  'refusal',
+  'tool-call',
+  'server-tool',
+  'code',
+  'image',
+  'audio',
+] as const;
 export type BlockKind = (typeof blockKinds)[number];
 
-export const finishReasons = ['stop', 'stop-sequence', 'length', 'context-length', 'tool-calls', 'content-filter', 'refusal', 'pause', 'error', 'other'] as const;
+export const finishReasons = [
+  'stop',
+  'stop-sequence',
+  'length',
+  'context-length',
+  'tool-calls',
+  'content-filter',
+  'refusal',
+  'pause',
+  'error',
+  'other',
+] as const;
 export type FinishReason = (typeof finishReasons)[number];
 
 const place = { candidate: z.int().nonnegative(), block: z.int().nonnegative() };
 const bag = { vendor: vendorBagSchema.optional() };
 
 export const eventSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('response-start'), id: z.string().optional(), model: z.string().optional(), created: z.int().optional(), ...bag }),
+  z.strictObject({
+    type: z.literal('response-start'),
+    id: z.string().optional(),
+    model: z.string().optional(),
+    created: z.int().optional(),
+    ...bag,
+  }),
   z.strictObject({
     type: z.literal('block-start'),
     ...place,
@@ -43,8 +69,19 @@ export const eventSchema = z.discriminatedUnion('type', [
   /** Text, reasoning text, tool arguments (JSON text), code, or base64 of media: always to be joined in order. */
   z.strictObject({ type: z.literal('block-delta'), ...place, text: z.string(), ...bag }),
   /** A picture while it is being painted, in base64: its block comes when it is done. */
-  z.strictObject({ type: z.literal('partial-image'), candidate: z.int().nonnegative(), index: z.int().nonnegative(), data: z.string(), ...bag }),
-  z.strictObject({ type: z.literal('block-end'), ...place, opaque: z.array(opaqueSchema).optional(), ...bag }),
+  z.strictObject({
+    type: z.literal('partial-image'),
+    candidate: z.int().nonnegative(),
+    index: z.int().nonnegative(),
+    data: z.string(),
+    ...bag,
+  }),
+  z.strictObject({
+    type: z.literal('block-end'),
+    ...place,
+    opaque: z.array(opaqueSchema).optional(),
+    ...bag,
+  }),
   z.strictObject({
     type: z.literal('annotation'),
     ...place,

@@ -75,9 +75,22 @@ const toolResultBlock = z.strictObject({
   ...side,
 });
 /** An item only its own protocol understands (a hosted tool's call, executed code): kept whole, in order. */
-const foreignBlock = z.strictObject({ type: z.literal('foreign'), protocol: z.string(), value: z.unknown(), ...side });
+const foreignBlock = z.strictObject({
+  type: z.literal('foreign'),
+  protocol: z.string(),
+  value: z.unknown(),
+  ...side,
+});
 
-const blockSchema = z.discriminatedUnion('type', [textBlock, mediaBlock, refusalBlock, reasoningBlock, toolCallBlock, toolResultBlock, foreignBlock]);
+const blockSchema = z.discriminatedUnion('type', [
+  textBlock,
+  mediaBlock,
+  refusalBlock,
+  reasoningBlock,
+  toolCallBlock,
+  toolResultBlock,
+  foreignBlock,
+]);
 export type Block = z.infer<typeof blockSchema>;
 
 const turnSchema = z.strictObject({
@@ -109,7 +122,13 @@ const customTool = z.strictObject({
   ...side,
 });
 /** A tool the vendor runs itself; `kind` where several vendors have one alike. */
-const hostedTool = z.strictObject({ type: z.literal('hosted'), protocol: z.string(), kind: z.enum(['web-search', 'code-execution', 'other']), value: z.unknown(), ...side });
+const hostedTool = z.strictObject({
+  type: z.literal('hosted'),
+  protocol: z.string(),
+  kind: z.enum(['web-search', 'code-execution', 'other']),
+  value: z.unknown(),
+  ...side,
+});
 
 const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
 export type Tool = z.infer<typeof toolSchema>;
@@ -161,7 +180,14 @@ export const requestSchema = z.strictObject({
     .discriminatedUnion('type', [
       z.strictObject({ type: z.literal('text') }),
       z.strictObject({ type: z.literal('json') }),
-      z.strictObject({ type: z.literal('schema'), name: z.string().optional(), description: z.string().optional(), schema: z.unknown(), strict: z.boolean().nullable().optional(), ...bag }),
+      z.strictObject({
+        type: z.literal('schema'),
+        name: z.string().optional(),
+        description: z.string().optional(),
+        schema: z.unknown(),
+        strict: z.boolean().nullable().optional(),
+        ...bag,
+      }),
     ])
     .optional(),
   verbosity: z.string().optional(),

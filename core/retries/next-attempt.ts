@@ -1,12 +1,12 @@
+import type { Attempt, Routed, Target } from '../exchange.ts';
+import type { Provider } from '../provider.ts';
+import { resultOf } from '../upstream/failures.ts';
 /**
  * Carries out what the policy decides after a failed attempt: waits, spends the budget, and passes over targets that fail
  * too while the budget is spent. Each gateway has one budget for all its calls.
  */
-import type { Cancellation } from '../cancellation.ts';
-import type { Attempt, Routed, Target } from '../exchange.ts';
-import { resultOf } from '../failure.ts';
-import { pause } from '../patience.ts';
-import type { Provider } from '../provider.ts';
+import type { Cancellation } from '../util/cancellation.ts';
+import { pause } from '../util/timeouts.ts';
 import { RetryBudget } from './budget.ts';
 import { decide, type RetrySettings } from './policy.ts';
 import { Standing } from './standing.ts';
@@ -50,18 +50,26 @@ export class Retries {
   }
 
   /** Passed a call whose last attempt has failed; resolves when the next attempt may begin, or none will. */
-  async after({ grant, cancellation, startedAt }: Routed, attempts: readonly Attempt[]): Promise<Next | NoneLeft> {
+  async after(
+    { grant, cancellation, startedAt }: Routed,
+    attempts: readonly Attempt[],
+  ): Promise<Next | NoneLeft> {
     if (cancellation.cancelled) return { target: undefined, isFinal: false };
     const elapsed = performance.now() - startedAt;
-    const step = decide({ targets: grant.targets, attempts, elapsed, hasBudget: this.#budget.hasRoom, random: Math.random() }, this.#settings);
+    const step = decide(
+      { targets: grant.targets, attempts, elapsed, hasBudget: this.#budget.hasRoom, random: Math.random() },
+      this.#settings,
+    );
     const last = attempts.at(-1);
     if (step.type === 'retry' && last) {
       this.#budget.spend();
       await pause(step.wait, cancellation);
-      if (!cancellation.cancelled) return { target: last.target, isRetry: true, withoutReasoning: step.withoutReasoning };
+      if (!cancellation.cancelled)
+        return { target: last.target, isRetry: true, withoutReasoning: step.withoutReasoning };
     }
     if (step.type === 'next') {
-      for (const target of step.targets) if (await this.#admits(target, cancellation)) return firstAttempt(target);
+      for (const target of step.targets)
+        if (await this.#admits(target, cancellation)) return firstAttempt(target);
     }
     return { target: undefined, isFinal: step.type === 'stop' ? step.isFinal : !cancellation.cancelled };
   }

@@ -3,12 +3,17 @@
  * decision from what has happened so far, so that tests can try every history.
  */
 import { z } from 'zod';
-import { longestDeadline } from '../deadlines.ts';
 import type { Attempt, Target } from '../exchange.ts';
-import { failureKind } from '../failure.ts';
+import { failureKind } from '../upstream/failures.ts';
+import { longestDeadline } from '../util/deadlines.ts';
 
 const seconds = (fallback: number) =>
-  z.number().nonnegative().max(longestDeadline).default(fallback).transform((value) => value * 1000);
+  z
+    .number()
+    .nonnegative()
+    .max(longestDeadline)
+    .default(fallback)
+    .transform((value) => value * 1000);
 
 export const retriesSchema = z.strictObject({
   /** Attempts at one target at most; two while another target is left. With 1, no target is tried twice. */
@@ -57,9 +62,15 @@ export function decide(history: History, settings: RetrySettings): Step {
   const kind = kindOf(last);
   if (kind === 'request') return { type: 'stop', isFinal: false };
   if (kind === 'picture') return { type: 'stop', isFinal: true };
-  if (kind === 'seal') return last.withoutReasoning ? { type: 'stop', isFinal: false } : { type: 'retry', wait: 0, withoutReasoning: true };
+  if (kind === 'seal')
+    return last.withoutReasoning
+      ? { type: 'stop', isFinal: false }
+      : { type: 'retry', wait: 0, withoutReasoning: true };
   const left = targetsLeft(history);
-  const retry = kind === 'transient' || (kind === 'limit' && left.length === 0) ? retryOf(history, last, left, settings) : undefined;
+  const retry =
+    kind === 'transient' || (kind === 'limit' && left.length === 0)
+      ? retryOf(history, last, left, settings)
+      : undefined;
   if (retry) return retry;
   if (left.length > 0) return { type: 'next', targets: left };
   return { type: 'stop', isFinal: kind !== 'limit' && !mayHelpLater(history, last, settings) };
@@ -69,10 +80,18 @@ function kindOf(attempt: Attempt): ReturnType<typeof failureKind> {
   return attempt.error ? failureKind(attempt.error, attempt) : 'request';
 }
 
-function retryOf({ attempts, elapsed, hasBudget, random }: History, last: Attempt, left: readonly Target[], settings: RetrySettings): Step | undefined {
-  const tries = attempts.filter(({ target, error }) => target === last.target && error?.details.rejects !== 'reasoning').length;
+function retryOf(
+  { attempts, elapsed, hasBudget, random }: History,
+  last: Attempt,
+  left: readonly Target[],
+  settings: RetrySettings,
+): Step | undefined {
+  const tries = attempts.filter(
+    ({ target, error }) => target === last.target && error?.details.rejects !== 'reasoning',
+  ).length;
   const most = left.length > 0 ? Math.min(settings.attempts, attemptsBeforeNext) : settings.attempts;
-  const longest = left.length > 0 ? Math.min(settings.longestWait, longestWaitBeforeNext) : settings.longestWait;
+  const longest =
+    left.length > 0 ? Math.min(settings.longestWait, longestWaitBeforeNext) : settings.longestWait;
   if (tries >= most || !hasBudget || (toldWait(last) ?? 0) > longest) return undefined;
   const wait = waitBefore(tries, last, random, settings);
   if (elapsed + wait > settings.deadline) return undefined;
@@ -86,14 +105,23 @@ function toldWait({ error }: Attempt): number | undefined {
 }
 
 /** A random part keeps calls that failed together from coming back together. */
-function waitBefore(tries: number, last: Attempt, random: number, { base, longestWait }: RetrySettings): number {
+function waitBefore(
+  tries: number,
+  last: Attempt,
+  random: number,
+  { base, longestWait }: RetrySettings,
+): number {
   const told = toldWait(last);
   if (told !== undefined) return told + (random * base) / 2;
   return Math.min(base * 2 ** (tries - 1), longestWait) * (1 - random / 2);
 }
 
 /** Whether the client may have more luck than this call had: nothing was tried again, or the vendor asked for a longer wait. */
-function mayHelpLater({ attempts, hasBudget }: History, last: Attempt, { longestWait }: RetrySettings): boolean {
+function mayHelpLater(
+  { attempts, hasBudget }: History,
+  last: Attempt,
+  { longestWait }: RetrySettings,
+): boolean {
   if ((toldWait(last) ?? 0) > longestWait) return true;
   return attempts.length === 1 && hasBudget && kindOf(last) === 'transient';
 }

@@ -17,7 +17,9 @@ export class Standing {
 
   /** Records how a call went; `undefined` where it says nothing about the target. */
   record(isWell: boolean | undefined): void {
-    if (isWell !== undefined) this.#share = this.#share === undefined ? Number(isWell) : this.#share * (1 - newest) + Number(isWell) * newest;
+    if (isWell !== undefined)
+      this.#share =
+        this.#share === undefined ? Number(isWell) : this.#share * (1 - newest) + Number(isWell) * newest;
     this.#firstResult?.resolve();
     this.#firstResult = undefined;
   }

@@ -23,11 +23,15 @@ function statusOf(end: End): number {
 /** As many of the losses as a line can hold. */
 function lostOf({ losses }: End): object | undefined {
   if (losses.length === 0) return undefined;
-  return losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
+  return losses
+    .slice(0, mostLosses)
+    .map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
 }
 
 function failedOf({ attempts }: End): object | undefined {
-  const failed = attempts.flatMap(({ target, error }) => (error ? [{ provider: target.provider.name, code: error.code }] : []));
+  const failed = attempts.flatMap(({ target, error }) =>
+    error ? [{ provider: target.provider.name, code: error.code }] : [],
+  );
   return failed.length > 0 ? failed : undefined;
 }
 

@@ -7,9 +7,18 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
-  definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed, type Workers,
+  definePlugin,
+  formatUsd,
+  GatewayError,
+  toGatewayError,
+  type Attempt,
+  type End,
+  type Loss,
+  type Principal,
+  type Routed,
+  type Workers,
 } from '../../core/index.ts';
-import { encodeError } from '../shared/openai-error.ts';
+import { encodeError } from '../shared/wire-kit/openai-error.ts';
 
 const options = z.strictObject({
   /** How many calls are remembered. */
@@ -39,20 +48,34 @@ interface Memory {
 }
 
 function remember(most: number, workers: Workers): Memory {
-  const calls = new LRUCache<string, Kept>({ max: most, maxSize: most * usualLength, sizeCalculation: ({ body }) => body.length });
-  return { calls, close: workers.answer('calls', (id) => (typeof id === 'string' ? calls.get(id) : undefined)) };
+  const calls = new LRUCache<string, Kept>({
+    max: most,
+    maxSize: most * usualLength,
+    sizeCalculation: ({ body }) => body.length,
+  });
+  return {
+    calls,
+    close: workers.answer('calls', (id) => (typeof id === 'string' ? calls.get(id) : undefined)),
+  };
 }
 
 function lossesOf(losses: readonly Loss[]): object {
-  const told = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
-  return losses.length > mostLosses ? { losses: told, losses_omitted: losses.length - mostLosses } : { losses: told };
+  const told = losses
+    .slice(0, mostLosses)
+    .map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
+  return losses.length > mostLosses
+    ? { losses: told, losses_omitted: losses.length - mostLosses }
+    : { losses: told };
 }
 
 function milliseconds(value: number | undefined): number | null {
   return value === undefined ? null : Math.round(value);
 }
 
-function attemptOf({ target, number, status, sent, firstEventAfter, duration, error, losses }: Attempt, cost: bigint): object {
+function attemptOf(
+  { target, number, status, sent, firstEventAfter, duration, error, losses }: Attempt,
+  cost: bigint,
+): object {
   const { name, credential } = target.provider;
   return {
     number,
@@ -72,7 +95,9 @@ function attemptOf({ target, number, status, sent, firstEventAfter, duration, er
 
 /** Targets that the call was not allowed to go to, since it could have cost more there than was reserved. */
 function notGranted({ targets, grant }: Routed): object {
-  const left = targets.filter((target) => !grant.targets.includes(target)).map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
+  const left = targets
+    .filter((target) => !grant.targets.includes(target))
+    .map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
   return left.length > 0 ? { not_granted: left } : {};
 }
 
@@ -99,15 +124,24 @@ function bodyOf(end: End): object {
     usage: charge?.usage ?? {},
     ...lossesOf(end.losses),
     ...(isAnswer ? notGranted(end.exchange) : {}),
-    attempts: attempts.map((attempt) => attemptOf(attempt, attempt === answering ? (charge?.cost ?? 0n) : 0n)),
+    attempts: attempts.map((attempt) =>
+      attemptOf(attempt, attempt === answering ? (charge?.cost ?? 0n) : 0n),
+    ),
   };
 }
 
-async function find(memory: Memory | undefined, id: string, { key }: Principal, workers: Workers): Promise<Kept> {
+async function find(
+  memory: Memory | undefined,
+  id: string,
+  { key }: Principal,
+  workers: Workers,
+): Promise<Kept> {
   const kept = memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
   // Another key's call gets the same answer as one that never was, so that ids cannot be probed.
   if (kept?.key === key) return kept;
-  throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, { param: 'id' });
+  throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {
+    param: 'id',
+  });
 }
 
 export const calls = definePlugin({
@@ -116,7 +150,12 @@ export const calls = definePlugin({
   apply({ hooks, routes, resource, workers }, { most }) {
     let memory: Memory | undefined;
     hooks.ready.tapPromise('calls', async () => {
-      memory = await resource('calls', { most }, () => remember(most, workers), ({ close }) => close());
+      memory = await resource(
+        'calls',
+        { most },
+        () => remember(most, workers),
+        ({ close }) => close(),
+      );
     });
     hooks.observe.tap('calls', (end) => {
       const { id, principal } = end.exchange;
@@ -131,7 +170,11 @@ export const calls = definePlugin({
       openapi: async () => (await import('./calls/description.ts')).oneCall,
       handle: async ({ params: { id = '' } }, principal) => {
         const { body } = await find(memory, id, principal, workers);
-        return { status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body };
+        return {
+          status: 200,
+          headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+          body,
+        };
       },
     });
   },

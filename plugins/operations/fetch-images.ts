@@ -24,17 +24,30 @@ const options = z.strictObject({
   http: z.boolean().default(false),
   ports: z.array(z.int().min(1).max(65_535)).min(1).default([80, 443]),
   /** Bytes of one picture at most. */
-  maxBytes: z.int().positive().default(10 * megabyte),
+  maxBytes: z
+    .int()
+    .positive()
+    .default(10 * megabyte),
   /** Addresses in one call at most. */
   maxImages: z.int().positive().default(20),
   maxRedirects: z.int().min(0).max(10).default(3),
   /** Seconds for one picture, its redirects and the wait for its turn included. */
-  timeout: z.number().positive().default(10).transform((value) => value * 1000),
+  timeout: z
+    .number()
+    .positive()
+    .default(10)
+    .transform((value) => value * 1000),
   /** Pictures fetched at one time. */
   parallel: z.int().positive().default(16),
   /** Bytes that the fetched pictures of all running calls may take together. */
-  heldBytes: z.int().positive().default(256 * megabyte),
-  types: z.array(z.enum(types)).min(1).default([...types]),
+  heldBytes: z
+    .int()
+    .positive()
+    .default(256 * megabyte),
+  types: z
+    .array(z.enum(types))
+    .min(1)
+    .default([...types]),
 });
 
 type Options = z.output<typeof options>;
@@ -85,9 +98,16 @@ class Fetching {
     const named = picturesIn(request);
     const { maxImages } = this.#options;
     const extra = named[maxImages];
-    if (extra) throw refusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
-    const pictures = await orAborted(Promise.all(named.map((each) => this.#one(each, exchange))), exchange.signal);
-    return withPictures(request, new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))));
+    if (extra)
+      throw refusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
+    const pictures = await orAborted(
+      Promise.all(named.map((each) => this.#one(each, exchange))),
+      exchange.signal,
+    );
+    return withPictures(
+      request,
+      new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))),
+    );
   }
 
   /** Releases the pictures of a call that is over. */
@@ -100,7 +120,11 @@ class Fetching {
   }
 
   async #one(named: Named, exchange: Routed): Promise<Picture> {
-    const call = this.#calls.get(exchange.id) ?? { held: 0, over: new AbortController(), pictures: new Map<string, Promise<Picture>>() };
+    const call = this.#calls.get(exchange.id) ?? {
+      held: 0,
+      over: new AbortController(),
+      pictures: new Map<string, Promise<Picture>>(),
+    };
     this.#calls.set(exchange.id, call);
     const fetching = call.pictures.get(named.url) ?? this.#fetch(named.url, call);
     call.pictures.set(named.url, fetching);
@@ -122,10 +146,14 @@ class Fetching {
       call.held += bytes;
     };
     try {
-      return await orAborted(this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, signal, took), signal), signal);
+      return await orAborted(
+        this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, signal, took), signal),
+        signal,
+      );
     } catch (error) {
       if (error instanceof BulkheadRejectedError) throw tooMuch();
-      if (late.aborted && !(error instanceof Unfetched)) throw new Unfetched(`did not come within ${this.#options.timeout / 1000} seconds`);
+      if (late.aborted && !(error instanceof Unfetched))
+        throw new Unfetched(`did not come within ${this.#options.timeout / 1000} seconds`);
       throw error;
     }
   }
@@ -144,7 +172,9 @@ function refusal({ protocol }: Routed, { at }: Named, why: string): GatewayError
   const field = protocol.client.fieldNames['.source'];
   const param = at !== undefined && field !== undefined ? `${at}.${field}` : at;
   const picture = param === undefined ? 'The picture' : `The picture of "${param}"`;
-  return new GatewayError('unsupported_parameter', `${picture} ${why}. Send the picture itself as base64.`, { param });
+  return new GatewayError('unsupported_parameter', `${picture} ${why}. Send the picture itself as base64.`, {
+    param,
+  });
 }
 
 export const fetchImages = definePlugin({
@@ -152,8 +182,11 @@ export const fetchImages = definePlugin({
   options,
   apply({ hooks }, wanted) {
     const fetching = new Fetching(wanted);
-    const when = (exchange: Routed): boolean => exchange.call.size.images > 0 && needsBytes(exchange, wanted.providers) && namesPictures(exchange);
-    hooks.transformRequest.tapPromise({ name: 'fetch-images', when }, (request, exchange) => fetching.fill(request, exchange));
+    const when = (exchange: Routed): boolean =>
+      exchange.call.size.images > 0 && needsBytes(exchange, wanted.providers) && namesPictures(exchange);
+    hooks.transformRequest.tapPromise({ name: 'fetch-images', when }, (request, exchange) =>
+      fetching.fill(request, exchange),
+    );
     hooks.observe.tap('fetch-images', ({ exchange }) => void fetching.forget(exchange.id));
   },
 });

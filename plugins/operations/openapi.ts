@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Host, type Route, type RouteReply } from '../../core/index.ts';
-import { encodeError } from '../shared/openai-error.ts';
+import { encodeError } from '../shared/wire-kit/openai-error.ts';
 
 /** The document as it is sent. It is made once, for the first request: what it describes only changes with a reload. */
 function documentReply(host: Host): () => Promise<RouteReply> {
@@ -13,7 +13,11 @@ function documentReply(host: Host): () => Promise<RouteReply> {
   async function make(): Promise<RouteReply> {
     const { documentOf } = await import('./openapi/document.ts');
     const body = Buffer.from(JSON.stringify(await documentOf(host)));
-    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' }, body };
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
+      body,
+    };
   }
   return () => (reply ??= make());
 }
@@ -27,7 +31,11 @@ export const openapi = definePlugin({
   name: 'openapi',
   options: z.strictObject({}),
   apply(host) {
-    const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
+    const shared = {
+      method: 'GET',
+      access: 'public',
+      errors: (error: unknown) => encodeError(toGatewayError(error)),
+    } as const;
     const routes: Route[] = [
       {
         ...shared,
@@ -36,8 +44,20 @@ export const openapi = definePlugin({
         handle: documentReply(host),
         openapi: async () => (await import('./openapi/own-pages.ts')).document,
       },
-      { ...shared, name: 'docs', path: '/docs', handle: () => viewer('index.html'), openapi: async () => (await import('./openapi/own-pages.ts')).page },
-      { ...shared, name: 'docs-file', path: '/docs/:file', handle: ({ params: { file = '' } }) => viewer(file), openapi: false },
+      {
+        ...shared,
+        name: 'docs',
+        path: '/docs',
+        handle: () => viewer('index.html'),
+        openapi: async () => (await import('./openapi/own-pages.ts')).page,
+      },
+      {
+        ...shared,
+        name: 'docs-file',
+        path: '/docs/:file',
+        handle: ({ params: { file = '' } }) => viewer(file),
+        openapi: false,
+      },
     ];
     for (const route of routes) host.routes.add(route);
   },

@@ -4,7 +4,16 @@
  * nothing for them. They hold nothing of prompts or replies. The program that starts the process registers an SDK and
  * its exporter; without one no spans are made. https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
-import { context, propagation, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Tracer } from '@opentelemetry/api';
+import {
+  context,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Tracer,
+} from '@opentelemetry/api';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
 
@@ -18,7 +27,10 @@ const providerNames: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-const operationNames: Readonly<Record<string, string>> = { 'generate-content': 'generate_content', images: 'generate_content' };
+const operationNames: Readonly<Record<string, string>> = {
+  'generate-content': 'generate_content',
+  images: 'generate_content',
+};
 
 /** What the call asked for, which is on its own span and on those of its attempts. */
 function requestAttributes({ exchange }: End): Attributes {
@@ -41,7 +53,9 @@ function usageAttributes(end: End): Attributes {
     'gen_ai.usage.input_tokens': usage.input,
     'gen_ai.usage.output_tokens': usage.output,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
-    'gen_ai.usage.cache_write.input_tokens': isWriteKnown ? (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0) : undefined,
+    'gen_ai.usage.cache_write.input_tokens': isWriteKnown
+      ? (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0)
+      : undefined,
     'gen_ai.usage.reasoning.output_tokens': usage.reasoning,
   };
 }
@@ -70,12 +84,19 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
   const { receivedAt, startedAt, method, path } = exchange;
   const outcome = end.type === 'answered' ? end.outcome : end.type;
   const server = {
-    'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id,
+    'http.request.method': method,
+    'url.path': path,
+    'http.response.status_code': status,
+    'tollgate.call': exchange.id,
     'tollgate.outcome': outcome,
   };
   const span = tracer.startSpan(
     `${method} ${path}`,
-    { kind: SpanKind.SERVER, startTime: receivedAt, attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code } },
+    {
+      kind: SpanKind.SERVER,
+      startTime: receivedAt,
+      attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code },
+    },
     parent,
   );
   if (error) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });

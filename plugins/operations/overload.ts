@@ -50,11 +50,17 @@ export const overload = definePlugin({
       delay.reset();
       const before = strain;
       const lags = lag > limits.lag;
-      if (lags && laggedBefore) strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
-      else if (used > limit * limits.heap) strain = { reason: 'heap', told: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may` };
+      if (lags && laggedBefore)
+        strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
+      else if (used > limit * limits.heap)
+        strain = {
+          reason: 'heap',
+          told: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may`,
+        };
       else strain = undefined;
       laggedBefore = lags;
-      if (strain !== undefined && before === undefined) logger.warn({ strain: strain.told }, 'new calls are turned away');
+      if (strain !== undefined && before === undefined)
+        logger.warn({ strain: strain.told }, 'new calls are turned away');
     }
 
     hooks.ready.tapPromise('overload', async () => {
@@ -70,7 +76,9 @@ export const overload = definePlugin({
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;
       shed.inc({ reason });
-      throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', { retryAfter: 2 });
+      throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', {
+        retryAfter: 2,
+      });
     });
     readiness.add({ name: 'overload', fault: () => strain?.told });
   },

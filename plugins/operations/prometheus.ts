@@ -5,7 +5,16 @@
  */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
-import { definePlugin, lossCodes, toGatewayError, type Answered, type Charge, type End, type Failed, type Host } from '../../core/index.ts';
+import {
+  definePlugin,
+  lossCodes,
+  toGatewayError,
+  type Answered,
+  type Charge,
+  type End,
+  type Failed,
+  type Host,
+} from '../../core/index.ts';
 import { counter, gauge, histogram } from '../shared/metric.ts';
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
@@ -17,8 +26,19 @@ const none = 'none';
 function metricsIn(registry: Registry) {
   const where: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model', 'provider'];
   return {
-    requests: counter(registry, 'tollgate_requests_total', 'Calls by how they ended: 200 is a whole reply, 499 a client that left.', [...where, 'code']),
-    duration: histogram(registry, 'tollgate_request_duration_seconds', 'From the head of a call to its end.', seconds, where),
+    requests: counter(
+      registry,
+      'tollgate_requests_total',
+      'Calls by how they ended: 200 is a whole reply, 499 a client that left.',
+      [...where, 'code'],
+    ),
+    duration: histogram(
+      registry,
+      'tollgate_request_duration_seconds',
+      'From the head of a call to its end.',
+      seconds,
+      where,
+    ),
     firstToken: histogram(
       registry,
       'tollgate_time_to_first_token_seconds',
@@ -34,20 +54,55 @@ function metricsIn(registry: Registry) {
       ['protocol'],
     ),
     streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that have begun and not ended.'),
-    tokens: counter(registry, 'tollgate_tokens_total', 'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.', ['type']),
-    cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', ['model', 'provider']),
-    attempts: counter(registry, 'tollgate_upstream_attempts_total', 'Attempts at a provider: ok, or why there was no whole reply.', ['provider', 'outcome']),
-    fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Failed attempts that one at another target followed, by the provider that failed.', ['provider']),
-    retries: counter(registry, 'tollgate_retries_total', 'Failed attempts that one at the same target followed, by the provider.', ['provider']),
+    tokens: counter(
+      registry,
+      'tollgate_tokens_total',
+      'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.',
+      ['type'],
+    ),
+    cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
+      'model',
+      'provider',
+    ]),
+    attempts: counter(
+      registry,
+      'tollgate_upstream_attempts_total',
+      'Attempts at a provider: ok, or why there was no whole reply.',
+      ['provider', 'outcome'],
+    ),
+    fallbacks: counter(
+      registry,
+      'tollgate_fallbacks_total',
+      'Failed attempts that one at another target followed, by the provider that failed.',
+      ['provider'],
+    ),
+    retries: counter(
+      registry,
+      'tollgate_retries_total',
+      'Failed attempts that one at the same target followed, by the provider.',
+      ['provider'],
+    ),
     aborts: counter(
       registry,
       'tollgate_client_aborts_total',
       'Clients that left: before a provider was asked, while waiting for it, or during the reply.',
       ['phase'],
     ),
-    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', ['code']),
-    strangers: counter(registry, 'tollgate_auth_failures_total', 'Calls without a key that is known, or with one that may not be used.', ['protocol']),
-    unreadable: counter(registry, 'tollgate_unreadable_events_total', 'Events of streamed replies that could not be read and were skipped.', ['provider']),
+    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', [
+      'code',
+    ]),
+    strangers: counter(
+      registry,
+      'tollgate_auth_failures_total',
+      'Calls without a key that is known, or with one that may not be used.',
+      ['protocol'],
+    ),
+    unreadable: counter(
+      registry,
+      'tollgate_unreadable_events_total',
+      'Events of streamed replies that could not be read and were skipped.',
+      ['provider'],
+    ),
     dropped: counter(
       registry,
       'tollgate_dropped_fields_total',
@@ -67,7 +122,11 @@ function placeOf(end: End, { catalog }: Host): { protocol: string; model: string
     return { protocol, model: model.id, provider: provider.name };
   }
   const asked = end.exchange.call?.model;
-  return { protocol, model: asked !== undefined && catalog.find(asked).length > 0 ? asked : 'other', provider: none };
+  return {
+    protocol,
+    model: asked !== undefined && catalog.find(asked).length > 0 ? asked : 'other',
+    provider: none,
+  };
 }
 
 function codeOf(end: End, left: boolean): string {
@@ -79,7 +138,8 @@ function codeOf(end: End, left: boolean): string {
 /** When the client left; undefined where it stayed. */
 function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
   if (end.type === 'answered') return end.outcome === 'aborted' ? 'reply' : undefined;
-  if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted)) return undefined;
+  if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted))
+    return undefined;
   return end.type === 'failed' ? 'waiting' : 'before-attempt';
 }
 
@@ -96,7 +156,11 @@ function tokenParts({ usage }: Charge): (readonly [type: string, count: number])
   ];
 }
 
-function countCharge({ tokens, cost }: Metrics, { charge }: Failed | Answered, labels: { model: string; provider: string }): void {
+function countCharge(
+  { tokens, cost }: Metrics,
+  { charge }: Failed | Answered,
+  labels: { model: string; provider: string },
+): void {
   for (const [type, count] of tokenParts(charge)) if (count > 0) tokens.inc({ type }, count);
   if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
 }
@@ -114,10 +178,11 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   metrics.requests.inc({ ...place, code: codeOf(end, phase !== undefined) });
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
-  if (end.losses.length > 0) for (const code of lossCodes) {
-    const count = end.losses.reduce((sum, loss) => (loss.code === code ? sum + 1 : sum), 0);
-    if (count > 0) metrics.dropped.inc({ protocol, code }, count);
-  }
+  if (end.losses.length > 0)
+    for (const code of lossCodes) {
+      const count = end.losses.reduce((sum, loss) => (loss.code === code ? sum + 1 : sum), 0);
+      if (count > 0) metrics.dropped.inc({ protocol, code }, count);
+    }
   if (end.type === 'refused') {
     metrics.refusals.inc({ code: end.error.code });
     if (end.error.code === 'invalid_api_key') metrics.strangers.inc({ protocol });
@@ -126,11 +191,15 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
     const next = end.attempts[index + 1];
     if (next) (next.isRetry ? metrics.retries : metrics.fallbacks).inc({ provider: target.provider.name });
   }
-  if (end.attempts.length > 0) metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
+  if (end.attempts.length > 0)
+    metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') countCharge(metrics, end, { model, provider });
   if (end.type === 'answered' && end.exchange.call.stream) {
     const { attempt, startedAt } = end.exchange;
-    metrics.firstToken.observe({ model, provider }, (attempt.startedAt - startedAt + (attempt.firstEventAfter ?? 0)) / 1000);
+    metrics.firstToken.observe(
+      { model, provider },
+      (attempt.startedAt - startedAt + (attempt.firstEventAfter ?? 0)) / 1000,
+    );
   }
 }
 
@@ -143,8 +212,10 @@ export const prometheus = definePlugin({
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     host.hooks.observe.tap('prometheus', (end) => countEnd(metrics, end, host));
     host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter, tally }, { call }) => {
-      if (phase === 'end' && tally.unreadable > 0) metrics.unreadable.inc({ provider: target.provider.name }, tally.unreadable);
-      if (phase === 'end') metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
+      if (phase === 'end' && tally.unreadable > 0)
+        metrics.unreadable.inc({ provider: target.provider.name }, tally.unreadable);
+      if (phase === 'end')
+        metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
       if (!call.stream || firstEventAfter === undefined) return;
       if (phase === 'first-event') metrics.streams.inc();
       if (phase === 'end') metrics.streams.dec();
@@ -156,8 +227,15 @@ export const prometheus = definePlugin({
       access: 'public',
       everywhere: true,
       openapi: async () => (await import('./prometheus/description.ts')).metricsPage,
-      handle: async () => ({ status: 200, headers: { 'content-type': registry.contentType }, body: await host.scrape() }),
-      errors: (error) => ({ status: toGatewayError(error).status, body: { error: toGatewayError(error).message } }),
+      handle: async () => ({
+        status: 200,
+        headers: { 'content-type': registry.contentType },
+        body: await host.scrape(),
+      }),
+      errors: (error) => ({
+        status: toGatewayError(error).status,
+        body: { error: toGatewayError(error).message },
+      }),
     });
   },
 });

@@ -30,7 +30,10 @@ const options = z.strictObject({
   /** A PostgreSQL in which all gateways count together; without it each counts for itself. */
   postgres: z
     .string()
-    .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), 'must be an address: postgres://user:password@host:5432/name')
+    .refine(
+      (url) => /^postgres(ql)?:/.test(url) && URL.canParse(url),
+      'must be an address: postgres://user:password@host:5432/name',
+    )
     .optional(),
 });
 
@@ -40,14 +43,29 @@ function isLimited({ requests, tokens, parallel }: z.output<typeof limits>): boo
   return requests !== undefined || tokens !== undefined || parallel !== undefined;
 }
 
-function openGate({ hooks, resource, workers }: Host, { perKey, perAccount, window, postgres }: z.output<typeof options>): void {
+function openGate(
+  { hooks, resource, workers }: Host,
+  { perKey, perAccount, window, postgres }: z.output<typeof options>,
+): void {
   let gate: Gate | undefined;
   hooks.ready.tapPromise('rate-limits', async () => {
     const open = async (): Promise<{ gate: Gate; store: Store }> => {
       const store = await openStore({ window, url: postgres }, workers);
-      return { store, gate: new Gate([{ whose: 'account', limits: perAccount }, { whose: 'key', limits: perKey }], window, store.counts) };
+      return {
+        store,
+        gate: new Gate(
+          [
+            { whose: 'account', limits: perAccount },
+            { whose: 'key', limits: perKey },
+          ],
+          window,
+          store.counts,
+        ),
+      };
     };
-    ({ gate } = await resource('rate limits', { perKey, perAccount, window, postgres }, open, ({ store }) => store.close()));
+    ({ gate } = await resource('rate limits', { perKey, perAccount, window, postgres }, open, ({ store }) =>
+      store.close(),
+    ));
   });
   // Before the ledger's tap, so that a call refused here reserves nothing.
   hooks.authorize.tapPromise({ name: 'rate-limits', stage: -10 }, async (grant, planned) => {
@@ -61,7 +79,10 @@ export const rateLimits = definePlugin({
   name: 'rate-limits',
   options,
   apply(host, wanted) {
-    const visitors = new Visitors(wanted.perAddress.requests ?? looksPerSecond * wanted.window, wanted.window);
+    const visitors = new Visitors(
+      wanted.perAddress.requests ?? looksPerSecond * wanted.window,
+      wanted.window,
+    );
     host.guards.add({ name: 'rate-limits', admit: (address) => visitors.admit(address) });
     if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
   },

@@ -12,12 +12,25 @@ export const amazonBedrock = definePlugin({
   options: optionsSchema,
   apply(host, options) {
     const place = placeOf(options);
-    if (!place) return host.off('set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK');
+    if (!place)
+      return host.off(
+        'set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK',
+      );
     const { base, region, credentials } = place;
     offer(host, {
-      provider: { name: 'amazon-bedrock', endpoints: endpointsAt(base), onAbort: drainLimits(options.onAbort), patience: options.timeouts, wrap, unwrap },
+      provider: {
+        name: 'amazon-bedrock',
+        endpoints: endpointsAt(base),
+        onAbort: drainLimits(options.onAbort),
+        patience: options.timeouts,
+        wrap,
+        unwrap,
+      },
       keys: credentials.map((credential) => ({ sign: signerFor(region, credential) })),
-      probe: { url: listingAt(base), variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK' },
+      probe: {
+        url: listingAt(base),
+        variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',
+      },
       catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),
       choose: (models) => servedBy(models, options.profile),
     });

@@ -1,7 +1,7 @@
 /** Azure OpenAI: chat-completions, responses and images of deployments; https://learn.microsoft.com/azure/ai-services/openai. */
 import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
-import { chooseWire } from '../shared/openai-wires.ts';
+import { chooseWire } from '../shared/wire-kit/openai-wires.ts';
 import { endpointsAt, listingAt } from './azure/address.ts';
 import { signedIn, withKey } from './azure/credential.ts';
 import { deployed, optionsSchema, resourceOf } from './azure/options.ts';
@@ -21,7 +21,10 @@ export const azure = definePlugin({
         patience: options.timeouts,
       },
       keys: apiKey === undefined ? [signedIn()] : [apiKey].flat().map(withKey),
-      probe: { url: listingAt(baseUrl, apiVersion), variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID' },
+      probe: {
+        url: listingAt(baseUrl, apiVersion),
+        variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',
+      },
       catalogue: new URL('catalogue/azure.json', import.meta.url),
       choose: (models) => deployed(models, options.deployments),
     });

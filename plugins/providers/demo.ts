@@ -5,8 +5,13 @@ import { echo, painter } from './demo/models.ts';
 import { replyTo } from './demo/reply.ts';
 
 const origin = 'http://demo.invalid/v1';
-const images = (_target: unknown, operation: string): string => `${origin}/images/${operation === 'edit' ? 'edits' : 'generations'}`;
-const provider: Provider = { name: 'demo', endpoints: { 'chat-completions': `${origin}/chat/completions`, images }, sign: (request) => request };
+const images = (_target: unknown, operation: string): string =>
+  `${origin}/images/${operation === 'edit' ? 'edits' : 'generations'}`;
+const provider: Provider = {
+  name: 'demo',
+  endpoints: { 'chat-completions': `${origin}/chat/completions`, images },
+  sign: (request) => request,
+};
 
 export const demo = definePlugin({
   name: 'demo',

@@ -13,9 +13,18 @@ export const googleVertex = definePlugin({
     const place = placeOf(options);
     if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
     offer(host, {
-      provider: { name: 'google-vertex', endpoints: endpointsAt(place), onAbort: drainLimits(options.onAbort), patience: options.timeouts, wrap },
+      provider: {
+        name: 'google-vertex',
+        endpoints: endpointsAt(place),
+        onAbort: drainLimits(options.onAbort),
+        patience: options.timeouts,
+        wrap,
+      },
       keys: [options.credentials].flat().map(signedIn),
-      probe: { ...countAt(place, 'gemini-2.5-flash'), variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google' },
+      probe: {
+        ...countAt(place, 'gemini-2.5-flash'),
+        variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google',
+      },
       catalogue: new URL('catalogue/google-vertex.json', import.meta.url),
     });
   },

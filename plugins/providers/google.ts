@@ -1,6 +1,6 @@
 /** Google's Gemini API; https://ai.google.dev/api. The model and what is asked of it stand in the address. */
 import { defineProvider, type Operation } from '../../core/index.ts';
-import { urlPath } from '../shared/url-path.ts';
+import { urlPath } from '../shared/wire-kit/url-path.ts';
 
 function methodOf(operation: Operation, stream: boolean): string {
   if (operation === 'count') return 'countTokens';
@@ -12,7 +12,10 @@ export const google = defineProvider({
   name: 'google',
   env: { key: 'GEMINI_API_KEY', baseUrl: 'GOOGLE_GEMINI_BASE_URL' },
   baseUrl: 'https://generativelanguage.googleapis.com',
-  endpoints: { 'generate-content': ({ model }, operation, stream) => `/v1beta/models/${urlPath(model.upstream)}:${methodOf(operation, stream)}` },
+  endpoints: {
+    'generate-content': ({ model }, operation, stream) =>
+      `/v1beta/models/${urlPath(model.upstream)}:${methodOf(operation, stream)}`,
+  },
   models: new URL('catalogue/google.json', import.meta.url),
   probe: { path: '/v1beta/models' },
   credential: (key) => ({ 'x-goog-api-key': key }),

@@ -42,16 +42,28 @@ export const affinity = definePlugin({
   options,
   apply({ hooks, resource, workers }, { from, keep, most }) {
     // Bounded by `maxSize` instead of `max`: for `max` the cache allocates 2 MB at once, which most gateways never use.
-    let homes = new LRUCache<string, Home>({ maxSize: most, sizeCalculation: () => 1, ttl: keep * 1000, perf: { now: () => Date.now() } });
+    let homes = new LRUCache<string, Home>({
+      maxSize: most,
+      sizeCalculation: () => 1,
+      ttl: keep * 1000,
+      perf: { now: () => Date.now() },
+    });
     let hearNoMore: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes.set(conversation, home);
       if (!workers.several || (before && isSame(before, home))) return;
       const { name, credential } = home;
-      void workers.askOthers('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
+      void workers.askOthers('affinity', { conversation, name, credential } satisfies z.output<
+        typeof movedSchema
+      >);
     };
     hooks.ready.tapPromise('affinity', async () => {
-      homes = await resource('affinity', { from, keep, most }, () => homes, () => undefined);
+      homes = await resource(
+        'affinity',
+        { from, keep, most },
+        () => homes,
+        () => undefined,
+      );
       hearNoMore = workers.answer('affinity', (said) => {
         const { conversation, ...home } = movedSchema.parse(said);
         homes.set(conversation, home);

@@ -3,7 +3,14 @@
  * that the target is likely to have cached, learnt from earlier calls.
  */
 import { z } from 'zod';
-import { definePlugin, inputEstimate, type End, type Parsed, type Price, type Target } from '../../core/index.ts';
+import {
+  definePlugin,
+  inputEstimate,
+  type End,
+  type Parsed,
+  type Price,
+  type Target,
+} from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
@@ -32,15 +39,25 @@ const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
 const million = 1_000_000;
 
 /** Nano-USD per million tokens. Without a cache price, cached input costs the full price. */
-function ratesOf({ input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>, request = 0n): Rates {
-  return { input: Number(input), output: Number(output), cacheRead: Number(cacheRead), request: Number(request) * million };
+function ratesOf(
+  { input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>,
+  request = 0n,
+): Rates {
+  return {
+    input: Number(input),
+    output: Number(output),
+    cacheRead: Number(cacheRead),
+    request: Number(request) * million,
+  };
 }
 
 /** Where a call is long enough for a dearer tier, all of it is charged at that tier. */
 function ratesFor({ price }: Target, known: Known, input: number): Rates {
   if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
   if (price.tiers.length === 0) return known.rates;
-  const longest = price.tiers.filter(({ above }) => input > above).toSorted((first, second) => second.above - first.above)[0];
+  const longest = price.tiers
+    .filter(({ above }) => input > above)
+    .toSorted((first, second) => second.above - first.above)[0];
   return longest ? ratesOf(longest, price.request) : known.rates;
 }
 
@@ -68,9 +85,16 @@ export const cost = definePlugin({
   apply(host, { byDefault }) {
     let known = new PerTarget((): Known => ({ hits: 0, price: undefined, rates: free }));
     host.hooks.ready.tapPromise('cost', async () => {
-      known = await host.resource('cost', {}, () => known, () => undefined);
+      known = await host.resource(
+        'cost',
+        {},
+        () => known,
+        () => undefined,
+      );
     });
-    tapRanking(host, 'cost', byDefault, (targets, parsed) => lowestFirst(targets, (target) => expectedCost(parsed, target, known.of(target))));
+    tapRanking(host, 'cost', byDefault, (targets, parsed) =>
+      lowestFirst(targets, (target) => expectedCost(parsed, target, known.of(target))),
+    );
     host.hooks.observe.tap('cost', (end) => learn(known, end));
   },
 });

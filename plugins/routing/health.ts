@@ -8,11 +8,16 @@ import { definePlugin, type Attempt, type GatewayError, type Target } from '../.
 import { gauge } from '../shared/metric.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { Condition, shut, type Change, type Report } from './health/condition.ts';
+import { Condition, shut, type Change, type Report } from './health/breaker.ts';
 import { verdictOf } from './health/verdict.ts';
-import { hear, passOn } from './health/word.ts';
+import { hear, passOn } from './health/worker-news.ts';
 
-const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
+const seconds = (fallback: number) =>
+  z
+    .number()
+    .positive()
+    .default(fallback)
+    .transform((value) => value * 1000);
 
 const options = z.strictObject({
   /** Seconds until one call is let through to a target that failed. */
@@ -45,13 +50,16 @@ class Ward {
   constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
     this.#settings = settings;
     this.#passOn = passOn;
-    this.conditions = new PerTarget((target) => new Condition(settings.pause, (change) => onChange(target, change)));
+    this.conditions = new PerTarget(
+      (target) => new Condition(settings.pause, (change) => onChange(target, change)),
+    );
   }
 
   /** Throws where the target must not be asked now. Before a retry, core has waited as long as the target asked for. */
   admit(id: string, attempt: Attempt): void {
     const condition = this.conditions.of(attempt.target);
-    if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse') condition.check();
+    if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
+      condition.check();
     const report = condition.enter();
     if (report) this.#reports.set(id, report);
   }
@@ -80,7 +88,8 @@ class Ward {
     } else {
       report?.(undefined);
       const { retryAfter } = error.details;
-      const told = verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
+      const told =
+        verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
       const rest = told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
       condition.rest(rest, error);
       this.#passOn(attempt.target, rest, error);
@@ -102,17 +111,26 @@ export const health = definePlugin({
     );
     const told: PassOn = (...rest) => passOn(workers, ...rest);
     const onChange = (target: Named, change: Change): void => {
-      const { provider: { name, credential }, model } = target;
+      const {
+        provider: { name, credential },
+        model,
+      } = target;
       if (change !== 'closes') told(target, settings.pause, shut(settings.pause));
       if (change === 'stays open') return;
       breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
-      const message = change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again';
+      const message =
+        change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again';
       logger.warn({ provider: name, credential, model: model.id }, message);
     };
     let ward = new Ward(settings, onChange, told);
     let hearNoMore: (() => void) | undefined;
     hooks.ready.tapPromise('health', async () => {
-      ward = await resource('health', settings, () => ward, () => undefined);
+      ward = await resource(
+        'health',
+        settings,
+        () => ward,
+        () => undefined,
+      );
       hearNoMore = hear(host, (target, ...rest) => ward.conditions.of(target).rest(...rest));
     });
     hooks.close.tapPromise('health', async () => hearNoMore?.());

@@ -7,7 +7,12 @@ import { stages } from '../shared/routing/ranking.ts';
 function runFrom(targets: readonly Target[], start: number): number {
   const first = targets[start];
   let end = start + 1;
-  while (end < targets.length && targets[end]?.provider.name === first?.provider.name && targets[end]?.model.id === first?.model.id) end += 1;
+  while (
+    end < targets.length &&
+    targets[end]?.provider.name === first?.provider.name &&
+    targets[end]?.model.id === first?.model.id
+  )
+    end += 1;
   return end - start;
 }
 
@@ -20,7 +25,7 @@ export const keys = definePlugin({
       if (!targets.some(({ provider }) => provider.credential !== undefined)) return targets;
       turn += 1;
       const rotated: Target[][] = [];
-      for (let start = 0; start < targets.length; ) {
+      for (let start = 0; start < targets.length;) {
         const end = start + runFrom(targets, start);
         const first = start + (turn % (end - start));
         rotated.push(targets.slice(first, end), targets.slice(start, first));

@@ -5,10 +5,20 @@
  */
 import { z } from 'zod';
 import {
-  askedMode, definePlugin, GatewayError, parseUsd, ratesIn, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target,
+  askedMode,
+  definePlugin,
+  GatewayError,
+  parseUsd,
+  ratesIn,
+  type ClientCall,
+  type Host,
+  type Parsed,
+  type Preferences,
+  type Price,
+  type Target,
 } from '../../core/index.ts';
-import { noPreferences } from '../shared/provider-object.ts';
 import { askedFor, stages } from '../shared/routing/ranking.ts';
+import { noPreferences } from '../shared/wire-kit/provider-object.ts';
 
 /** Throws where two wishes contradict each other, or no plugin of this gateway can fulfil one. */
 function checkRanking(wanted: Preferences, { plugins }: Host): void {
@@ -32,7 +42,8 @@ function checkRanking(wanted: Preferences, { plugins }: Host): void {
 }
 
 function inOrder(targets: readonly Target[], order: readonly string[]): Target[] {
-  const rank = ({ provider }: Target): number => (order.includes(provider.name) ? order.indexOf(provider.name) : order.length);
+  const rank = ({ provider }: Target): number =>
+    order.includes(provider.name) ? order.indexOf(provider.name) : order.length;
   return targets.toSorted((first, second) => rank(first) - rank(second));
 }
 
@@ -42,13 +53,23 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
 
 /** All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply. */
 function ratesFor(call: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
-  return [price, ...price.tiers.filter(({ above }) => call.size.textBytes > above), ratesIn(price, askedMode(call)) ?? price];
+  return [
+    price,
+    ...price.tiers.filter(({ above }) => call.size.textBytes > above),
+    ratesIn(price, askedMode(call)) ?? price,
+  ];
 }
 
-function isAffordable({ price }: Target, call: ClientCall, limit: NonNullable<Preferences['max_price']>): boolean {
+function isAffordable(
+  { price }: Target,
+  call: ClientCall,
+  limit: NonNullable<Preferences['max_price']>,
+): boolean {
   const rates = ratesFor(call, price);
   if (!isWithin(price.request ?? 0n, limit.request)) return false;
-  return rates.every(({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion));
+  return rates.every(
+    ({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion),
+  );
 }
 
 /** The targets that the caller's wishes allow. Those in the caller's order come first. */
@@ -82,7 +103,11 @@ export const preferences = definePlugin({
       });
       const left = [filtered(targets, parsed), ...fallbacks].flat();
       if (targets.length > 0 && left.length === 0) {
-        throw new GatewayError('model_not_found', 'The `provider` object of the request leaves no provider for this model.', { param: 'provider' });
+        throw new GatewayError(
+          'model_not_found',
+          'The `provider` object of the request leaves no provider for this model.',
+          { param: 'provider' },
+        );
       }
       return left;
     });

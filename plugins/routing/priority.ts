@@ -15,9 +15,12 @@ export const priority = definePlugin({
     if (order.length === 0) return;
     host.applied(() => {
       const unknown = order.filter((name) => !host.plugins.has(name) && !host.providers.find(name));
-      for (const name of unknown) host.logger.warn(`"order" names the provider "${name}", which is not in the configuration`);
+      for (const name of unknown)
+        host.logger.warn(`"order" names the provider "${name}", which is not in the configuration`);
     });
     const place = new Map(order.map((name, index) => [name, index]));
-    tapRanking(host, 'priority', byDefault, (targets) => lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length));
+    tapRanking(host, 'priority', byDefault, (targets) =>
+      lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length),
+    );
   },
 });

@@ -22,7 +22,8 @@ function learn(rates: Rates, end: End): undefined {
   const seconds = (duration - firstEventAfter) / 1000;
   if (output < leastTokens || seconds <= 0) return;
   const rate = rates.of(target);
-  rate.tokensPerSecond = (rate.tokensPerSecond ?? output / seconds) * (1 - share) + (output / seconds) * share;
+  rate.tokensPerSecond =
+    (rate.tokensPerSecond ?? output / seconds) * (1 - share) + (output / seconds) * share;
 }
 
 export const throughput = definePlugin({
@@ -32,10 +33,17 @@ export const throughput = definePlugin({
   apply(host, { byDefault }) {
     let rates: Rates = new PerTarget(() => ({ tokensPerSecond: undefined }));
     host.hooks.ready.tapPromise('throughput', async () => {
-      rates = await host.resource('throughput', {}, () => rates, () => undefined);
+      rates = await host.resource(
+        'throughput',
+        {},
+        () => rates,
+        () => undefined,
+      );
     });
     // A target that has no figures yet is asked first: one reply gives it some.
-    tapRanking(host, 'throughput', byDefault, (targets) => lowestFirst(targets, (target) => -(rates.of(target).tokensPerSecond ?? Infinity)));
+    tapRanking(host, 'throughput', byDefault, (targets) =>
+      lowestFirst(targets, (target) => -(rates.of(target).tokensPerSecond ?? Infinity)),
+    );
     host.hooks.observe.tap('throughput', (end) => learn(rates, end));
   },
 });

@@ -3,7 +3,14 @@
  * in order. An unknown secret is refused here, so that no other scheme tries it again.
  */
 import { z } from 'zod';
-import { GatewayError, type Credential, type Host, type Principal, type Received, type TapPlace } from '../../core/index.ts';
+import {
+  GatewayError,
+  type Credential,
+  type Host,
+  type Principal,
+  type Received,
+  type TapPlace,
+} from '../../core/index.ts';
 
 /** Names of protocols, and of plugins with routes, that accept a credential. */
 export const familiesSchema = z.array(z.string()).min(1).optional();
@@ -33,7 +40,10 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
   const guarded = [...routes.all()].filter(({ access }) => access !== 'public');
   const there = new Set([...[...protocols.all()].map(({ name }) => name), ...guarded.map(familyOf)]);
   const unknown = named.find((family) => !there.has(family));
-  if (unknown !== undefined) throw new Error(`option "families": there is no "${unknown}"; there are: ${[...there].join(', ') || 'none'}`);
+  if (unknown !== undefined)
+    throw new Error(
+      `option "families": there is no "${unknown}"; there are: ${[...there].join(', ') || 'none'}`,
+    );
 }
 
 /** The owner of the secret. Throws `invalid_api_key` where no keyring knows it; the error does not contain the secret. */

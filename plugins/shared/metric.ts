@@ -4,9 +4,16 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-export function counter<Label extends string = never>(registry: Registry, name: string, help: string, labelNames: Label[] = []): Counter<Label> {
+export function counter<Label extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: Label[] = [],
+): Counter<Label> {
   const existing = registry.getSingleMetric(name);
-  return existing instanceof Counter ? existing : new Counter({ name, help, labelNames, registers: [registry] });
+  return existing instanceof Counter
+    ? existing
+    : new Counter({ name, help, labelNames, registers: [registry] });
 }
 
 export function histogram<Label extends string = never>(
@@ -17,7 +24,9 @@ export function histogram<Label extends string = never>(
   labelNames: Label[] = [],
 ): Histogram<Label> {
   const existing = registry.getSingleMetric(name);
-  return existing instanceof Histogram ? existing : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
+  return existing instanceof Histogram
+    ? existing
+    : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }
 
 /** `together` says how the values of several workers are combined: added, where each knows its own part, or otherwise the largest or smallest. */
@@ -29,5 +38,7 @@ export function gauge<Label extends string = never>(
   labelNames: Label[] = [],
 ): Gauge<Label> {
   const existing = registry.getSingleMetric(name);
-  return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, aggregator: together, registers: [registry] });
+  return existing instanceof Gauge
+    ? existing
+    : new Gauge({ name, help, labelNames, aggregator: together, registers: [registry] });
 }

@@ -26,14 +26,20 @@ function checksum(text: string): string {
 }
 
 export function createSecret(kind: SecretKind = 'user'): string {
-  const random = Array.from({ length: randomLength }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+  const random = Array.from({ length: randomLength }, () => alphabet.charAt(randomInt(alphabet.length))).join(
+    '',
+  );
   return prefixes[kind] + random + checksum(prefixes[kind] + random);
 }
 
 /** Whether a text has the form of our secrets of this kind. */
 export function isSecret(text: string, kind: SecretKind = 'user'): boolean {
   const prefix = prefixes[kind];
-  return text.startsWith(prefix) && shape.test(text.slice(prefix.length)) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+  return (
+    text.startsWith(prefix) &&
+    shape.test(text.slice(prefix.length)) &&
+    checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+  );
 }
 
 export function hashSecret(secret: string): string {

@@ -19,23 +19,35 @@ function keyring(name: string, keys: Record<string, string>, asked: string[] = [
 }
 
 /** Whose call it is by these schemes, where `sk-ann` and `sk-bob` are known. */
-async function accountBy(plugins: Plugin[], ...head: Parameters<typeof received>): Promise<string | undefined> {
+async function accountBy(
+  plugins: Plugin[],
+  ...head: Parameters<typeof received>
+): Promise<string | undefined> {
   const host = hostWith(plugins);
   host.keyrings.add(keyring('keys', { 'sk-ann': 'ann', 'sk-bob': 'bob', 'two words': 'odd' }));
   return (await host.calls.authenticate.promise(received(...head)))?.account;
 }
 
 describe('bearer', () => {
-  it.each(['chat-completions', 'responses', 'messages', 'generate-content', 'images', 'balance'])('is understood on %s', async (family) => {
-    expect(await accountBy([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
-  });
+  it.each(['chat-completions', 'responses', 'messages', 'generate-content', 'images', 'balance'])(
+    'is understood on %s',
+    async (family) => {
+      expect(await accountBy([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
+    },
+  );
 
   it('is understood however it is spelt, and whatever the key holds', async () => {
     expect(await accountBy([bearer()], 'messages', { authorization: 'bearer  sk-ann' })).toBe('ann');
     expect(await accountBy([bearer()], 'messages', { authorization: 'Bearer two words' })).toBe('odd');
   });
 
-  it.each([{}, { authorization: '' }, { authorization: 'Bearer' }, { authorization: 'Basic c2stYW5u' }, { authorization: 'sk-ann' }])('leaves %o to others', async (headers) => {
+  it.each([
+    {},
+    { authorization: '' },
+    { authorization: 'Bearer' },
+    { authorization: 'Basic c2stYW5u' },
+    { authorization: 'sk-ann' },
+  ])('leaves %o to others', async (headers) => {
     expect(await accountBy([bearer()], 'messages', headers)).toBeUndefined();
   });
 
@@ -51,7 +63,12 @@ describe('bearer', () => {
 });
 
 describe('families', () => {
-  const page = { method: 'GET', path: '/page', errors: () => ({ status: 500, body: {} }), handle: async () => ({ status: 200, body: {} }) } as const;
+  const page = {
+    method: 'GET',
+    path: '/page',
+    errors: () => ({ status: 500, body: {} }),
+    handle: async () => ({ status: 200, body: {} }),
+  } as const;
 
   /** A host with a protocol, a page for holders of keys and one for all. */
   function house(plugin: Plugin): ReturnType<typeof hostWith> {
@@ -62,14 +79,24 @@ describe('families', () => {
     return host;
   }
 
-  it.each([['bearer', bearer], ['api-key-header', apiKeyHeader], ['google-api-key', googleApiKey]])('of %s that are not there keep the gateway from starting, and are told with those that are', async (name, factory) => {
-    const start = (families?: string[]): Promise<void> => house(factory({ families })).calls.ready.promise();
-    await expect(start(['plain', 'typo'])).rejects.toThrow(`plugin "${name}": option "families": there is no "typo"; there are: plain, account`);
-    await expect(start(['news'])).rejects.toThrow('there is no "news"');
-    await expect(start(['plain', 'account'])).resolves.toBeUndefined();
-    // What it takes unless it is told otherwise may be there or not.
-    await expect(start()).resolves.toBeUndefined();
-  });
+  it.each([
+    ['bearer', bearer],
+    ['api-key-header', apiKeyHeader],
+    ['google-api-key', googleApiKey],
+  ])(
+    'of %s that are not there keep the gateway from starting, and are told with those that are',
+    async (name, factory) => {
+      const start = (families?: string[]): Promise<void> =>
+        house(factory({ families })).calls.ready.promise();
+      await expect(start(['plain', 'typo'])).rejects.toThrow(
+        `plugin "${name}": option "families": there is no "typo"; there are: plain, account`,
+      );
+      await expect(start(['news'])).rejects.toThrow('there is no "news"');
+      await expect(start(['plain', 'account'])).resolves.toBeUndefined();
+      // What it takes unless it is told otherwise may be there or not.
+      await expect(start()).resolves.toBeUndefined();
+    },
+  );
 });
 
 describe('x-api-key', () => {
@@ -87,11 +114,15 @@ describe('x-api-key', () => {
 
   it('is not passed over for a bearer token where it is wrong', async () => {
     const both = { 'x-api-key': 'sk-wrong', authorization: 'Bearer sk-bob' };
-    await expect(accountBy([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({ code: 'invalid_api_key' });
+    await expect(accountBy([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({
+      code: 'invalid_api_key',
+    });
   });
 
   it('leaves a bearer token alone where it is not sent', async () => {
-    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' })).toBe('bob');
+    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' })).toBe(
+      'bob',
+    );
   });
 });
 
@@ -106,11 +137,20 @@ describe('the generate-content key', () => {
   });
 
   it('is no key on another family', async () => {
-    expect(await accountBy([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann')).toBeUndefined();
+    expect(
+      await accountBy([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann'),
+    ).toBeUndefined();
   });
 
   it('wins over a bearer token beside it', async () => {
-    expect(await accountBy([bearer(), googleApiKey()], 'generate-content', { authorization: 'Bearer sk-bob' }, 'key=sk-ann')).toBe('ann');
+    expect(
+      await accountBy(
+        [bearer(), googleApiKey()],
+        'generate-content',
+        { authorization: 'Bearer sk-bob' },
+        'key=sk-ann',
+      ),
+    ).toBe('ann');
   });
 
   it('leaves a call without it to others', async () => {
@@ -135,15 +175,20 @@ describe('keyrings', () => {
     ['bearer', bearer(), 'messages', { authorization: 'Bearer sk-secret' }],
     ['api-key-header', apiKeyHeader(), 'messages', { 'x-api-key': 'sk-secret' }],
     ['google-api-key', googleApiKey(), 'generate-content', { 'x-goog-api-key': 'sk-secret' }],
-  ])('a key that none of them knows is refused by %s with 401, and not repeated', async (_, plugin, family, headers) => {
-    const refusal: unknown = await accountBy([plugin], family, headers).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ code: 'invalid_api_key', status: 401, retry: false });
-    expect(String(refusal)).not.toContain('sk-secret');
-  });
+  ])(
+    'a key that none of them knows is refused by %s with 401, and not repeated',
+    async (_, plugin, family, headers) => {
+      const refusal: unknown = await accountBy([plugin], family, headers).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code: 'invalid_api_key', status: 401, retry: false });
+      expect(String(refusal)).not.toContain('sk-secret');
+    },
+  );
 
   it('that cannot be asked make the call fail, not the key', async () => {
     const host = hostWith([bearer()]);
     host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
-    await expect(host.calls.authenticate.promise(received('messages', { authorization: 'Bearer sk-ann' }))).rejects.toThrow('store is down');
+    await expect(
+      host.calls.authenticate.promise(received('messages', { authorization: 'Bearer sk-ann' })),
+    ).rejects.toThrow('store is down');
   });
 });

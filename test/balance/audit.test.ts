@@ -1,8 +1,8 @@
 /** The audit: books that were tampered with are found out, each rule by its number, and the first rows are named. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { ledgerCommands } from '../../plugins/meters/balance/commands.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
@@ -20,7 +20,12 @@ async function books(): Promise<OpenedFile> {
   await store.createAccount({ name: 'a', at: 1 });
   await store.createKey(newKey('00000000000000a1', 'a'));
   await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: 'r', at: 1 });
-  for (const [id, amount] of [['cheap', 80n], ['dear', 100n], ['void', 50n], ['running', 10n]] as const) {
+  for (const [id, amount] of [
+    ['cheap', 80n],
+    ['dear', 100n],
+    ['void', 50n],
+    ['running', 10n],
+  ] as const) {
     await store.reserve({ id, account: 'a', key: '00000000000000a1', quotes: [quote(amount)], at: 1 });
   }
   await store.settle(settlement('cheap', 30n));
@@ -32,7 +37,9 @@ async function books(): Promise<OpenedFile> {
 /** What an audit finds after someone with the file in hand has done this to it. */
 async function after(file: string, ...statements: string[]): Promise<AuditReport> {
   withDatabase(file, (database) => {
-    database.exec('DROP TRIGGER IF EXISTS entries_stay; DROP TRIGGER IF EXISTS entries_remain; PRAGMA ignore_check_constraints = ON');
+    database.exec(
+      'DROP TRIGGER IF EXISTS entries_stay; DROP TRIGGER IF EXISTS entries_remain; PRAGMA ignore_check_constraints = ON',
+    );
     for (const statement of statements) database.exec(statement);
   });
   const fresh = await openSqlite({ file });
@@ -46,7 +53,14 @@ const post = "kind = 'post' AND revenue = 30";
 describe('an audit', () => {
   it('finds nothing wrong with books nobody touched', async () => {
     const { store } = await books();
-    expect(await store.audit()).toEqual({ ok: true, entries: 9, accounts: 1, pending: 1, broken: 0, findings: [] });
+    expect(await store.audit()).toEqual({
+      ok: true,
+      entries: 9,
+      accounts: 1,
+      pending: 1,
+      broken: 0,
+      findings: [],
+    });
   });
 
   it('reads the rates and figures of before modes had names, and still finds what was charged beside them', async () => {
@@ -58,35 +72,118 @@ describe('an audit', () => {
       `UPDATE entries SET usage = '{"input":260,"output":0,"fast":false}' WHERE kind = 'post' AND revenue = 100`,
     ];
     expect(await after(file, ...former)).toMatchObject({ ok: true, findings: [] });
-    expect(await after(file, `UPDATE entries SET usage = '{"input":31,"output":0,"fast":true}' WHERE ${post}`)).toMatchObject({ ok: false, findings: [{ rule: 'I8' }] });
+    expect(
+      await after(file, `UPDATE entries SET usage = '{"input":31,"output":0,"fast":true}' WHERE ${post}`),
+    ).toMatchObject({ ok: false, findings: [{ rule: 'I8' }] });
   });
 
   it.each<[rule: string, what: string, statements: string[], message: RegExp]>([
-    ['I1', 'legs that do not sum to zero', [`UPDATE entries SET available = available + 1 WHERE ${post}`], /its legs sum to 1/],
-    ['I2', 'an account whose sums are not its entries', ['UPDATE accounts SET used = used - 5'], /its used is kept as 0\.000000155, and its entries sum to 0\.00000016/],
-    ['I2', 'a key whose spending is not its entries', ['UPDATE keys SET used = 0'], /its key 00000000000000a1/],
-    ['I3', 'more reserved than was there', ["UPDATE entries SET credits = -100, available = 100 WHERE kind = 'credit'", 'UPDATE accounts SET total = 100'], /reserves .* more than the account has/],
-    ['I3', 'more posted than was reserved', [`UPDATE entries SET revenue = 90, available = -10 WHERE ${post}`], /posts 0\.00000009 of 0\.00000008 reserved/],
-    ['I4', 'a reservation that is lost', ['DELETE FROM pending'], /the reservation of running has no end and is not pending/],
-    ['I4', 'a reservation that is pending and has ended', ["INSERT INTO pending (call, number, account, amount, owner, created) SELECT 'cheap', number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap'"], /cheap is kept as pending/],
-    ['I5', 'a call that was posted twice', ['DROP INDEX one_end', `INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason) SELECT kind, account, at, available, reserved, revenue, key, reservation, reason FROM entries WHERE ${post}`], /a post of cheap, whose reservation is not open/],
-    ['I6', 'an end that does not say why', ["UPDATE entries SET reason = NULL WHERE kind = 'void'"], /a void that does not say why/],
-    ['I7', 'a post that nothing was reserved for', ["INSERT INTO entries (kind, account, at, available, revenue, reservation, reason) VALUES ('post', 1, 1, -5, 5, 999, 'completed')"], /a post without a reservation/],
-    ['I8', 'a charge that is not what the usage costs', [`UPDATE entries SET usage = '{"input":29,"output":0}' WHERE ${post}`], /its usage costs 0\.000000029 and 0\.00000003 was charged/],
-    ['I8', 'an overage that is not the rest of the cost', ["UPDATE entries SET revenue = 31, available = -31 WHERE kind = 'overage'"], /the call cost 0\.00000013, and 0\.000000131 was charged/],
+    [
+      'I1',
+      'legs that do not sum to zero',
+      [`UPDATE entries SET available = available + 1 WHERE ${post}`],
+      /its legs sum to 1/,
+    ],
+    [
+      'I2',
+      'an account whose sums are not its entries',
+      ['UPDATE accounts SET used = used - 5'],
+      /its used is kept as 0\.000000155, and its entries sum to 0\.00000016/,
+    ],
+    [
+      'I2',
+      'a key whose spending is not its entries',
+      ['UPDATE keys SET used = 0'],
+      /its key 00000000000000a1/,
+    ],
+    [
+      'I3',
+      'more reserved than was there',
+      [
+        "UPDATE entries SET credits = -100, available = 100 WHERE kind = 'credit'",
+        'UPDATE accounts SET total = 100',
+      ],
+      /reserves .* more than the account has/,
+    ],
+    [
+      'I3',
+      'more posted than was reserved',
+      [`UPDATE entries SET revenue = 90, available = -10 WHERE ${post}`],
+      /posts 0\.00000009 of 0\.00000008 reserved/,
+    ],
+    [
+      'I4',
+      'a reservation that is lost',
+      ['DELETE FROM pending'],
+      /the reservation of running has no end and is not pending/,
+    ],
+    [
+      'I4',
+      'a reservation that is pending and has ended',
+      [
+        "INSERT INTO pending (call, number, account, amount, owner, created) SELECT 'cheap', number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap'",
+      ],
+      /cheap is kept as pending/,
+    ],
+    [
+      'I5',
+      'a call that was posted twice',
+      [
+        'DROP INDEX one_end',
+        `INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason) SELECT kind, account, at, available, reserved, revenue, key, reservation, reason FROM entries WHERE ${post}`,
+      ],
+      /a post of cheap, whose reservation is not open/,
+    ],
+    [
+      'I6',
+      'an end that does not say why',
+      ["UPDATE entries SET reason = NULL WHERE kind = 'void'"],
+      /a void that does not say why/,
+    ],
+    [
+      'I7',
+      'a post that nothing was reserved for',
+      [
+        "INSERT INTO entries (kind, account, at, available, revenue, reservation, reason) VALUES ('post', 1, 1, -5, 5, 999, 'completed')",
+      ],
+      /a post without a reservation/,
+    ],
+    [
+      'I8',
+      'a charge that is not what the usage costs',
+      [`UPDATE entries SET usage = '{"input":29,"output":0}' WHERE ${post}`],
+      /its usage costs 0\.000000029 and 0\.00000003 was charged/,
+    ],
+    [
+      'I8',
+      'an overage that is not the rest of the cost',
+      ["UPDATE entries SET revenue = 31, available = -31 WHERE kind = 'overage'"],
+      /the call cost 0\.00000013, and 0\.000000131 was charged/,
+    ],
     ['I8', 'a price that nobody knows', ['DELETE FROM prices'], /its price "price-1" is not on record/],
-    ['I9', 'a total that changed by something that is no credit', [`UPDATE entries SET credits = -1, available = available + 1 WHERE ${post}`], /a post moves credits/],
+    [
+      'I9',
+      'a total that changed by something that is no credit',
+      [`UPDATE entries SET credits = -1, available = available + 1 WHERE ${post}`],
+      /a post moves credits/,
+    ],
   ])('%s: finds %s', async (rule, _, statements, message) => {
     const { file } = await books();
     const { ok, broken, findings } = await after(file, ...statements);
     expect(ok).toBe(false);
     expect(broken).toBeGreaterThan(0);
-    expect(findings).toContainEqual(expect.objectContaining({ rule, message: expect.stringMatching(message) }));
+    expect(findings).toContainEqual(
+      expect.objectContaining({ rule, message: expect.stringMatching(message) }),
+    );
   });
 
   it('says the first of very many, and how many there are', async () => {
     const { store, file } = await books();
-    await Promise.all(Array.from({ length: 80 }, (_, index) => store.reserve({ id: `r${index}`, account: 'a', key: 'k', quotes: [quote(1n)], at: 1 })));
+    await Promise.all(
+      Array.from({ length: 80 }, (_, index) =>
+        store.reserve({ id: `r${index}`, account: 'a', key: 'k', quotes: [quote(1n)], at: 1 }),
+      ),
+    );
     const { broken, findings } = await after(file, 'DELETE FROM pending');
     expect([broken, findings.length]).toEqual([81, 50]);
   });
@@ -95,7 +192,11 @@ describe('an audit', () => {
     const { store, file } = await books();
     const calls = 24_000;
     for (let made = 0; made < calls; made += 2000) {
-      await Promise.all(Array.from({ length: 2000 }, (_, index) => store.reserve({ id: `long-${made + index}`, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 })));
+      await Promise.all(
+        Array.from({ length: 2000 }, (_, index) =>
+          store.reserve({ id: `long-${made + index}`, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 }),
+        ),
+      );
     }
     const reader = await openSqlite({ file });
     const order: string[] = [];
@@ -113,7 +214,13 @@ describe('an audit', () => {
     const written = new AbortController();
     const write = async (): Promise<void> => {
       for (let index = 0; !written.signal.aborted; index += 1) {
-        await other.reserve({ id: `w${index}`, account: 'a', key: '00000000000000a1', quotes: [quote(3n)], at: 1 });
+        await other.reserve({
+          id: `w${index}`,
+          account: 'a',
+          key: '00000000000000a1',
+          quotes: [quote(3n)],
+          at: 1,
+        });
         await other.settle(settlement(`w${index}`, 2n));
       }
     };
@@ -135,10 +242,17 @@ describe('the verb', () => {
   it('prints the findings as lines and as JSON, and fails where there are any', async () => {
     const { file } = await books();
     const [verb] = ledgerCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
-    expect(await verb?.run([], {})).toMatchObject({ text: 'The books are sound: 9 entries of 1 accounts, 1 reservations pending.', json: { ok: true }, failed: false });
+    expect(await verb?.run([], {})).toMatchObject({
+      text: 'The books are sound: 9 entries of 1 accounts, 1 reservations pending.',
+      json: { ok: true },
+      failed: false,
+    });
     withDatabase(file, (database) => database.exec('UPDATE accounts SET total = 7'));
     const result = await verb?.run([], {});
-    expect(result).toMatchObject({ failed: true, json: { ok: false, findings: [{ rule: 'I2', account: 'a' }, { rule: 'I9' }] } });
+    expect(result).toMatchObject({
+      failed: true,
+      json: { ok: false, findings: [{ rule: 'I2', account: 'a' }, { rule: 'I9' }] },
+    });
     expect(result?.text.split('\n')).toEqual([
       'The books break 2 rules: 9 entries of 1 accounts, 1 reservations pending.',
       'I2  a  its total is kept as 0.000000007, and its entries sum to 0.000001',

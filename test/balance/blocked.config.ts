@@ -14,7 +14,10 @@ const block = definePlugin({
   options: z.strictObject({}),
   apply: ({ routes }) =>
     routes.add({
-      name: 'block', method: 'GET', path: '/block', access: 'public',
+      name: 'block',
+      method: 'GET',
+      path: '/block',
+      access: 'public',
       errors: (error) => ({ status: 500, body: String(error) }),
       async handle({ query }) {
         const end = performance.now() + Number(query.get('milliseconds'));
@@ -29,5 +32,11 @@ const store = BLOCKED_LEDGER ? { kind: 'postgres' as const, url: BLOCKED_LEDGER,
 export default defineConfig({
   server: { port: Number(PORT) },
   dataFolder: TOLLGATE_DATA ?? '',
-  plugins: [bearer(), chatCompletions(), openai(), block(), balance({ firstCredit: '0', lease: Number(BLOCKED_LEASE), ...(store ? { store } : {}) })],
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    openai(),
+    block(),
+    balance({ firstCredit: '0', lease: Number(BLOCKED_LEASE), ...(store ? { store } : {}) }),
+  ],
 });

@@ -4,7 +4,12 @@ import { freshDatabase } from '../support/database.ts';
 import { blocked } from './blocked.ts';
 
 const streams = 5;
-const sound = { taken: 0, whole: streams, takenOfDead: streams, audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }) };
+const sound = {
+  taken: 0,
+  whole: streams,
+  takenOfDead: streams,
+  audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }),
+};
 
 it('no other process settles the calls of one that is blocked, and one does when it is killed, on SQLite', async () => {
   expect(await blocked(streams, 3000, 0.6)).toEqual(sound);

@@ -1,8 +1,8 @@
 /** Two gateways on one ledger. The event loop of one is blocked for longer than its lease while it streams; then it is killed. */
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore, type StoreOptions } from '../../plugins/meters/balance/choice.ts';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 import { allEntries, startJournallingVendor, stream, type Made } from './kills.ts';
 
@@ -16,26 +16,48 @@ export interface Blocked {
 }
 
 /** Blocked for so many milliseconds; `lease` is in seconds. Without a database the ledger is a file. */
-export async function blocked(streams: number, milliseconds: number, lease: number, database?: string): Promise<Blocked> {
+export async function blocked(
+  streams: number,
+  milliseconds: number,
+  lease: number,
+  database?: string,
+): Promise<Blocked> {
   const folder = makeDataFolder();
   const { vendor } = await startJournallingVendor(10);
-  const options: StoreOptions = database === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: database, connections: 1 };
+  const options: StoreOptions =
+    database === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: database, connections: 1 };
   const store = await openStore(options, folder);
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const key = await issueKey(store, { name: '', account: 'a' });
   const environment = {
-    TOLLGATE_CONFIG: 'test/balance/blocked.config.ts', TOLLGATE_DATA: folder, BLOCKED_LEASE: String(lease), BLOCKED_LEDGER: database ?? '',
-    OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin,
+    TOLLGATE_CONFIG: 'test/balance/blocked.config.ts',
+    TOLLGATE_DATA: folder,
+    BLOCKED_LEASE: String(lease),
+    BLOCKED_LEDGER: database ?? '',
+    OPENAI_API_KEY: 'sk-vendor',
+    OPENAI_BASE_URL: vendor.origin,
   };
   const [busy, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
-  const begin = async (name: string, words: number): Promise<{ readonly calls: readonly Made[]; readonly over: Promise<unknown> }> => {
-    const calls = Array.from({ length: streams }, (_, index): Made => ({ marker: `call-${name}-${index}`, key: key?.id ?? '', id: undefined, words: 0, done: false }));
+  const begin = async (
+    name: string,
+    words: number,
+  ): Promise<{ readonly calls: readonly Made[]; readonly over: Promise<unknown> }> => {
+    const calls = Array.from({ length: streams }, (_, index): Made => ({
+      marker: `call-${name}-${index}`,
+      key: key?.id ?? '',
+      id: undefined,
+      words: 0,
+      done: false,
+    }));
     const over = Promise.all(calls.map((made) => stream(busy.url, key?.secret ?? '', made, words)));
     while (calls.some((made) => made.words === 0)) await sleep(20);
     return { calls, over };
   };
-  const taken = async (): Promise<number> => new Set((await allEntries(store)).flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : []))).size;
+  const taken = async (): Promise<number> =>
+    new Set(
+      (await allEntries(store)).flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : [])),
+    ).size;
   try {
     const living = await begin('living', 100);
     await fetch(`${busy.url}/block?milliseconds=${milliseconds}`);
@@ -46,7 +68,12 @@ export async function blocked(streams: number, milliseconds: number, lease: numb
     await dead.over;
     while ((await store.listPending({ limit: 1 })).length > 0) await sleep(100);
     await other.stop('SIGTERM');
-    return { taken: takenOfLiving, whole: living.calls.filter(({ done }) => done).length, takenOfDead: (await taken()) - takenOfLiving, audit: await store.audit() };
+    return {
+      taken: takenOfLiving,
+      whole: living.calls.filter(({ done }) => done).length,
+      takenOfDead: (await taken()) - takenOfLiving,
+      audit: await store.audit(),
+    };
   } finally {
     for (const { child } of [busy, other]) child.kill('SIGKILL');
     await store.close();

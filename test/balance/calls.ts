@@ -7,7 +7,15 @@ export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.
 
 /** One whose input alone is the least it can cost. */
 export function quote(least: Nano, most = least): Quote {
-  return { model: 'house/model', provider: 'house', price: price.version, least, most, input: Number(least), owed: least };
+  return {
+    model: 'house/model',
+    provider: 'house',
+    price: price.version,
+    least,
+    most,
+    input: Number(least),
+    owed: least,
+  };
 }
 
 /** Figures that cost so much at that price. */
@@ -22,7 +30,8 @@ export function settlement(id: string, amount: Nano | undefined, more: Partial<S
   return {
     ...asked,
     ...figures(amount ?? 0n),
-    id, amount,
+    id,
+    amount,
     reason: amount === undefined ? 'upstream_failed' : 'completed',
     basis: amount === undefined ? 'none' : 'usage',
     suspect: false,
@@ -39,7 +48,17 @@ export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
   const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
   const kind = account === undefined ? 'operator' : 'user';
-  return { ...limits, id, hash: id.padEnd(64, '0'), lastFour: id.slice(-4), name: '', kind, account, at: 5, ...more };
+  return {
+    ...limits,
+    id,
+    hash: id.padEnd(64, '0'),
+    lastFour: id.slice(-4),
+    name: '',
+    kind,
+    account,
+    at: 5,
+    ...more,
+  };
 }
 
 /** A store that does only what a test says, and fails the test where it is asked for anything else. */
@@ -48,11 +67,33 @@ export function storeWith(operations: Partial<Store>): Store {
     throw new Error('the store was asked for what it should not be');
   };
   return {
-    owner: 'test', health: () => undefined,
-    reserve: unasked, settle: unasked, beat: unasked, owners: unasked, recover: unasked, expire: unasked, definePrice: unasked,
-    findClaim: unasked, sweep: unasked, balance: unasked, createAccount: unasked, listAccounts: unasked, credit: unasked,
-    createKey: unasked, findKey: unasked, hasKeys: unasked, listKeys: unasked, changeKey: unasked, rotateKey: unasked,
-    entries: unasked, usage: unasked, listPending: unasked, totals: unasked, audit: unasked, close: unasked,
+    owner: 'test',
+    health: () => undefined,
+    reserve: unasked,
+    settle: unasked,
+    beat: unasked,
+    owners: unasked,
+    recover: unasked,
+    expire: unasked,
+    definePrice: unasked,
+    findClaim: unasked,
+    sweep: unasked,
+    balance: unasked,
+    createAccount: unasked,
+    listAccounts: unasked,
+    credit: unasked,
+    createKey: unasked,
+    findKey: unasked,
+    hasKeys: unasked,
+    listKeys: unasked,
+    changeKey: unasked,
+    rotateKey: unasked,
+    entries: unasked,
+    usage: unasked,
+    listPending: unasked,
+    totals: unasked,
+    audit: unasked,
+    close: unasked,
     ...operations,
   };
 }

@@ -31,20 +31,32 @@ async function costOfOne({ post, balance }: House): Promise<number> {
 }
 
 /** Streams are begun in each state of the clock, which lasts so many milliseconds, and end when all have passed. */
-export async function clockRun({ milliseconds, lease }: { readonly milliseconds: number; readonly lease: number }): Promise<ClockRun> {
+export async function clockRun({
+  milliseconds,
+  lease,
+}: {
+  readonly milliseconds: number;
+  readonly lease: number;
+}): Promise<ClockRun> {
   const folder = temporaryFolder();
   const store = { kind: 'sqlite', file: join(folder.path, 'ledger.db') } as const;
-  const houses = [await openHouse({ ledger: { store, lease } }), await openHouse({ ledger: { store, lease } })];
+  const houses = [
+    await openHouse({ ledger: { store, lease } }),
+    await openHouse({ ledger: { store, lease } }),
+  ];
   const now = Date.now.bind(Date);
   const clock = vi.spyOn(Date, 'now');
   try {
     const [first] = houses;
     const each = first ? await costOfOne(first) : 0;
     let letGo = (): void => undefined;
-    const hold = new Promise<void>((resolve) => { letGo = resolve; });
+    const hold = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
     for (const { vendor } of houses) vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
     const running: Response[] = [];
-    const begin = async (): Promise<void> => void running.push(...(await Promise.all(houses.flatMap(({ post }) => [post(body), post(body)]))));
+    const begin = async (): Promise<void> =>
+      void running.push(...(await Promise.all(houses.flatMap(({ post }) => [post(body), post(body)]))));
     await begin();
     for (const state of states) {
       const stopped = now();
@@ -59,7 +71,9 @@ export async function clockRun({ milliseconds, lease }: { readonly milliseconds:
       streams: running.length,
       whole: texts.filter((text) => text.trimEnd().endsWith('data: [DONE]')).length,
       ids: new Set(running.map((response) => response.headers.get('x-request-id'))).size,
-      strange: entries.filter(({ kind, flags }) => flags !== '' || !['credit', 'reserve', 'post'].includes(kind)).map(({ kind, flags }) => `${kind} ${flags}`),
+      strange: entries
+        .filter(({ kind, flags }) => flags !== '' || !['credit', 'reserve', 'post'].includes(kind))
+        .map(({ kind, flags }) => `${kind} ${flags}`),
       due: each * (running.length + 1),
       used: (await houses[0]?.balance())?.used ?? 0,
       audit: await houses[0]?.gateway.verb('audit'),

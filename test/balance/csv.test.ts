@@ -8,11 +8,21 @@ describe('CSV', () => {
   });
 
   it('quotes what would end a cell or a line', () => {
-    expect(csv(['a'], [{ a: 'x,y' }, { a: 'say "so"' }, { a: 'two\nlines' }])).toBe('a\r\n"x,y"\r\n"say ""so"""\r\n"two\nlines"\r\n');
+    expect(csv(['a'], [{ a: 'x,y' }, { a: 'say "so"' }, { a: 'two\nlines' }])).toBe(
+      'a\r\n"x,y"\r\n"say ""so"""\r\n"two\nlines"\r\n',
+    );
   });
 
   it('keeps text from being a formula, and numbers as they are', () => {
     const rows = ['=1+1', '@SUM(A1)', '+1', '-cmd', '-1+cmd()', '-0.5', -3].map((a) => ({ a }));
-    expect(csv(['a'], rows).split('\r\n').slice(1, -1)).toEqual(["'=1+1", "'@SUM(A1)", "'+1", "'-cmd", "'-1+cmd()", '-0.5', '-3']);
+    expect(csv(['a'], rows).split('\r\n').slice(1, -1)).toEqual([
+      "'=1+1",
+      "'@SUM(A1)",
+      "'+1",
+      "'-cmd",
+      "'-1+cmd()",
+      '-0.5',
+      '-3',
+    ]);
   });
 });

@@ -6,20 +6,29 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway } from '../support/gateway.ts';
 
-it('the ledger is kept in a store of another\'s making, which its verbs open as well', async () => {
+it("the ledger is kept in a store of another's making, which its verbs open as well", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-custom-'));
   let opened = 0;
   const open = (): ReturnType<typeof openSqlite> => {
     opened += 1;
     return openSqlite({ file: join(folder, 'elsewhere.db') });
   };
-  const gateway = await startGateway({ dataFolder: folder, plugins: [balance({ store: { kind: 'custom', name: 'elsewhere', open }, firstCredit: '7' })] });
+  const gateway = await startGateway({
+    dataFolder: folder,
+    plugins: [balance({ store: { kind: 'custom', name: 'elsewhere', open }, firstCredit: '7' })],
+  });
   expect(await gateway.verb('balance', ['default'])).toMatchObject({ balance: '7' });
   await gateway.close();
-  expect([opened, existsSync(join(folder, 'elsewhere.db')), existsSync(join(folder, 'ledger.db'))]).toEqual([2, true, false]);
+  expect([opened, existsSync(join(folder, 'elsewhere.db')), existsSync(join(folder, 'ledger.db'))]).toEqual([
+    2,
+    true,
+    false,
+  ]);
   rmSync(folder, { recursive: true });
 });
 
 it('a store that cannot be opened that way is told of as a wrong option', () => {
-  expect(() => balance({ store: JSON.parse('{"kind":"custom","name":"elsewhere","open":"soon"}') })).toThrow('plugin "balance": option "store.open": has to be a function');
+  expect(() => balance({ store: JSON.parse('{"kind":"custom","name":"elsewhere","open":"soon"}') })).toThrow(
+    'plugin "balance": option "store.open": has to be a function',
+  );
 });

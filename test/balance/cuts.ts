@@ -1,7 +1,7 @@
 /** A gateway under load whose connections to PostgreSQL are ended by an administrator again and again, as a proxy between them may do. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore } from '../../plugins/meters/balance/choice.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openHouse } from '../support/house.ts';
 import { allEntries } from './kills.ts';
@@ -26,11 +26,15 @@ export interface Cuts {
   readonly audit: AuditReport;
 }
 
-const endAll = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()";
+const endAll =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()";
 
 export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
   const { url, drop } = await freshDatabase();
-  const house = await openHouse({ credit: '1000', ledger: { store: { kind: 'postgres', url, connections: 4 } } });
+  const house = await openHouse({
+    credit: '1000',
+    ledger: { store: { kind: 'postgres', url, connections: 4 } },
+  });
   const over = new AbortController();
   const statuses: Record<number, number> = {};
   const odd: string[] = [];
@@ -39,7 +43,11 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
   const lane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = index; !over.signal.aborted; turn += 1) {
       const stream = turn % 2 === 0;
-      const response = await house.post({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
+      const response = await house.post({
+        model: 'openai/gpt-4o-mini',
+        stream,
+        messages: [{ role: 'user', content: 'Hello!' }],
+      });
       const text = await response.text();
       const { status, headers } = response;
       statuses[status] = (statuses[status] ?? 0) + 1;
@@ -62,11 +70,19 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
     await calling;
     const ledger = await openStore({ kind: 'postgres', url, connections: 1 }, '');
     while ((await ledger.totals()).pendingCalls > 0) await sleep(50);
-    const entries = Map.groupBy((await allEntries(ledger)).filter(({ kind }) => kind !== 'credit'), ({ call = '' }) => call);
-    const kindsOf = (id: string): string => (entries.get(id) ?? []).map(({ kind, revenue }) => (kind === 'post' && revenue === 0n ? 'nothing' : kind)).join(' ');
+    const entries = Map.groupBy(
+      (await allEntries(ledger)).filter(({ kind }) => kind !== 'credit'),
+      ({ call = '' }) => call,
+    );
+    const kindsOf = (id: string): string =>
+      (entries.get(id) ?? [])
+        .map(({ kind, revenue }) => (kind === 'post' && revenue === 0n ? 'nothing' : kind))
+        .join(' ');
     const wrong = [...told].flatMap(([id, status]) => {
       const kinds = kindsOf(id);
-      return (status === 200 ? ['reserve post'] : ['', 'reserve void']).includes(kinds) ? [] : [`${id} ${status}: ${kinds}`];
+      return (status === 200 ? ['reserve post'] : ['', 'reserve void']).includes(kinds)
+        ? []
+        : [`${id} ${status}: ${kinds}`];
     });
     for (const id of entries.keys()) if (!told.has(id)) wrong.push(`${id}: nobody was told of it`);
     const audit = await ledger.audit();

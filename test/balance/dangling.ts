@@ -1,6 +1,6 @@
-/** A ledger full of what dead processes left, of every state and age, and the gateway that is started on it. */
-import { openStore, type StoreOptions } from '../../plugins/meters/balance/choice.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+/** A ledger full of what dead processes left, of every state and age, and the gateway that is started on it. */
+import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { request } from '../contract/store.ts';
 import { openHouse } from '../support/house.ts';
 import { price, progress, quote, settlement } from './calls.ts';
@@ -38,13 +38,31 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
   const expected = new Map<string, (typeof states)[number]>();
   for (const owner of ['first', 'second', 'third', 'silent']) {
     const [untold] = states;
-    const calls = Array.from({ length: made / 4 }, (_, index) => ({ id: `${owner}-${index}`, state: owner === 'silent' ? untold : (states[index % states.length] ?? untold), age: index * 300_000 }));
+    const calls = Array.from({ length: made / 4 }, (_, index) => ({
+      id: `${owner}-${index}`,
+      state: owner === 'silent' ? untold : (states[index % states.length] ?? untold),
+      age: index * 300_000,
+    }));
     for (const { id, state } of calls) expected.set(id, state);
     const dead = await openStore(options, '');
-    await Promise.all(calls.map(({ id, age }) => dead.reserve(request(id, 'dead', { quotes: [quote(10n)], at: Date.now() - age }))));
+    await Promise.all(
+      calls.map(({ id, age }) =>
+        dead.reserve(request(id, 'dead', { quotes: [quote(10n)], at: Date.now() - age })),
+      ),
+    );
     const told = calls.filter(({ state }) => state.reason === 'recovered' || state.reason === 'never_sent');
-    if (owner !== 'silent') await dead.beat({ lease: 1000, progress: told.map(({ id, state }) => progress(id, state.owed, { sent: state.reason === 'recovered' })) });
-    await Promise.all(calls.flatMap(({ id, state }) => (state.reason === 'completed' ? [dead.settle(settlement(id, state.owed))] : [])));
+    if (owner !== 'silent')
+      await dead.beat({
+        lease: 1000,
+        progress: told.map(({ id, state }) =>
+          progress(id, state.owed, { sent: state.reason === 'recovered' }),
+        ),
+      });
+    await Promise.all(
+      calls.flatMap(({ id, state }) =>
+        state.reason === 'completed' ? [dead.settle(settlement(id, state.owed))] : [],
+      ),
+    );
     await dead.close();
   }
   const began = performance.now();
@@ -53,12 +71,20 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
     const readyAfter = performance.now() - began;
     const statuses: number[] = [];
     do {
-      const response = await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+      const response = await house.post({
+        model: 'openai/gpt-4o-mini',
+        messages: [{ role: 'user', content: 'Hello!' }],
+      });
       await response.text();
       statuses.push(response.status);
     } while ((await ledger.totals()).pendingCalls > 0);
     const resolvedAfter = performance.now() - began - readyAfter;
-    const ends = Map.groupBy((await allEntries(ledger)).filter(({ account, kind }) => account === 'dead' && kind !== 'credit' && kind !== 'reserve'), ({ call = '' }) => call);
+    const ends = Map.groupBy(
+      (await allEntries(ledger)).filter(
+        ({ account, kind }) => account === 'dead' && kind !== 'credit' && kind !== 'reserve',
+      ),
+      ({ call = '' }) => call,
+    );
     const wrong = [...expected].flatMap(([id, { name, owed, reason }]) => {
       const [end, ...more] = ends.get(id) ?? [];
       const paid = more.reduce((sum, { revenue }) => sum + revenue, end?.revenue ?? 0n);
@@ -66,7 +92,15 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
       return isOne && (end.kind === 'void') === (reason === 'never_sent') ? [] : [`${id}, ${name}`];
     });
     const due = expected.values().reduce((sum, { owed }) => sum + owed, 0n);
-    return { readyAfter, resolvedAfter, statuses, wrong, due, used: (await ledger.balance('dead'))?.used, audit: await ledger.audit() };
+    return {
+      readyAfter,
+      resolvedAfter,
+      statuses,
+      wrong,
+      due,
+      used: (await ledger.balance('dead'))?.used,
+      audit: await ledger.audit(),
+    };
   } finally {
     await house.close();
     await ledger.close();

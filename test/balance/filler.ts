@@ -17,7 +17,9 @@ delay.enable();
 for (let turn = 0; turn < 60; turn += 1) {
   const began = performance.now();
   const ids = Array.from({ length: 64 }, (_, index) => `r${turn}-${index}`);
-  for (const answer of await Promise.allSettled(ids.map((id) => store.reserve({ id, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 })))) {
+  for (const answer of await Promise.allSettled(
+    ids.map((id) => store.reserve({ id, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 })),
+  )) {
     if (answer.status === 'fulfilled') reserved += 1;
     else refusals.add(isGatewayError(answer.reason) ? answer.reason.code : String(answer.reason));
   }

@@ -2,10 +2,10 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Routed } from '../../core/index.ts';
-import { Heart } from '../../plugins/meters/balance/heart.ts';
+import { Heart } from '../../plugins/meters/balance/heartbeat.ts';
 import type { OwnerRecord, Store } from '../../plugins/meters/balance/store.ts';
-import { routed } from '../support/exchange.ts';
 import { request } from '../contract/store.ts';
+import { routed } from '../support/exchange.ts';
 import { price, progress, quote, storeWith } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
 import { target } from './targets.ts';
@@ -27,7 +27,10 @@ beforeEach(() => {
 
 function heart(): Heart {
   return new Heart({
-    store, every: 1000, lease: 3000, longestCall: 1e9,
+    store,
+    every: 1000,
+    lease: 3000,
+    longestCall: 1e9,
     logger: pino({ level: 'silent' }),
     onBeat: async () => undefined,
     onRecovered: ({ id }) => void recovered.push(id),
@@ -57,14 +60,28 @@ describe('a beat', () => {
     const exchange = sent('call-1', 8);
     own.begin(exchange);
     await own.beat();
-    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [expect.objectContaining({ id: 'call-1', sent: true, delivered: 8, input: Math.ceil(exchange.call.size.textBytes / 4), output: 2 })] });
+    expect(beat).toHaveBeenLastCalledWith({
+      lease: 3000,
+      progress: [
+        expect.objectContaining({
+          id: 'call-1',
+          sent: true,
+          delivered: 8,
+          input: Math.ceil(exchange.call.size.textBytes / 4),
+          output: 2,
+        }),
+      ],
+    });
     await own.beat();
     expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [] });
     Object.assign(exchange.attempt.tally, { deliveredBytes: 12 });
     beat.mockRejectedValueOnce(new GatewayError('ledger_unavailable', 'busy'));
     await own.beat().catch(() => undefined);
     await own.beat();
-    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [expect.objectContaining({ delivered: 12, output: 3 })] });
+    expect(beat).toHaveBeenLastCalledWith({
+      lease: 3000,
+      progress: [expect.objectContaining({ delivered: 12, output: 3 })],
+    });
     own.end('call-1');
     beat.mockClear();
     await own.beat();
@@ -93,12 +110,20 @@ describe('a beat', () => {
     Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
     own.begin(exchange);
     await own.beat();
-    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [expect.objectContaining({ id: 'call-3', owed: 0n })] });
+    expect(beat).toHaveBeenCalledWith({
+      lease: 3000,
+      progress: [expect.objectContaining({ id: 'call-3', owed: 0n })],
+    });
   });
 });
 
 describe('another process', () => {
-  const other = (count: number, lease = 3000): OwnerRecord => ({ owner: 'other', beat: count, lease, pending: 1 });
+  const other = (count: number, lease = 3000): OwnerRecord => ({
+    owner: 'other',
+    beat: count,
+    lease,
+    pending: 1,
+  });
 
   /** Looks once a second, at beats as they are listed. */
   async function looks(own: Heart, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
@@ -115,7 +140,12 @@ describe('another process', () => {
     expect(recover).not.toHaveBeenCalled();
     recover.mockResolvedValueOnce([{ id: 'left', status: 'posted', amount: 5n }]);
     await looks(own, [7], 3);
-    expect(recover).toHaveBeenCalledWith({ owner: 'other', beat: 7, limit: expect.any(Number), at: expect.any(Number) });
+    expect(recover).toHaveBeenCalledWith({
+      owner: 'other',
+      beat: 7,
+      limit: expect.any(Number),
+      at: expect.any(Number),
+    });
     expect(recovered).toEqual(['left']);
   });
 
@@ -179,7 +209,13 @@ describe('the rhythm', () => {
 
   it('goes on after a ledger that was away, and stops when it is told to', async () => {
     own = new Heart({
-      store, every: 5, lease: 15, longestCall: 1e9, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => undefined,
+      store,
+      every: 5,
+      lease: 15,
+      longestCall: 1e9,
+      logger: pino({ level: 'silent' }),
+      onBeat: async () => undefined,
+      onRecovered: () => undefined,
     });
     owners.mockRejectedValueOnce(new Error('away'));
     own.start();
@@ -202,7 +238,13 @@ describe('a reservation that is too old', () => {
 
   function watching(longestCall: number): Heart {
     own = new Heart({
-      store: { ...store, expire }, every: 1, lease: 1000, longestCall, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => undefined,
+      store: { ...store, expire },
+      every: 1,
+      lease: 1000,
+      longestCall,
+      logger: pino({ level: 'silent' }),
+      onBeat: async () => undefined,
+      onRecovered: () => undefined,
     });
     own.start();
     return own;
@@ -240,12 +282,25 @@ describe('a ledger full of what dead processes left', () => {
     const left = 3000;
     for (const name of ['first', 'second', 'third']) {
       const dead = await another();
-      await Promise.all(Array.from({ length: left / 3 }, (_, index) => dead.reserve(request(`${name}-${index}`, 'a'))));
-      await dead.beat({ lease: 50, progress: Array.from({ length: left / 6 }, (_, index) => progress(`${name}-${index}`, 4n)) });
+      await Promise.all(
+        Array.from({ length: left / 3 }, (_, index) => dead.reserve(request(`${name}-${index}`, 'a'))),
+      );
+      await dead.beat({
+        lease: 50,
+        progress: Array.from({ length: left / 6 }, (_, index) => progress(`${name}-${index}`, 4n)),
+      });
       await dead.close();
     }
     const ended: string[] = [];
-    const own = new Heart({ store: ledger, every: 100, lease: 300, longestCall: 1e15, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: ({ id }) => void ended.push(id) });
+    const own = new Heart({
+      store: ledger,
+      every: 100,
+      lease: 300,
+      longestCall: 1e15,
+      logger: pino({ level: 'silent' }),
+      onBeat: async () => undefined,
+      onRecovered: ({ id }) => void ended.push(id),
+    });
     own.start();
     let writes = 0;
     while (ended.length < left) {

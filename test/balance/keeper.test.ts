@@ -3,19 +3,35 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { Keeper } from '../../plugins/meters/balance/keeper.ts';
+import { Keeper } from '../../plugins/meters/balance/ledger-service.ts';
 import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { settlement, storeWith } from './calls.ts';
 
 const away = new GatewayError('ledger_unavailable', 'away');
-const totals = { accounts: 1, keys: 1, pendingCalls: 3, pendingAmount: 2_500_000_000n, oldestPending: Date.now() - 5000 };
+const totals = {
+  accounts: 1,
+  keys: 1,
+  pendingCalls: 3,
+  pendingAmount: 2_500_000_000n,
+  oldestPending: Date.now() - 5000,
+};
 const settle = vi.fn<Store['settle']>();
 const reserve = vi.fn<Store['reserve']>();
 const audit = vi.fn<Store['audit']>();
 const close = vi.fn<Store['close']>(async () => undefined);
-const store: Store = { ...storeWith({ settle, reserve, audit, close, owners: async () => [], expire: async () => [], totals: async () => totals }) };
+const store: Store = {
+  ...storeWith({
+    settle,
+    reserve,
+    audit,
+    close,
+    owners: async () => [],
+    expire: async () => [],
+    totals: async () => totals,
+  }),
+};
 
 let registry: Registry;
 let keeper: Keeper;
@@ -26,7 +42,14 @@ beforeEach(() => {
   registry = new Registry();
   log = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
-  keeper = new Keeper({ store, logger, metrics: ledgerMetrics(registry), lease: 60, longestCall: 1e9, auditEvery: 0 });
+  keeper = new Keeper({
+    store,
+    logger,
+    metrics: ledgerMetrics(registry),
+    lease: 60,
+    longestCall: 1e9,
+    auditEvery: 0,
+  });
 });
 afterEach(() => keeper.close());
 
@@ -40,7 +63,9 @@ describe('a reservation whose answer was lost', () => {
     settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
     await expect(keeper.reserve(request('lost', 'a'))).rejects.toBe(away);
     await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(2), 120_000);
-    expect(settle).toHaveBeenLastCalledWith(expect.objectContaining({ id: 'lost', amount: undefined, reason: 'ledger_unavailable' }));
+    expect(settle).toHaveBeenLastCalledWith(
+      expect.objectContaining({ id: 'lost', amount: undefined, reason: 'ledger_unavailable' }),
+    );
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(settle).toHaveBeenCalledTimes(2);
   });
@@ -55,7 +80,10 @@ describe('a reservation whose answer was lost', () => {
 
 describe('metrics', () => {
   it('tell what is pending, as the ledger says with each scrape', async () => {
-    expect([await metric('tollgate_ledger_pending_calls'), await metric('tollgate_ledger_pending_usd')]).toEqual([3, 2.5]);
+    expect([
+      await metric('tollgate_ledger_pending_calls'),
+      await metric('tollgate_ledger_pending_usd'),
+    ]).toEqual([3, 2.5]);
     expect(await metric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
   });
 
@@ -76,11 +104,17 @@ describe('metrics', () => {
     const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
     audit.mockResolvedValueOnce(report);
     await keeper.audit();
-    expect([await metric('tollgate_ledger_audit_ok'), await metric('tollgate_ledger_audit_findings')]).toEqual([1, 0]);
+    expect([
+      await metric('tollgate_ledger_audit_ok'),
+      await metric('tollgate_ledger_audit_findings'),
+    ]).toEqual([1, 0]);
     const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
     audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
     await keeper.audit();
-    expect([await metric('tollgate_ledger_audit_ok'), await metric('tollgate_ledger_audit_findings')]).toEqual([0, 4]);
+    expect([
+      await metric('tollgate_ledger_audit_ok'),
+      await metric('tollgate_ledger_audit_findings'),
+    ]).toEqual([0, 4]);
     expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
   });
 });

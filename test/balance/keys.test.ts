@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
-import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
+import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import { storeWith } from './calls.ts';
 
 describe('a secret', () => {
@@ -27,13 +27,26 @@ describe('a secret', () => {
   });
 
   const genuine = createSecret();
-  it.each(['', 'sk-', 'sk-test', genuine.slice(1), `${genuine}0`, genuine.replace('sk-', 'op-'), genuine.toUpperCase(), `${genuine}\n`])('%j is none', (text) => {
+  it.each([
+    '',
+    'sk-',
+    'sk-test',
+    genuine.slice(1),
+    `${genuine}0`,
+    genuine.replace('sk-', 'op-'),
+    genuine.toUpperCase(),
+    `${genuine}\n`,
+  ])('%j is none', (text) => {
     expect(isSecret(text)).toBe(false);
   });
 
   it('is of one kind: the checksum covers its prefix', () => {
     const operators = createSecret('operator');
-    expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([false, true, false]);
+    expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
     expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
   });
 
@@ -54,7 +67,19 @@ describe('the keyring', () => {
   function issue(account: string, more: Partial<KeyRecord> = {}): string {
     const secret = createSecret(more.kind);
     const hash = hashSecret(secret);
-    const record = { id: keyId(hash), hash, lastFour: secret.slice(-4), name: '', kind: 'user', account, disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined } as const;
+    const record = {
+      id: keyId(hash),
+      hash,
+      lastFour: secret.slice(-4),
+      name: '',
+      kind: 'user',
+      account,
+      disabled: false,
+      created: 0,
+      used: 0n,
+      pending: 0n,
+      rotatedTo: undefined,
+    } as const;
     keys.set(hash, { ...record, ...noLimits, ...more });
     return secret;
   }
@@ -69,12 +94,17 @@ describe('the keyring', () => {
 
   it('tells whose key a secret is', async () => {
     const secret = issue('someone');
-    expect(await createKeyring(() => store).verify(secret)).toMatchObject({ kind: 'user', account: 'someone', key: keyId(hashSecret(secret)) });
+    expect(await createKeyring(() => store).verify(secret)).toMatchObject({
+      kind: 'user',
+      account: 'someone',
+      key: keyId(hashSecret(secret)),
+    });
   });
 
   it('refuses junk without asking the ledger', async () => {
     const keyring = createKeyring(() => store);
-    for (const junk of ['sk-nonsense', 'hello', `sk-${'a'.repeat(42)}`]) expect(await keyring.verify(junk)).toBeUndefined();
+    for (const junk of ['sk-nonsense', 'hello', `sk-${'a'.repeat(42)}`])
+      expect(await keyring.verify(junk)).toBeUndefined();
     expect(findKey).not.toHaveBeenCalled();
   });
 
@@ -96,7 +126,10 @@ describe('the keyring', () => {
     const [hash, key] = [hashSecret(secret), keys.get(hashSecret(secret))];
     if (key) keys.set(hash, { ...key, disabled: true });
     await pass(1000);
-    await expect(keyring.verify(secret)).rejects.toMatchObject({ code: 'invalid_api_key', message: expect.stringContaining('is disabled') });
+    await expect(keyring.verify(secret)).rejects.toMatchObject({
+      code: 'invalid_api_key',
+      message: expect.stringContaining('is disabled'),
+    });
   });
 
   it('counts the second from when the ledger was asked, however long it took', async () => {
@@ -119,12 +152,15 @@ describe('the keyring', () => {
     const secret = issue('someone', { expires: 60_000 });
     expect(await keyring.verify(secret)).toBeDefined();
     vi.setSystemTime(60_000);
-    await expect(keyring.verify(secret)).rejects.toMatchObject({ code: 'invalid_api_key', message: expect.stringContaining('expired at 1970-01-01T00:01:00.000Z') });
+    await expect(keyring.verify(secret)).rejects.toMatchObject({
+      code: 'invalid_api_key',
+      message: expect.stringContaining('expired at 1970-01-01T00:01:00.000Z'),
+    });
     expect(findKey).toHaveBeenCalledTimes(1);
     vi.useRealTimers();
   });
 
-  it('tells an operator\'s key from a user\'s', async () => {
+  it("tells an operator's key from a user's", async () => {
     const secret = issue('', { kind: 'operator', account: undefined });
     expect(await createKeyring(() => store).verify(secret)).toMatchObject({ kind: 'operator', account: '' });
   });

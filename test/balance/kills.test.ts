@@ -4,8 +4,23 @@ import { drawer } from './drawer.ts';
 import { kills } from './kills.ts';
 
 it('a gateway that is killed has lost nothing it told, and leaves nothing pending; one that lives is not touched', async () => {
-  const { resolvedAfter, completed, recovered, presumed: _, asked, reserved, ...verdict } = await kills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: drawer(7) });
-  expect(verdict).toMatchObject({ wrong: [], overcharged: [], forgotten: [], madeUp: [], touched: [], audit: { ok: true, pending: 0, findings: [] } });
+  const {
+    resolvedAfter,
+    completed,
+    recovered,
+    presumed: _,
+    asked,
+    reserved,
+    ...verdict
+  } = await kills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: drawer(7) });
+  expect(verdict).toMatchObject({
+    wrong: [],
+    overcharged: [],
+    forgotten: [],
+    madeUp: [],
+    touched: [],
+    audit: { ok: true, pending: 0, findings: [] },
+  });
   expect(recovered).toBeGreaterThan(0);
   expect(completed).toBeGreaterThan(0);
   // Everything the vendor was asked was reserved before.

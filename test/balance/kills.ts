@@ -51,7 +51,9 @@ export async function startJournallingVendor(pause: number) {
     }
     if (response.destroyed) return;
     response.write(chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]));
-    response.end(`${chunk([], { usage: { prompt_tokens: promptTokens, completion_tokens: served.words, total_tokens: promptTokens + served.words } })}data: [DONE]\n\n`);
+    response.end(
+      `${chunk([], { usage: { prompt_tokens: promptTokens, completion_tokens: served.words, total_tokens: promptTokens + served.words } })}data: [DONE]\n\n`,
+    );
     served.finished = true;
   });
   return { vendor, journal };
@@ -62,7 +64,12 @@ export async function stream(url: string, key: string, made: Made, words: number
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream: true, max_tokens: 500, messages: [{ role: 'user', content: `${made.marker} words ${words}` }] }),
+      body: JSON.stringify({
+        model,
+        stream: true,
+        max_tokens: 500,
+        messages: [{ role: 'user', content: `${made.marker} words ${words}` }],
+      }),
     });
     made.id = response.headers.get('x-request-id') ?? undefined;
     let text = '';
@@ -113,7 +120,12 @@ export interface Kills {
 
 export async function allEntries(store: Store): Promise<Entry[]> {
   const all: Entry[] = [];
-  for (let page = await store.entries({ limit: 5000 }); page.length > 0; page = await store.entries({ after: all.at(-1)?.number, limit: 5000 })) all.push(...page);
+  for (
+    let page = await store.entries({ limit: 5000 });
+    page.length > 0;
+    page = await store.entries({ after: all.at(-1)?.number, limit: 5000 })
+  )
+    all.push(...page);
   return all;
 }
 
@@ -123,7 +135,8 @@ async function untilResolved(store: Store, isNew: (call: string) => boolean): Pr
   for (;;) {
     const pending = await store.listPending({ limit: 10_000 });
     if (pending.every(({ call }) => isNew(call))) return performance.now() - began;
-    if (performance.now() - began > 120_000) throw new Error(`${pending.length} reservations of the dead are still pending`);
+    if (performance.now() - began > 120_000)
+      throw new Error(`${pending.length} reservations of the dead are still pending`);
     await sleep(50);
   }
 }
@@ -138,9 +151,20 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
-  const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: String(lease), OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
+  const environment = {
+    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
+    TOLLGATE_DATA: folder,
+    KILLS_LEASE: String(lease),
+    OPENAI_API_KEY: 'sk-vendor',
+    OPENAI_BASE_URL: vendor.origin,
+  };
   const [victims, survivors]: [Made[], Made[]] = [[], []];
-  const run = async (gateway: RunningGateway, journalOf: Made[], name: string, words: number): Promise<void> => {
+  const run = async (
+    gateway: RunningGateway,
+    journalOf: Made[],
+    name: string,
+    words: number,
+  ): Promise<void> => {
     const key = await issueKey(store, { name, account: 'a' });
     const made: Made = { marker: `call-${name}`, key: key?.id ?? '', id: undefined, words: 0, done: false };
     journalOf.push(made);
@@ -150,14 +174,22 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
   const resolvedAfter: number[] = [];
   const survivor = await startProcess(environment);
   const surviving = Array.from({ length: living }, async (_, lane) => {
-    for (let turn = 0; !over.signal.aborted; turn += 1) await run(survivor, survivors, `living-${lane}-${turn}`, 30 + draw(100));
+    for (let turn = 0; !over.signal.aborted; turn += 1)
+      await run(survivor, survivors, `living-${lane}-${turn}`, 30 + draw(100));
   });
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
-      const before = new Set((await store.listPending({ limit: 10_000 })).map(({ call, owner }) => ({ call, owner })).filter(({ owner }) => !owner.startsWith(`${survivor.child.pid}-`)).map(({ call }) => call));
+      const before = new Set(
+        (await store.listPending({ limit: 10_000 }))
+          .map(({ call, owner }) => ({ call, owner }))
+          .filter(({ owner }) => !owner.startsWith(`${survivor.child.pid}-`))
+          .map(({ call }) => call),
+      );
       const gateway = await startProcess(environment);
       const resolving = untilResolved(store, (call) => !before.has(call));
-      const running = Array.from({ length: streams }, (_, index) => run(gateway, victims, `${cycle}-${index}`, draw(200)));
+      const running = Array.from({ length: streams }, (_, index) =>
+        run(gateway, victims, `${cycle}-${index}`, draw(200)),
+      );
       await sleep(200 + draw(longest - 200));
       if (before.size > 0) resolvedAfter.push(await resolving);
       else await resolving;
@@ -178,7 +210,12 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
   }
 }
 
-async function verdict(store: Store, journal: ReadonlyMap<string, Served>, victims: readonly Made[], survivors: readonly Made[]): Promise<Omit<Kills, 'resolvedAfter'>> {
+async function verdict(
+  store: Store,
+  journal: ReadonlyMap<string, Served>,
+  victims: readonly Made[],
+  survivors: readonly Made[],
+): Promise<Omit<Kills, 'resolvedAfter'>> {
   const entries = await allEntries(store);
   const charged = new Map<string, bigint>();
   const flagged = new Set<string>();
@@ -188,16 +225,32 @@ async function verdict(store: Store, journal: ReadonlyMap<string, Served>, victi
     if (flags.includes('recovered')) flagged.add(call);
   }
   const everyone = [...victims, ...survivors];
-  const wrong = everyone.filter(({ done, id = '', marker }) => done && charged.get(id) !== costOf(journal.get(marker)?.words ?? 0));
+  const wrong = everyone.filter(
+    ({ done, id = '', marker }) => done && charged.get(id) !== costOf(journal.get(marker)?.words ?? 0),
+  );
   const cut = everyone.filter(({ done, id }) => !done && id !== undefined);
   // An estimate counts a token for four bytes of the prompt's whole JSON, and the vendor's own count is less.
-  const most = (words: number): bigint => costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
-  const overcharged = cut.filter(({ id = '', marker }) => (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > most(journal.get(marker)?.words ?? 0));
-  const posts = new Map(entries.flatMap(({ kind, key = '', reason, revenue }) => (kind === 'post' ? [[key, { reason, revenue }]] : [])));
-  const forgotten = everyone.filter(({ key, marker }) => journal.has(marker) && (posts.get(key)?.revenue ?? 0n) === 0n);
+  const most = (words: number): bigint =>
+    costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
+  const overcharged = cut.filter(
+    ({ id = '', marker }) =>
+      (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > most(journal.get(marker)?.words ?? 0),
+  );
+  const posts = new Map(
+    entries.flatMap(({ kind, key = '', reason, revenue }) =>
+      kind === 'post' ? [[key, { reason, revenue }]] : [],
+    ),
+  );
+  const forgotten = everyone.filter(
+    ({ key, marker }) => journal.has(marker) && (posts.get(key)?.revenue ?? 0n) === 0n,
+  );
   const madeUp = everyone.filter(({ key, marker }) => {
     const post = posts.get(key);
-    return post && !journal.has(marker) && (post.reason !== 'presumed_sent' || post.revenue > BigInt(100 * rates.input));
+    return (
+      post &&
+      !journal.has(marker) &&
+      (post.reason !== 'presumed_sent' || post.revenue > BigInt(100 * rates.input))
+    );
   });
   const touched = survivors.filter(({ done, id = '' }) => !done || flagged.has(id));
   return {

@@ -44,7 +44,9 @@ async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; call
     }
     if (sent.closed) return;
     response.write(chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
-    response.end(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+    response.end(
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
+    );
     sent.finished = true;
   });
   return { vendor, calls };
@@ -70,24 +72,39 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
   const { vendor, calls } = await slowVendor(pause);
   const gateway = await startGateway({
     dataFolder: folder.path,
-    plugins: [bearer(), chatCompletions(), openai({ apiKey: 'sk-vendor', baseUrl: vendor.origin, onAbort }), balance({ firstCredit: '0' })],
+    plugins: [
+      bearer(),
+      chatCompletions(),
+      openai({ apiKey: 'sk-vendor', baseUrl: vendor.origin, onAbort }),
+      balance({ firstCredit: '0' }),
+    ],
   });
   const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
-  const ask = (leaving: AbortController): Promise<Response> => fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST', signal: leaving.signal,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say twenty words.' }] }),
-  });
+  const ask = (leaving: AbortController): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        stream: true,
+        messages: [{ role: 'user', content: 'Say twenty words.' }],
+      }),
+    });
   return {
-    gateway, calls, books,
+    gateway,
+    calls,
+    books,
     async leaveUnanswered(status, body) {
       const leaving = new AbortController();
       vendor.conduct(async (response) => {
         leaving.abort();
         await sleep(100);
-        response.writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' }).end(body);
+        response
+          .writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' })
+          .end(body);
       });
       await ask(leaving).catch(() => undefined);
     },
@@ -98,7 +115,12 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
         const response = await ask(leaving);
         for await (const part of response.body ?? []) {
           text += Buffer.from(part).toString();
-          if (typeof leaveAfter === 'string' ? text.includes(leaveAfter) : leaveAfter !== undefined && text.length >= leaveAfter) leaving.abort();
+          if (
+            typeof leaveAfter === 'string'
+              ? text.includes(leaveAfter)
+              : leaveAfter !== undefined && text.length >= leaveAfter
+          )
+            leaving.abort();
         }
       } catch (error) {
         if (!leaving.signal.aborted) throw error;

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import { integer, maybe, text } from '../../plugins/meters/balance/rows.ts';
+import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 
 export function temporaryFolder(): { path: string; remove(): void } {
@@ -50,7 +50,12 @@ export function readBooks(file: string): Books {
     const accounts = database
       .prepare('SELECT name, total, used, pending FROM accounts')
       .all()
-      .map((row) => ({ name: text(row, 'name'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') }));
+      .map((row) => ({
+        name: text(row, 'name'),
+        total: integer(row, 'total'),
+        used: integer(row, 'used'),
+        pending: integer(row, 'pending'),
+      }));
     return { entries, accounts };
   });
 }
@@ -64,7 +69,8 @@ export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): 
   const file = join(folder.path, 'ledger.db');
   const store = await openSqlite({ file, ...options });
   return {
-    store, file,
+    store,
+    file,
     another: () => openSqlite({ file }),
     books: async () => readBooks(file),
     async dispose() {

@@ -7,9 +7,9 @@ import { Decimal } from 'decimal.js';
 import { z } from 'zod';
 import { checkModel, definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
@@ -47,7 +47,15 @@ const shapes: Readonly<Record<string, Shape>> = {
   reasoned: { input: '1.1', output: '4.4', cacheRead: '0.275', reasoning: '3.333333333' },
   spoken: { input: '2.5', output: '10', inputAudio: '40', outputAudio: '80', cacheRead: '1.25' },
   searched: { input: '1', output: '5', request: '0.0005', webSearch: '0.01' },
-  tiered: { input: '1.25', output: '10', cacheRead: '0.31', tiers: [{ above: 1000, input: '2.5', output: '15', cacheRead: '0.625' }, { above: 2500, input: '5', output: '20' }] },
+  tiered: {
+    input: '1.25',
+    output: '10',
+    cacheRead: '0.31',
+    tiers: [
+      { above: 1000, input: '2.5', output: '15', cacheRead: '0.625' },
+      { above: 2500, input: '5', output: '20' },
+    ],
+  },
 };
 
 /** What models that paint cost: by tokens, or apiece. */
@@ -80,8 +88,22 @@ function inputOf({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figu
 function expectedCost(figures: Figures, shape: Shape): bigint {
   const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
   const rates: Rates = tier ?? shape;
-  const million = (count: number, rate: string): Decimal => new Decimal(count).times(rate).dividedBy(1_000_000);
-  const { fresh, cached, written5m, written1h, audioIn, output, reasoning, audioOut, searches, imageIn, imageOut, pictures } = figures;
+  const million = (count: number, rate: string): Decimal =>
+    new Decimal(count).times(rate).dividedBy(1_000_000);
+  const {
+    fresh,
+    cached,
+    written5m,
+    written1h,
+    audioIn,
+    output,
+    reasoning,
+    audioOut,
+    searches,
+    imageIn,
+    imageOut,
+    pictures,
+  } = figures;
   const sum = Decimal.sum(
     million(fresh, rates.input),
     million(cached, rates.cacheRead ?? rates.input),
@@ -104,7 +126,20 @@ function expectedCost(figures: Figures, shape: Shape): bigint {
 function drawFigures(wire: string, draw: (most: number) => number): Figures {
   if (wire === 'images') {
     const [pictures, imageOut] = [1 + draw(3), 1 + draw(1000)];
-    return { fresh: 1 + draw(500), cached: draw(50), imageIn: draw(300), imageOut, output: imageOut + draw(20), pictures, written5m: 0, written1h: 0, audioIn: 0, reasoning: 0, audioOut: 0, searches: 0 };
+    return {
+      fresh: 1 + draw(500),
+      cached: draw(50),
+      imageIn: draw(300),
+      imageOut,
+      output: imageOut + draw(20),
+      pictures,
+      written5m: 0,
+      written1h: 0,
+      audioIn: 0,
+      reasoning: 0,
+      audioOut: 0,
+      searches: 0,
+    };
   }
   const isMessages = wire === 'messages';
   const [reasoning, audioOut] = [isMessages ? 0 : draw(300), isMessages ? 0 : draw(50)];
@@ -115,63 +150,131 @@ function drawFigures(wire: string, draw: (most: number) => number): Figures {
     written1h: isMessages ? draw(400) : 0,
     audioIn: isMessages ? 0 : draw(100),
     output: 1 + draw(600) + reasoning + audioOut,
-    reasoning, audioOut,
+    reasoning,
+    audioOut,
     searches: isMessages ? draw(3) : 0,
-    imageIn: 0, imageOut: 0, pictures: 0,
+    imageIn: 0,
+    imageOut: 0,
+    pictures: 0,
   };
 }
 
 /** A vendor searches, and writes to its cache, only for calls that ask for it. */
 function asAsked(figures: Figures, body: string): Figures {
   const searches = body.includes('"web_search') ? figures.searches : 0;
-  return body.includes('"cache_control"') ? { ...figures, searches } : { ...figures, searches, written5m: 0, written1h: 0 };
+  return body.includes('"cache_control"')
+    ? { ...figures, searches }
+    : { ...figures, searches, written5m: 0, written1h: 0 };
 }
 
 function events(frames: readonly (readonly [name: string, data: object])[]): string {
-  return frames.map(([name, data]) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(name ? { type: name, ...data } : data)}\n\n`).join('');
+  return frames
+    .map(
+      ([name, data]) =>
+        `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(name ? { type: name, ...data } : data)}\n\n`,
+    )
+    .join('');
 }
 
 function chatReply(figures: Figures, stream: boolean): string {
   const usage = {
-    prompt_tokens: inputOf(figures), completion_tokens: figures.output, total_tokens: inputOf(figures) + figures.output,
+    prompt_tokens: inputOf(figures),
+    completion_tokens: figures.output,
+    total_tokens: inputOf(figures) + figures.output,
     prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
     completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
   };
   const head = { id: 'c', created: 1, model: 'm' };
-  if (!stream) return JSON.stringify({ ...head, object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }], usage });
+  if (!stream)
+    return JSON.stringify({
+      ...head,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
+      usage,
+    });
   const chunk = { ...head, object: 'chat.completion.chunk' };
-  const frames = [[{ delta: { role: 'assistant', content: 'Yes.' }, finish_reason: null }], [{ delta: {}, finish_reason: 'stop' }]];
+  const frames = [
+    [{ delta: { role: 'assistant', content: 'Yes.' }, finish_reason: null }],
+    [{ delta: {}, finish_reason: 'stop' }],
+  ];
   return `${events(frames.map((choices) => ['', { ...chunk, choices: choices.map((choice) => ({ index: 0, ...choice })) }]))}${events([['', { ...chunk, choices: [], usage }]])}data: [DONE]\n\n`;
 }
 
-function messagesReply({ fresh, cached, written5m, written1h, output, searches }: Figures, stream: boolean): string {
-  const cache = { cache_read_input_tokens: cached, cache_creation_input_tokens: written5m + written1h, cache_creation: { ephemeral_5m_input_tokens: written5m, ephemeral_1h_input_tokens: written1h } };
-  const usage = { input_tokens: fresh, ...cache, output_tokens: output, server_tool_use: { web_search_requests: searches } };
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: null, stop_sequence: null };
-  if (!stream) return JSON.stringify({ ...message, content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn', usage });
+function messagesReply(
+  { fresh, cached, written5m, written1h, output, searches }: Figures,
+  stream: boolean,
+): string {
+  const cache = {
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: written5m + written1h,
+    cache_creation: { ephemeral_5m_input_tokens: written5m, ephemeral_1h_input_tokens: written1h },
+  };
+  const usage = {
+    input_tokens: fresh,
+    ...cache,
+    output_tokens: output,
+    server_tool_use: { web_search_requests: searches },
+  };
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    stop_reason: null,
+    stop_sequence: null,
+  };
+  if (!stream)
+    return JSON.stringify({
+      ...message,
+      content: [{ type: 'text', text: 'Yes.' }],
+      stop_reason: 'end_turn',
+      usage,
+    });
   return events([
     ['message_start', { message: { ...message, content: [], usage: { ...usage, output_tokens: 1 } } }],
     ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
     ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Yes.' } }],
     ['content_block_stop', { index: 0 }],
-    ['message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: output, server_tool_use: { web_search_requests: searches } } }],
+    [
+      'message_delta',
+      {
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: output, server_tool_use: { web_search_requests: searches } },
+      },
+    ],
     ['message_stop', {}],
   ]);
 }
 
 /** A picture of one pixel. */
-const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 function imagesReply(figures: Figures): string {
   const { cached, imageIn, output, imageOut, pictures } = figures;
   const usage = {
-    input_tokens: inputOf(figures), input_tokens_details: { text_tokens: inputOf(figures) - imageIn, image_tokens: imageIn, cached_tokens: cached },
-    output_tokens: output, output_tokens_details: { image_tokens: imageOut, text_tokens: output - imageOut }, total_tokens: inputOf(figures) + output,
+    input_tokens: inputOf(figures),
+    input_tokens_details: {
+      text_tokens: inputOf(figures) - imageIn,
+      image_tokens: imageIn,
+      cached_tokens: cached,
+    },
+    output_tokens: output,
+    output_tokens_details: { image_tokens: imageOut, text_tokens: output - imageOut },
+    total_tokens: inputOf(figures) + output,
   };
-  return JSON.stringify({ created: 1, data: Array.from({ length: pictures }, () => ({ b64_json: pixel })), usage });
+  return JSON.stringify({
+    created: 1,
+    data: Array.from({ length: pictures }, () => ({ b64_json: pixel })),
+    usage,
+  });
 }
 
-const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = { 'chat-completions': chatReply, messages: messagesReply, images: imagesReply };
+const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = {
+  'chat-completions': chatReply,
+  messages: messagesReply,
+  images: imagesReply,
+};
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
@@ -179,7 +282,15 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
 
 const painting = {
   output: ['image' as const],
-  capabilities: { image: { tokens: { low: 1000 }, sizes: { auto: 'auto' }, qualities: { low: 'low' }, formats: { png: 'png' }, backgrounds: { auto: 'auto' } } },
+  capabilities: {
+    image: {
+      tokens: { low: 1000 },
+      sizes: { auto: 'auto' },
+      qualities: { low: 'low' },
+      formats: { png: 'png' },
+      backgrounds: { auto: 'auto' },
+    },
+  },
 };
 
 /** A vendor for each of three wires; what it answers to a call is on record under the call's id. */
@@ -188,20 +299,41 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
     name: `${wire}-vendor`,
     options: z.strictObject({}),
     apply(host) {
-      const provider = { name: `${wire}-vendor`, endpoints: { [wire]: `http://${wire}.invalid/` }, sign: (request: UpstreamRequest) => request };
+      const provider = {
+        name: `${wire}-vendor`,
+        endpoints: { [wire]: `http://${wire}.invalid/` },
+        sign: (request: UpstreamRequest) => request,
+      };
       host.providers.add(provider);
-      host.catalog.offer(provider, Object.entries(wire === 'images' ? paintings : shapes).map(([name, price]) => checkModel({
-        id: `${wire}/${name}`, upstream: name, name, description: '', created: '2026-01-01', contextLength: 100_000, outputLimit: 5000, input: ['text', 'audio'], output: ['text', 'audio'],
-        ...(wire === 'images' ? painting : {}),
-        price: { ...price, tiers: price.tiers ? [...price.tiers] : [] },
-      })));
+      host.catalog.offer(
+        provider,
+        Object.entries(wire === 'images' ? paintings : shapes).map(([name, price]) =>
+          checkModel({
+            id: `${wire}/${name}`,
+            upstream: name,
+            name,
+            description: '',
+            created: '2026-01-01',
+            contextLength: 100_000,
+            outputLimit: 5000,
+            input: ['text', 'audio'],
+            output: ['text', 'audio'],
+            ...(wire === 'images' ? painting : {}),
+            price: { ...price, tiers: price.tiers ? [...price.tiers] : [] },
+          }),
+        ),
+      );
       host.hooks.dispatch.tapPromise(provider.name, async (request, { attempt, id }) => {
         if (attempt.target.provider !== provider) return undefined;
         attempt.sent = true;
         const figures = asAsked(drawFigures(wire, draw), String(request.body));
         record.set(id, figures);
         const stream = String(request.body).includes('"stream":true');
-        return { status: 200, headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' }, body: once(replies[wire]?.(figures, stream) ?? '') };
+        return {
+          status: 200,
+          headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
+          body: once(replies[wire]?.(figures, stream) ?? ''),
+        };
       });
     },
   })();
@@ -211,16 +343,38 @@ const version = { 'anthropic-version': '2023-06-01' };
 const marked = [{ type: 'text', text: 'Is it so?', cache_control: { type: 'ephemeral' } }];
 
 function searching(model: string): object {
-  return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined ? {} : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+  return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined
+    ? {}
+    : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
 }
 
 /** A call of each family: where it goes, and what it sends. */
-const families: readonly ((model: string, stream: boolean) => readonly [path: string, body: object, headers?: Record<string, string>])[] = [
-  (model, stream) => ['/v1/chat/completions', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }],
+const families: readonly ((
+  model: string,
+  stream: boolean,
+) => readonly [path: string, body: object, headers?: Record<string, string>])[] = [
+  (model, stream) => [
+    '/v1/chat/completions',
+    { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] },
+  ],
   (model, stream) => ['/v1/responses', { model, stream, max_output_tokens: 2000, input: 'Is it so?' }],
-  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }, version],
-  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: marked }], ...searching(model) }, version],
-  (model, stream) => [`/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text: 'Is it so?' }] }], generationConfig: { maxOutputTokens: 2000 } }],
+  (model, stream) => [
+    '/alpha/v1/messages',
+    { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] },
+    version,
+  ],
+  (model, stream) => [
+    '/alpha/v1/messages',
+    { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: marked }], ...searching(model) },
+    version,
+  ],
+  (model, stream) => [
+    `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    {
+      contents: [{ role: 'user', parts: [{ text: 'Is it so?' }] }],
+      generationConfig: { maxOutputTokens: 2000 },
+    },
+  ],
 ];
 
 function paint(model: string): readonly [path: string, body: object, headers?: Record<string, string>] {
@@ -243,7 +397,18 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
   const record = new Map<string, Figures>();
   const gateway = await startGateway({
     dataFolder: folder.path,
-    plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), vendor('chat-completions', record, draw), vendor('messages', record, draw), images(), vendor('images', record, draw), balance({ firstCredit: '0' })],
+    plugins: [
+      bearer(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      vendor('chat-completions', record, draw),
+      vendor('messages', record, draw),
+      images(),
+      vendor('images', record, draw),
+      balance({ firstCredit: '0' }),
+    ],
   });
   const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
@@ -252,19 +417,30 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
   const names = Object.keys(shapes);
   let left = count;
   const lane = async (): Promise<void> => {
-    for (; left > 0; ) {
+    for (; left > 0;) {
       left -= 1;
       const paints = draw(8) === 0;
       const wire = paints ? 'images' : draw(2) ? 'messages' : 'chat-completions';
-      const [shape, stream] = [paints ? (draw(2) ? 'painted' : 'apiece') : (names[draw(names.length)] ?? 'plain'), draw(5) > 0];
+      const [shape, stream] = [
+        paints ? (draw(2) ? 'painted' : 'apiece') : (names[draw(names.length)] ?? 'plain'),
+        draw(5) > 0,
+      ];
       const family = paints ? paint : families[draw(families.length)];
       const [path, body, headers] = family?.(`${wire}/${shape}`, stream) ?? ['', {}];
-      const response = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
       await response.arrayBuffer();
       statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       const id = response.headers.get('x-request-id') ?? '';
       const figures = record.get(id);
-      if (figures) expected.set(id, expectedCost(figures, shapes[shape] ?? paintings[shape] ?? { input: '0', output: '0' }));
+      if (figures)
+        expected.set(
+          id,
+          expectedCost(figures, shapes[shape] ?? paintings[shape] ?? { input: '0', output: '0' }),
+        );
       record.delete(id);
     }
   };
@@ -280,9 +456,17 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
     if (page.length === 0) break;
     after = page.at(-1)?.number;
   }
-  for (const [id, cost] of expected) if (charged.get(id) !== cost) wrong.push(`${id} ${charged.get(id)} ${cost}`);
+  for (const [id, cost] of expected)
+    if (charged.get(id) !== cost) wrong.push(`${id} ${charged.get(id)} ${cost}`);
   const [sums, audit] = [await store.balance('a'), await store.audit()];
   await store.close();
   folder.remove();
-  return { calls: expected.size, wrong, used: sums?.used ?? 0n, expected: [...expected.values()].reduce((sum, cost) => sum + cost, 0n), statuses, audit };
+  return {
+    calls: expected.size,
+    wrong,
+    used: sums?.used ?? 0n,
+    expected: [...expected.values()].reduce((sum, cost) => sum + cost, 0n),
+    statuses,
+    audit,
+  };
 }

@@ -4,10 +4,16 @@ import { expect, it, vi } from 'vitest';
 import { runOutage } from './outage.ts';
 import { troubles, type Trouble } from './troubles.ts';
 
-vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('./weather.ts')).weathered(await original()));
+vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
+  (await import('./weather.ts')).weathered(await original()),
+);
 
 async function isSurvived(kind: Trouble): Promise<void> {
-  const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 500, streams: 8 });
+  const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
+    kind,
+    milliseconds: 500,
+    streams: 8,
+  });
   expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
   expect(ready).toEqual([200, 503, 200]);
   expect(whole).toBe(8);

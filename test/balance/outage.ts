@@ -1,7 +1,7 @@
 /** A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore } from '../../plugins/meters/balance/choice.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { openHouse } from '../support/house.ts';
 import { troubledStore, type Trouble } from './troubles.ts';
 
@@ -39,13 +39,20 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     const due = (await house.balance()).used * (streams + 1);
 
     let letGo = (): void => undefined;
-    house.vendor.script('gpt-4o-mini', { hold: new Promise<void>((resolve) => { letGo = resolve; }), holdAfter: 2 });
+    house.vendor.script('gpt-4o-mini', {
+      hold: new Promise<void>((resolve) => {
+        letGo = resolve;
+      }),
+      holdAfter: 2,
+    });
     const running = await Promise.all(Array.from({ length: streams }, () => house.post(body)));
     await store.begin();
     const returned = sleep(milliseconds);
     letGo();
     const began = performance.now();
-    const ended = Promise.all(running.map(async (response) => ({ text: await response.text(), after: performance.now() - began })));
+    const ended = Promise.all(
+      running.map(async (response) => ({ text: await response.text(), after: performance.now() - began })),
+    );
     const late = await house.post(body);
     const told: unknown = await late.json();
     const meanwhile = await readiness();
@@ -63,7 +70,9 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
       ready: [before, meanwhile, await readiness()],
       whole: texts.filter(({ text }) => text.trimEnd().endsWith('data: [DONE]')).length,
       longestWait: Math.max(...texts.map(({ after }) => after)),
-      due, used: await settled(), audit,
+      due,
+      used: await settled(),
+      audit,
     };
   } finally {
     await house.close();

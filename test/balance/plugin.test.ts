@@ -4,16 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { definePlugin, GatewayError, type Host, type ModelFacts, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
+import {
+  definePlugin,
+  GatewayError,
+  type Host,
+  type ModelFacts,
+  type PluginFactory,
+  type UpstreamRequest,
+} from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { createSecret } from '../../plugins/shared/secret.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { createSecret } from '../../plugins/shared/secret.ts';
+import { expectSound } from '../contract/books.ts';
 import { routed } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plain } from '../support/plain-protocol.ts';
-import { expectSound } from '../contract/books.ts';
 import { newKey as keyRecord } from './calls.ts';
 import { readBooks } from './ledger-file.ts';
 import { target } from './targets.ts';
@@ -55,21 +62,38 @@ function house(vendor: Vendor): PluginFactory<z.ZodObject> {
         vendor.asked.push(JSON.parse(String(request.body)));
         const { answer } = vendor;
         const status = 'status' in answer ? answer.status : 200;
-        return { status, headers: { 'content-type': 'application/json' }, body: once(JSON.stringify({ model: 'm', text: 'hello', ...answer })) };
+        return {
+          status,
+          headers: { 'content-type': 'application/json' },
+          body: once(JSON.stringify({ model: 'm', text: 'hello', ...answer })),
+        };
       });
       // Out of the verbatim lane, so that the limit sent is the encoder's and can be seen.
-      host.hooks.transformRequest.tapPromise({ name: 'translated', when: () => true }, async (request) => request);
+      host.hooks.transformRequest.tapPromise(
+        { name: 'translated', when: () => true },
+        async (request) => request,
+      );
     },
   });
 }
 
-async function start(vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } }, options: Options = {}, more?: (host: Host) => void): Promise<TestGateway> {
+async function start(
+  vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } },
+  options: Options = {},
+  more?: (host: Host) => void,
+): Promise<TestGateway> {
   const extra = definePlugin({ name: 'extra', options: z.strictObject({}), apply: (host) => more?.(host) });
-  running = await startGateway({ dataFolder, plugins: [plain(), bearer(), house(vendor)(), balance(options), extra()] });
+  running = await startGateway({
+    dataFolder,
+    plugins: [plain(), bearer(), house(vendor)(), balance(options), extra()],
+  });
   return running;
 }
 
-async function newKey(gateway: TestGateway, options: Record<string, string> = {}): Promise<z.infer<typeof keySchema>> {
+async function newKey(
+  gateway: TestGateway,
+  options: Record<string, string> = {},
+): Promise<z.infer<typeof keySchema>> {
   return keySchema.parse(await gateway.verb('keys create', [], options));
 }
 
@@ -81,8 +105,14 @@ function call(gateway: TestGateway, key: string, body: object = {}): Promise<Res
   });
 }
 
-async function get(gateway: TestGateway, path: string, key?: string): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(gateway.url + path, { headers: key ? { authorization: `Bearer ${key}` } : {} });
+async function get(
+  gateway: TestGateway,
+  path: string,
+  key?: string,
+): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(gateway.url + path, {
+    headers: key ? { authorization: `Bearer ${key}` } : {},
+  });
   return { status: response.status, body: await response.json() };
 }
 
@@ -95,10 +125,20 @@ describe('a call', () => {
     const response = await call(gateway, key, { limit: 50 });
     expect(await response.json()).toMatchObject({ text: 'hello' });
     expect(await gateway.verb('balance', [account])).toEqual({
-      account, currency: 'USD', balance: '1.999989', total: '2', used: '0.000011', pending: '0', available: '1.999989',
+      account,
+      currency: 'USD',
+      balance: '1.999989',
+      total: '2',
+      used: '0.000011',
+      pending: '0',
+      available: '1.999989',
     });
     const booked = books().entries.filter((entry) => entry.account === account);
-    expect(booked.map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['post', 'completed']]);
+    expect(booked.map(({ kind, reason }) => [kind, reason])).toEqual([
+      ['credit', undefined],
+      ['reserve', undefined],
+      ['post', 'completed'],
+    ]);
     expectSound(books());
   });
 
@@ -134,10 +174,18 @@ describe('a call', () => {
   });
 
   it('of a free model needs no balance, and is booked all the same', async () => {
-    const gateway = await start({ asked: [], answer: { in: 3, out: 4 }, facts: { price: undefined, free: true } });
+    const gateway = await start({
+      asked: [],
+      answer: { in: 3, out: 4 },
+      facts: { price: undefined, free: true },
+    });
     const { key } = await newKey(gateway, { account: 'broke' });
     expect((await call(gateway, key)).status).toBe(200);
-    expect(books().entries.filter(({ account }) => account === 'broke').map(({ kind }) => kind)).toEqual(['reserve', 'post']);
+    expect(
+      books()
+        .entries.filter(({ account }) => account === 'broke')
+        .map(({ kind }) => kind),
+    ).toEqual(['reserve', 'post']);
   });
 
   it('that the vendor failed costs nothing, and says why in the books', async () => {
@@ -165,7 +213,8 @@ describe('a call', () => {
     const gateway = await start({ asked: [], answer: { in: 3, out: 5000 } }, {}, (host) => {
       ({ metrics } = host);
     });
-    const counted = async () => (await metrics?.getSingleMetric('tollgate_ledger_overage_total')?.get())?.values[0]?.value ?? 0;
+    const counted = async () =>
+      (await metrics?.getSingleMetric('tollgate_ledger_overage_total')?.get())?.values[0]?.value ?? 0;
     const before = await counted();
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     await call(gateway, key, { limit: 10 });
@@ -181,30 +230,44 @@ describe('a count', () => {
     const { calls } = hostWith([balance()]);
     const exchange = routed(target('house', { input: '1', output: '2' }));
     const grant = { targets: exchange.targets };
-    await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({ code: 'ledger_unavailable' });
+    await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({
+      code: 'ledger_unavailable',
+    });
     expect(await calls.authorize.promise(grant, { ...exchange, operation: 'count' })).toBe(grant);
   });
 });
 
 describe('the balance endpoint', () => {
-  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])('answers at %s with posted amounts as numbers', async (path) => {
-    const gateway = await start();
-    const { key } = await newKey(gateway, { account: 'someone', credit: '2' });
-    await call(gateway, key, { limit: 50 });
-    expect(await get(gateway, path, key)).toEqual({ status: 200, body: { is_active: true, balance: 1.999989, total: 2, used: 0.000011, currency: 'USD' } });
-  });
+  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])(
+    'answers at %s with posted amounts as numbers',
+    async (path) => {
+      const gateway = await start();
+      const { key } = await newKey(gateway, { account: 'someone', credit: '2' });
+      await call(gateway, key, { limit: 50 });
+      expect(await get(gateway, path, key)).toEqual({
+        status: 200,
+        body: { is_active: true, balance: 1.999989, total: 2, used: 0.000011, currency: 'USD' },
+      });
+    },
+  );
 
   it('answers 401 in its own words without a key, with junk, with a key nobody has and with a disabled one', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway);
     await gateway.verb('keys disable', [id]);
     for (const bad of [undefined, 'sk-junk', createSecret(), key]) {
-      expect(await get(gateway, '/v1/user/balance', bad), bad ?? 'none').toEqual({ status: 401, body: { error: 'unauthenticated', is_active: false } });
+      expect(await get(gateway, '/v1/user/balance', bad), bad ?? 'none').toEqual({
+        status: 401,
+        body: { error: 'unauthenticated', is_active: false },
+      });
     }
   });
 
-  it('answers 401 to operator keys and to accounts of somebody else\'s', async () => {
-    const kinds = new Map([['op-1', 'operator'], ['other-1', 'user']] as const);
+  it("answers 401 to operator keys and to accounts of somebody else's", async () => {
+    const kinds = new Map([
+      ['op-1', 'operator'],
+      ['other-1', 'user'],
+    ] as const);
     const gateway = await start(undefined, {}, (host) =>
       host.keyrings.add({
         name: 'others',
@@ -215,7 +278,10 @@ describe('the balance endpoint', () => {
       }),
     );
     for (const bad of ['op-1', 'other-1']) {
-      expect(await get(gateway, '/v1/user/balance', bad), bad).toEqual({ status: 401, body: { error: 'unauthenticated', is_active: false } });
+      expect(await get(gateway, '/v1/user/balance', bad), bad).toEqual({
+        status: 401,
+        body: { error: 'unauthenticated', is_active: false },
+      });
     }
   });
 
@@ -225,7 +291,10 @@ describe('the balance endpoint', () => {
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
     const request = { params: {}, query: new URLSearchParams(), headers: {}, body: undefined, text: '' };
     const asked = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
-    expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({ status: 500, body: { error: 'internal error', is_active: false } });
+    expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({
+      status: 500,
+      body: { error: 'internal error', is_active: false },
+    });
   });
 });
 
@@ -254,7 +323,10 @@ describe('a first start', () => {
     await host.calls.ready.promise();
     expect(told).toHaveLength(1);
     const secret = /sk-\w+/.exec(told[0] ?? '')?.[0] ?? '';
-    expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({ kind: 'user', account: 'default' });
+    expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({
+      kind: 'user',
+      account: 'default',
+    });
     await Promise.all(closers.map((close) => close()));
     expect(books().accounts).toEqual([{ name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n }]);
   });
@@ -265,7 +337,16 @@ describe('the verbs', () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
     const listed = await gateway.verb('keys list');
-    expect(listed).toContainEqual(expect.objectContaining({ id, lastFour: key.slice(-4), name: 'laptop', account: 'someone', disabled: false, created: expect.stringMatching(/^20/) }));
+    expect(listed).toContainEqual(
+      expect.objectContaining({
+        id,
+        lastFour: key.slice(-4),
+        name: 'laptop',
+        account: 'someone',
+        disabled: false,
+        created: expect.stringMatching(/^20/),
+      }),
+    );
     expect(JSON.stringify(listed)).not.toContain(key);
     expect(await gateway.verb('keys disable', [key.slice(-4)])).toMatchObject({ id, disabled: true });
     expect((await call(gateway, key)).status).toBe(401);
@@ -275,20 +356,31 @@ describe('the verbs', () => {
     const gateway = await start();
     await expect(gateway.verb('keys disable', ['????'])).rejects.toThrow('no key "????"');
     const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
-    for (const digit of ['a', 'b']) await store.createKey(keyRecord(digit.repeat(16), 'default', { lastFour: 'SAME' }));
+    for (const digit of ['a', 'b'])
+      await store.createKey(keyRecord(digit.repeat(16), 'default', { lastFour: 'SAME' }));
     await store.close();
-    await expect(gateway.verb('keys disable', ['SAME'])).rejects.toThrow(/aaaaaaaaaaaaaaaa[^]*bbbbbbbbbbbbbbbb/);
+    await expect(gateway.verb('keys disable', ['SAME'])).rejects.toThrow(
+      /aaaaaaaaaaaaaaaa[^]*bbbbbbbbbbbbbbbb/,
+    );
   });
 
   it('add credit once for one reference, and refuse what makes no sense', async () => {
     const gateway = await start();
     await newKey(gateway, { account: 'someone' });
-    expect(await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1', kind: 'gift-card' })).toMatchObject({ total: '5' });
-    expect(await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1' })).toMatchObject({ total: '5' });
-    await expect(gateway.verb('credit add', ['someone', '6'], { reference: 'invoice-1' })).rejects.toThrow('stands for another credit');
+    expect(
+      await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1', kind: 'gift-card' }),
+    ).toMatchObject({ total: '5' });
+    expect(await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1' })).toMatchObject({
+      total: '5',
+    });
+    await expect(gateway.verb('credit add', ['someone', '6'], { reference: 'invoice-1' })).rejects.toThrow(
+      'stands for another credit',
+    );
     await expect(gateway.verb('credit add', ['someone', '-1'])).rejects.toThrow('above 0');
     await expect(gateway.verb('credit add', ['someone', 'lots'])).rejects.toThrow('not an amount');
-    await expect(gateway.verb('credit add', ['someone', '1'], { kind: 'gift' })).rejects.toThrow('top-up, bonus, gift-card');
+    await expect(gateway.verb('credit add', ['someone', '1'], { kind: 'gift' })).rejects.toThrow(
+      'top-up, bonus, gift-card',
+    );
     await expect(gateway.verb('credit add', ['nobody', '1'])).rejects.toThrow('no account "nobody"');
     await expect(gateway.verb('keys create', [], { account: 'a b' })).rejects.toThrow('an account is named');
   });

@@ -7,8 +7,16 @@ import type { Books, OpenedStore } from '../contract/books.ts';
 import { freshDatabase } from '../support/database.ts';
 
 /** Lets a test do to a database what the store never would. */
-export async function inDatabase(url: string, statement: string, values: unknown[] = []): Promise<readonly Row[]> {
-  const client = new Client({ connectionString: url, types: typeParsers, options: '-c search_path=tollgate' });
+export async function inDatabase(
+  url: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<readonly Row[]> {
+  const client = new Client({
+    connectionString: url,
+    types: typeParsers,
+    options: '-c search_path=tollgate',
+  });
   await client.connect();
   try {
     const { rows } = await client.query<Row>(statement, values);
@@ -19,7 +27,10 @@ export async function inDatabase(url: string, statement: string, values: unknown
 }
 
 export async function readBooks(url: string): Promise<Books> {
-  const entries = await inDatabase(url, 'SELECT entries.*, accounts.name FROM entries JOIN accounts ON accounts.id = entries.account ORDER BY number');
+  const entries = await inDatabase(
+    url,
+    'SELECT entries.*, accounts.name FROM entries JOIN accounts ON accounts.id = entries.account ORDER BY number',
+  );
   const accounts = await inDatabase(url, 'SELECT name, total, used, pending FROM accounts');
   return {
     entries: entries.map((row) => ({
@@ -33,7 +44,12 @@ export async function readBooks(url: string): Promise<Books> {
       reserved: integer(row, 'reserved'),
       revenue: integer(row, 'revenue'),
     })),
-    accounts: accounts.map((row) => ({ name: text(row, 'name'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') })),
+    accounts: accounts.map((row) => ({
+      name: text(row, 'name'),
+      total: integer(row, 'total'),
+      used: integer(row, 'used'),
+      pending: integer(row, 'pending'),
+    })),
   };
 }
 
@@ -45,7 +61,8 @@ export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Pro
   const { url, drop } = await freshDatabase();
   const store = await openPostgres({ url, ...options });
   return {
-    store, url,
+    store,
+    url,
     another: () => openPostgres({ url, ...options }),
     books: () => readBooks(url),
     async dispose() {

@@ -40,7 +40,8 @@ async function recovered(store: Store): Promise<void> {
 
 /** Resolves once so many wait for what somebody else holds. */
 async function waitForLocks(url: string, count: number): Promise<void> {
-  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   while ((await inDatabase(url, waiting)).length < count) await sleep(20);
 }
 
@@ -51,7 +52,9 @@ describe('a group', () => {
     groups.length = 0;
     await Promise.all(Array.from({ length: 64 }, (_, index) => store.reserve(request(`r${index}`, 'a'))));
     expect(groups).toEqual([64]);
-    expect(await inDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'")).toHaveLength(1);
+    expect(await inDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'")).toHaveLength(
+      1,
+    );
   });
 
   it('keeps the others where one is refused and one breaks a rule of the tables', async () => {
@@ -65,8 +68,12 @@ describe('a group', () => {
       store.settle(settlement('r1', 4n)),
     ]);
     expect(answers).toMatchObject([
-      { value: { status: 'reserved' } }, { value: { status: 'short' } }, { value: { status: 'not_found' } },
-      { reason: { code: '23505' } }, { reason: { code: '22003' } }, { value: { status: 'posted' } },
+      { value: { status: 'reserved' } },
+      { value: { status: 'short' } },
+      { value: { status: 'not_found' } },
+      { reason: { code: '23505' } },
+      { reason: { code: '22003' } },
+      { value: { status: 'posted' } },
     ]);
     expect(store.health()).toBeUndefined();
     expectSound(await books());
@@ -105,7 +112,11 @@ describe('a database that is stopped', () => {
     expect(store.health()).toBeInstanceOf(Error);
     await server.start();
     await recovered(store);
-    expect(await store.settle(settlement('before', 4n))).toEqual({ status: 'posted', posted: 4n, overage: 0n });
+    expect(await store.settle(settlement('before', 4n))).toEqual({
+      status: 'posted',
+      posted: 4n,
+      overage: 0n,
+    });
     expect(await store.reserve(request('meanwhile', 'a'))).toMatchObject({ status: 'reserved' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 10n });
     expect(await store.audit()).toMatchObject({ ok: true });
@@ -129,7 +140,11 @@ describe('a network that fails', () => {
   it('is noticed where nothing is answered any more, within the time a reply waits for its entry', async () => {
     const { cable, store } = await wired();
     cable.hold();
-    const answers = await Promise.allSettled([store.reserve(request('r1', 'a')), store.settle(settlement('r0', 1n)), store.balance('a')]);
+    const answers = await Promise.allSettled([
+      store.reserve(request('r1', 'a')),
+      store.settle(settlement('r0', 1n)),
+      store.balance('a'),
+    ]);
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
     expect(store.health()).toBeInstanceOf(Error);
     cable.release();
@@ -174,8 +189,10 @@ describe('a network that fails', () => {
     const asked = store.balance('a');
     await new Promise((resolve) => setImmediate(resolve));
     // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
-    const end = "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'tollgate reads' AND datname = current_database()";
-    const script = "const client = new (require('pg').Client)(process.argv[1]); client.connect().then(() => client.query(process.argv[2])).then(() => client.end())";
+    const end =
+      "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'tollgate reads' AND datname = current_database()";
+    const script =
+      "const client = new (require('pg').Client)(process.argv[1]); client.connect().then(() => client.query(process.argv[2])).then(() => client.end())";
     execFileSync(process.execPath, ['-e', script, url, end]);
     expect(await asked).toMatchObject({ total: 1000n });
     expect(await store.balance('a')).toMatchObject({ total: 1000n });
@@ -202,10 +219,20 @@ describe('a server that became a standby', () => {
     const { store, url } = await open();
     const name = new URL(url).pathname.slice(1);
     await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await inDatabase(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()");
-    await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error)).toMatchObject({ details: { cause: { code: '25006' } } });
-    await inDatabase(new URL('/postgres', url).href, `ALTER DATABASE ${name} RESET default_transaction_read_only`);
-    await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error)).toMatchObject({ status: 'reserved' });
+    await inDatabase(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()",
+    );
+    await expect
+      .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
+      .toMatchObject({ details: { cause: { code: '25006' } } });
+    await inDatabase(
+      new URL('/postgres', url).href,
+      `ALTER DATABASE ${name} RESET default_transaction_read_only`,
+    );
+    await expect
+      .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
+      .toMatchObject({ status: 'reserved' });
   });
 });
 
@@ -216,7 +243,9 @@ describe('two machines', () => {
     closers.push(() => other.close());
     const holder = await startHolder(url);
     await holder.freeze('entries');
-    const asked = Promise.all([store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))));
+    const asked = Promise.all(
+      [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
+    );
     await waitForLocks(url, 2);
     await holder.letGo();
     expect((await asked).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
@@ -259,7 +288,11 @@ describe('the database', () => {
     await holder.letGo();
     await early;
     expect(await store.audit()).toMatchObject({ ok: true, entries: entries + 1, findings: [] });
-    expect((await store.entries({ limit: 100 })).map(({ call }) => call)).toEqual([undefined, 'early', 'late']);
+    expect((await store.entries({ limit: 100 })).map(({ call }) => call)).toEqual([
+      undefined,
+      'early',
+      'late',
+    ]);
   });
 
   it('has room for one end of a reservation, whoever writes it', async () => {
@@ -285,9 +318,13 @@ describe('the database', () => {
     const { store, url } = await open();
     await store.close();
     await inDatabase(url, 'UPDATE steps SET count = 99');
-    await expect(openPostgres({ url })).rejects.toThrow(/the ledger 127\.0\.0\.1:\d+\/\w+ cannot be opened: it has version 99 .* newer/);
+    await expect(openPostgres({ url })).rejects.toThrow(
+      /the ledger 127\.0\.0\.1:\d+\/\w+ cannot be opened: it has version 99 .* newer/,
+    );
     await inDatabase(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
     await expect(openPostgres({ url })).rejects.toThrow('synchronous_commit is off');
-    await expect(openPostgres({ url: 'postgres://someone:secret@127.0.0.1:1/ledger' })).rejects.toThrow(/^the ledger 127\.0\.0\.1:1\/ledger cannot be opened: (?!.*secret)/);
+    await expect(openPostgres({ url: 'postgres://someone:secret@127.0.0.1:1/ledger' })).rejects.toThrow(
+      /^the ledger 127\.0\.0\.1:1\/ledger cannot be opened: (?!.*secret)/,
+    );
   });
 });

@@ -4,10 +4,10 @@
  */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { People } from '../../plugins/meters/balance/sqlite/accounts.ts';
 import { auditor } from '../../plugins/meters/balance/sqlite/auditing.ts';
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { People } from '../../plugins/meters/balance/sqlite/people.ts';
 import { expectSound } from '../contract/books.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { readBooks, temporaryFolder } from './ledger-file.ts';
@@ -46,7 +46,9 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
     acknowledged += ids.length;
     marks.push({ length: statSync(`${file}-wal`).size, acknowledged });
     const settled = ids.slice(draw(3));
-    await Promise.all(settled.map((id) => store.settle(settlement(id, draw(4) === 0 ? undefined : BigInt(draw(60))))));
+    await Promise.all(
+      settled.map((id) => store.settle(settlement(id, draw(4) === 0 ? undefined : BigInt(draw(60))))),
+    );
     acknowledged += settled.length;
     marks.push({ length: statSync(`${file}-wal`).size, acknowledged });
   }
@@ -69,7 +71,15 @@ function look(file: string): number {
   return books.entries.filter(({ kind }) => kind === 'reserve' || kind === 'post' || kind === 'void').length;
 }
 
-export async function powerLoss({ turns, remains, draw }: { readonly turns: number; readonly remains: number; readonly draw: (below: number) => number }): Promise<PowerLoss> {
+export async function powerLoss({
+  turns,
+  remains,
+  draw,
+}: {
+  readonly turns: number;
+  readonly remains: number;
+  readonly draw: (below: number) => number;
+}): Promise<PowerLoss> {
   const folder = temporaryFolder();
   const file = join(folder.path, 'ledger.db');
   const marks = await write(file, turns, draw);

@@ -30,7 +30,9 @@ interface Spender {
 }
 
 function spend(account: string, name: string, pairs: number): Spender {
-  const child = spawn(process.execPath, [spender, file, account, name, `${pairs}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [spender, file, account, name, `${pairs}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const told: string[] = [];
   let check = (): void => undefined;
   const lines = createInterface({ input: child.stdout });
@@ -52,8 +54,16 @@ function spend(account: string, name: string, pairs: number): Spender {
 
 /** What became of each call, by its id. */
 function states(): Map<string, string> {
-  const ends = new Map([['reserve', 'pending'], ['post', 'posted'], ['void', 'voided']]);
-  return new Map(readBooks(file).entries.flatMap(({ call, kind }) => (call === undefined ? [] : [[call, ends.get(kind) ?? kind]])));
+  const ends = new Map([
+    ['reserve', 'pending'],
+    ['post', 'posted'],
+    ['void', 'voided'],
+  ]);
+  return new Map(
+    readBooks(file).entries.flatMap(({ call, kind }) =>
+      call === undefined ? [] : [[call, ends.get(kind) ?? kind]],
+    ),
+  );
 }
 
 describe('several processes on one file', () => {
@@ -62,15 +72,31 @@ describe('several processes on one file', () => {
     const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
     const store = await openSqlite({ file });
     await store.createAccount({ name: 'shared', at: 1 });
-    await store.credit({ account: 'shared', amount: 1_000_000_000n, kind: 'bonus', reference: 'for shared', at: 1 });
+    await store.credit({
+      account: 'shared',
+      amount: 1_000_000_000n,
+      kind: 'bonus',
+      reference: 'for shared',
+      at: 1,
+    });
     await Promise.all(children.map(({ reached }) => reached(1)));
     for (let index = 0; index < pairs; index += 1) {
-      await store.reserve({ id: `own-${index}`, account: 'shared', key: 'own', quotes: [quote(100n)], at: 1 });
+      await store.reserve({
+        id: `own-${index}`,
+        account: 'shared',
+        key: 'own',
+        quotes: [quote(100n)],
+        at: 1,
+      });
       await store.settle(settlement(`own-${index}`, 60n));
     }
     expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0]);
     const posts = pairs + 2 * pairs * (4 / 5);
-    expect(await store.balance('shared')).toEqual({ total: 1_000_000_000n, used: 60n * BigInt(posts), pending: 0n });
+    expect(await store.balance('shared')).toEqual({
+      total: 1_000_000_000n,
+      used: 60n * BigInt(posts),
+      pending: 0n,
+    });
     await store.close();
     expectSound(readBooks(file));
   });
@@ -79,7 +105,9 @@ describe('several processes on one file', () => {
 describe('a full disk', () => {
   it('refuses what it has no room for, and keeps what was acknowledged before', async () => {
     const filler = [process.execPath, join(import.meta.dirname, 'filler.ts'), file];
-    const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [output, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')]);
     expect(code).toBe(0);
     const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
@@ -107,7 +135,8 @@ describe('a process that is killed', () => {
     expect(lost).toEqual([]);
     const pending = [...found].filter(([, state]) => state === 'pending');
     expect((await store.balance('a'))?.pending).toBe(100n * BigInt(pending.length));
-    for (const [id] of pending) expect(await store.settle(settlement(id, undefined))).toEqual({ status: 'voided' });
+    for (const [id] of pending)
+      expect(await store.settle(settlement(id, undefined))).toEqual({ status: 'voided' });
     await store.close();
     expectSound(readBooks(file));
   });

@@ -16,5 +16,14 @@ const { PORT, TOLLGATE_DATA, RACE_STORE } = process.env;
 export default defineConfig({
   server: { port: Number(PORT) },
   dataFolder: TOLLGATE_DATA ?? '',
-  plugins: [bearer(), chatCompletions(), vendor(), balance({ store: RACE_STORE === 'postgres' ? { kind: 'postgres' } : { kind: 'sqlite' }, firstCredit: '0', whenShort: 'refuse' })],
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    vendor(),
+    balance({
+      store: RACE_STORE === 'postgres' ? { kind: 'postgres' } : { kind: 'sqlite' },
+      firstCredit: '0',
+      whenShort: 'refuse',
+    }),
+  ],
 });

@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, setGlobalDispatcher } from 'undici';
-import { openStore } from '../../plugins/meters/balance/choice.ts';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
@@ -15,7 +15,11 @@ async function startPatientVendor() {
   const held = new Set<ServerResponse>();
   let asked = 0;
   const reply = JSON.stringify({
-    id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'one', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'one',
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
   });
   const server = createServer((request, response) => {
@@ -70,15 +74,32 @@ export async function race({ store: kind, url = '', processes, calls, rounds }: 
   await store.createAccount({ name: 'racer', at: 1 });
   const key = await issueKey(store, { name: 'race', account: 'racer' });
   const environment = {
-    TOLLGATE_CONFIG: 'test/balance/race.config.ts', TOLLGATE_DATA: folder, TOLLGATE_LEDGER_URL: url,
-    RACE_STORE: kind, RACE_KEY: 'vendor', RACE_BASE_URL: vendor.url,
+    TOLLGATE_CONFIG: 'test/balance/race.config.ts',
+    TOLLGATE_DATA: folder,
+    TOLLGATE_LEDGER_URL: url,
+    RACE_STORE: kind,
+    RACE_KEY: 'vendor',
+    RACE_BASE_URL: vendor.url,
   };
   const gateways = await Promise.all(Array.from({ length: processes }, () => startProcess(environment)));
   try {
     const ran: Round[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      await store.credit({ account: 'racer', amount: dollar, kind: 'bonus', reference: `round ${round}`, at: 1 });
-      ran.push(await runRound(gateways.map((gateway) => gateway.url), key?.secret ?? '', calls, vendor));
+      await store.credit({
+        account: 'racer',
+        amount: dollar,
+        kind: 'bonus',
+        reference: `round ${round}`,
+        at: 1,
+      });
+      ran.push(
+        await runRound(
+          gateways.map((gateway) => gateway.url),
+          key?.secret ?? '',
+          calls,
+          vendor,
+        ),
+      );
     }
     return { rounds: ran, balance: await store.balance('racer'), audit: await store.audit() };
   } finally {
@@ -89,7 +110,12 @@ export async function race({ store: kind, url = '', processes, calls, rounds }: 
   }
 }
 
-async function runRound(urls: readonly string[], key: string, calls: number, vendor: Awaited<ReturnType<typeof startPatientVendor>>): Promise<Round> {
+async function runRound(
+  urls: readonly string[],
+  key: string,
+  calls: number,
+  vendor: Awaited<ReturnType<typeof startPatientVendor>>,
+): Promise<Round> {
   const before = vendor.asked();
   const statuses: Record<number, number> = {};
   let answered = 0;

@@ -3,7 +3,13 @@ import { expect, it } from 'vitest';
 import { repricing } from './repricing.ts';
 
 it('a call is charged at the price it was reserved at, whatever prices came into service while it ran', async () => {
-  const { statuses, versions, wrong, overtaken, audit } = await repricing({ changes: 8, every: 250, readings: 1, lanes: 8, call: 200 });
+  const { statuses, versions, wrong, overtaken, audit } = await repricing({
+    changes: 8,
+    every: 250,
+    readings: 1,
+    lanes: 8,
+    call: 200,
+  });
   expect(Object.keys(statuses)).toEqual(['200']);
   expect(versions).toBeGreaterThan(2);
   expect(overtaken).toBeGreaterThan(0);

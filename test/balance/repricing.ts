@@ -9,8 +9,23 @@ import { openOperated, until } from '../support/operated.ts';
 const model = 'house/model';
 
 function catalogue(price: string): string {
-  const facts = { id: model, upstream: 'gpt-4o-mini', name: 'Model', description: 'A model.', created: '2026-01-01', contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'] };
-  return JSON.stringify({ vendor: 'house', asOf: '2026-01-01', source: 'made up', models: [{ ...facts, price: { input: price, output: price } }] });
+  const facts = {
+    id: model,
+    upstream: 'gpt-4o-mini',
+    name: 'Model',
+    description: 'A model.',
+    created: '2026-01-01',
+    contextLength: 100_000,
+    outputLimit: 1000,
+    input: ['text'],
+    output: ['text'],
+  };
+  return JSON.stringify({
+    vendor: 'house',
+    asOf: '2026-01-01',
+    source: 'made up',
+    models: [{ ...facts, price: { input: price, output: price } }],
+  });
 }
 
 export interface Repricing {
@@ -34,7 +49,13 @@ export interface RepricingOptions {
   readonly call: number;
 }
 
-export async function repricing({ changes, every, readings, lanes, call }: RepricingOptions): Promise<Repricing> {
+export async function repricing({
+  changes,
+  every,
+  readings,
+  lanes,
+  call,
+}: RepricingOptions): Promise<Repricing> {
   const operated = await openOperated();
   try {
     const { vendors, folder, configure } = operated;
@@ -43,12 +64,19 @@ export async function repricing({ changes, every, readings, lanes, call }: Repri
     const house = `{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/chat/completions' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
     configure('', `defineProvider(${house})()`);
     const gateway = await operated.start({ HOUSE_KEY: vendors.openai.key, HOUSE_URL: vendors.openai.url });
-    vendors.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four ', 'five'], delayEvents: call / 8 });
+    vendors.script('gpt-4o-mini', {
+      text: ['one ', 'two ', 'three ', 'four ', 'five'],
+      delayEvents: call / 8,
+    });
     const statuses: Record<number, number> = {};
     const over = new AbortController();
     const lane = async (): Promise<void> => {
       while (!over.signal.aborted) {
-        const response = await operated.post(gateway, '/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+        const response = await operated.post(gateway, '/v1/chat/completions', {
+          model,
+          stream: true,
+          messages: [{ role: 'user', content: 'Hello!' }],
+        });
         await response.text();
         statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       }

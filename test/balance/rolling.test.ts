@@ -4,7 +4,12 @@ import { drawer } from './drawer.ts';
 import { rolling } from './rolling.ts';
 
 it('gateways that are replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
-  const { completed, failed, wrong, codes, flagged, audit } = await rolling({ restarts: 2, every: 800, lanes: 8, draw: drawer(11) });
+  const { completed, failed, wrong, codes, flagged, audit } = await rolling({
+    restarts: 2,
+    every: 800,
+    lanes: 8,
+    draw: drawer(11),
+  });
   expect(failed).toEqual([]);
   expect(wrong).toEqual([]);
   expect(completed).toBeGreaterThan(8);

@@ -33,14 +33,24 @@ export interface Rolling {
 }
 
 /** The text of a whole reply and the call's id, from the first gateway that takes the call; a text that says why, where none does. */
-async function ask(gateways: readonly RunningGateway[], key: string, marker: string, words: number): Promise<{ readonly id: string; readonly text: string }> {
+async function ask(
+  gateways: readonly RunningGateway[],
+  key: string,
+  marker: string,
+  words: number,
+): Promise<{ readonly id: string; readonly text: string }> {
   let told = '';
   for (const { url } of gateways) {
     try {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'openai/gpt-4.1-mini', stream: true, max_tokens: 500, messages: [{ role: 'user', content: `${marker} words ${words}` }] }),
+        body: JSON.stringify({
+          model: 'openai/gpt-4.1-mini',
+          stream: true,
+          max_tokens: 500,
+          messages: [{ role: 'user', content: `${marker} words ${words}` }],
+        }),
       });
       const text = await response.text();
       if (response.status === 200) return { id: response.headers.get('x-request-id') ?? '', text };
@@ -61,15 +71,29 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const key = (await issueKey(store, { name: 'rolling', account: 'a' }))?.secret ?? '';
-  const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: '3', OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
-  let gateways: readonly RunningGateway[] = await Promise.all([startProcess(environment), startProcess(environment)]);
+  const environment = {
+    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
+    TOLLGATE_DATA: folder,
+    KILLS_LEASE: '3',
+    OPENAI_API_KEY: 'sk-vendor',
+    OPENAI_BASE_URL: vendor.origin,
+  };
+  let gateways: readonly RunningGateway[] = await Promise.all([
+    startProcess(environment),
+    startProcess(environment),
+  ]);
   const failed: string[] = [];
   const done = new Map<string, string>();
   const over = new AbortController();
   const lane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = 0; !over.signal.aborted; turn += 1) {
       const marker = `call-${index}-${turn}`;
-      const { id, text } = await ask((index + turn) % 2 === 0 ? gateways : gateways.toReversed(), key, marker, draw(60));
+      const { id, text } = await ask(
+        (index + turn) % 2 === 0 ? gateways : gateways.toReversed(),
+        key,
+        marker,
+        draw(60),
+      );
       if (text.includes('[DONE]')) done.set(id, marker);
       else failed.push(text.slice(-300));
     }
@@ -89,12 +113,19 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
     await Promise.all(calling);
     for (const gateway of gateways) codes.add((await gateway.stop('SIGTERM')).code);
     const entries = await allEntries(store);
-    const charged = new Map(entries.flatMap(({ kind, call = '', revenue }) => (kind === 'post' ? [[call, revenue]] : [])));
+    const charged = new Map(
+      entries.flatMap(({ kind, call = '', revenue }) => (kind === 'post' ? [[call, revenue]] : [])),
+    );
     return {
-      failed, codes,
+      failed,
+      codes,
       completed: done.size,
-      wrong: [...done].filter(([id, marker]) => charged.get(id) !== costOf(journal.get(marker)?.words ?? 0)).map(([, marker]) => marker),
-      flagged: entries.filter(({ flags }) => flags.length > 0).map(({ kind, flags }) => `${kind} ${flags.join(' ')}`),
+      wrong: [...done]
+        .filter(([id, marker]) => charged.get(id) !== costOf(journal.get(marker)?.words ?? 0))
+        .map(([, marker]) => marker),
+      flagged: entries
+        .filter(({ flags }) => flags.length > 0)
+        .map(({ kind, flags }) => `${kind} ${flags.join(' ')}`),
       audit: await store.audit(),
     };
   } finally {

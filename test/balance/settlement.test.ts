@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Answered, type Failed, type Refused, type Target } from '../../core/index.ts';
-import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
 import { priceRecord } from '../../plugins/meters/balance/prices.ts';
+import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
 import { settlement, storeWith } from './calls.ts';
@@ -17,23 +17,71 @@ describe('the settlement of an end', () => {
 
   it('posts what an answered call costs, with what a usage report needs', () => {
     const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate', suspect: false } as const;
-    const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge };
+    const end: Answered = {
+      ...facts,
+      type: 'answered',
+      exchange,
+      attempts: [exchange.attempt],
+      outcome: 'aborted',
+      error: undefined,
+      charge,
+    };
     expect(settlementOf(end, 77)).toEqual({
-      id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', suspect: false, usage: '{"input":3,"output":4}', input: 3, output: 4,
-      costs: '[["input",3,"1"],["output",4,"2.5"]]', price: priceRecord(house.price).version, model: 'house/model', provider: 'house', attempts: 1, at: 77,
+      id: 'call-1',
+      amount: 12n,
+      reason: 'aborted',
+      basis: 'estimate',
+      suspect: false,
+      usage: '{"input":3,"output":4}',
+      input: 3,
+      output: 4,
+      costs: '[["input",3,"1"],["output",4,"2.5"]]',
+      price: priceRecord(house.price).version,
+      model: 'house/model',
+      provider: 'house',
+      attempts: 1,
+      at: 77,
     });
   });
 
   it('posts nothing where a call was free, and voids where nothing is owed', () => {
-    const free: Answered = { ...facts, type: 'answered', exchange, outcome: 'completed', error: undefined, charge: { cost: 0n, usage: {}, basis: 'usage', suspect: false } };
+    const free: Answered = {
+      ...facts,
+      type: 'answered',
+      exchange,
+      outcome: 'completed',
+      error: undefined,
+      charge: { cost: 0n, usage: {}, basis: 'usage', suspect: false },
+    };
     expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
-    const failed: Failed = { ...facts, type: 'failed', exchange, error, charge: { cost: 0n, usage: {}, basis: 'none', suspect: false } };
-    expect(settlementOf(failed, 1)).toMatchObject({ amount: undefined, reason: 'upstream_failed', provider: 'house' });
+    const failed: Failed = {
+      ...facts,
+      type: 'failed',
+      exchange,
+      error,
+      charge: { cost: 0n, usage: {}, basis: 'none', suspect: false },
+    };
+    expect(settlementOf(failed, 1)).toMatchObject({
+      amount: undefined,
+      reason: 'upstream_failed',
+      provider: 'house',
+    });
   });
 
   it('voids a call that was refused after its reservation, by the code of the refusal', () => {
-    const refused: Refused = { ...facts, type: 'refused', exchange, error: new GatewayError('rate_limited', 'slow down') };
-    expect(settlementOf(refused, 1)).toMatchObject({ id: 'call-1', amount: undefined, reason: 'rate_limited', basis: 'none', provider: undefined });
+    const refused: Refused = {
+      ...facts,
+      type: 'refused',
+      exchange,
+      error: new GatewayError('rate_limited', 'slow down'),
+    };
+    expect(settlementOf(refused, 1)).toMatchObject({
+      id: 'call-1',
+      amount: undefined,
+      reason: 'rate_limited',
+      basis: 'none',
+      provider: undefined,
+    });
   });
 });
 
@@ -63,7 +111,10 @@ describe('settling durably', () => {
   });
 
   it('tries again until the ledger is back, and warns once', async () => {
-    settle.mockRejectedValueOnce(outOfOrder).mockRejectedValueOnce(outOfOrder).mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
+    settle
+      .mockRejectedValueOnce(outOfOrder)
+      .mockRejectedValueOnce(outOfOrder)
+      .mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
     expect(await run()).toEqual({ status: 'posted', posted: 5n, overage: 0n });
     expect(settle).toHaveBeenCalledTimes(3);
     expect(log).toMatchObject([{ level: 40 }]);
@@ -93,7 +144,9 @@ describe('settling durably', () => {
 
   it('tells the log nothing of the reply that was to be kept', async () => {
     settle.mockRejectedValueOnce(new Error('entries sum to 1'));
-    await run({ outcome: { status: 200, headers: { 'x-said': 'a secret' }, body: Buffer.from('a secret'), whole: true } });
+    await run({
+      outcome: { status: 200, headers: { 'x-said': 'a secret' }, body: Buffer.from('a secret'), whole: true },
+    });
     expect(log).toMatchObject([{ level: 50, settlement: { id: 'r1', amount: '5' } }]);
     expect(log[0]).not.toHaveProperty('settlement.outcome');
   });

@@ -3,10 +3,16 @@ import type * as threads from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { runSlowDisk } from './slow-disk.ts';
 
-vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('./weather.ts')).weathered(await original()));
+vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
+  (await import('./weather.ts')).weathered(await original()),
+);
 
 it('a disk that takes 700 ms for each commit keeps calls waiting for it, and the event loop not', async () => {
-  const { statuses, slowest, lag, audit } = await runSlowDisk({ commit: 700, milliseconds: 1000, atOnce: 20 });
+  const { statuses, slowest, lag, audit } = await runSlowDisk({
+    commit: 700,
+    milliseconds: 1000,
+    atOnce: 20,
+  });
   expect(Object.keys(statuses)).toEqual(['200']);
   // Two commits of its own, each behind one that is at work.
   expect(slowest).toBeGreaterThan(1400);

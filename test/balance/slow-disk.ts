@@ -14,7 +14,15 @@ export interface SlowDisk {
 
 const body = { model: 'openai/gpt-4o-mini', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
 
-export async function runSlowDisk({ commit, milliseconds, atOnce }: { readonly commit: number; readonly milliseconds: number; readonly atOnce: number }): Promise<SlowDisk> {
+export async function runSlowDisk({
+  commit,
+  milliseconds,
+  atOnce,
+}: {
+  readonly commit: number;
+  readonly milliseconds: number;
+  readonly atOnce: number;
+}): Promise<SlowDisk> {
   const house = await openHouse({ credit: '100' });
   try {
     await (await house.post(body)).text();
@@ -36,7 +44,8 @@ export async function runSlowDisk({ commit, milliseconds, atOnce }: { readonly c
     await Promise.all(Array.from({ length: atOnce }, lane));
     delay.disable();
     setSlowness(0);
-    const slowest = waits.toSorted((one, other) => one - other)[Math.floor((waits.length - 1) * 0.99)] ?? Infinity;
+    const slowest =
+      waits.toSorted((one, other) => one - other)[Math.floor((waits.length - 1) * 0.99)] ?? Infinity;
     return { statuses, slowest, lag: delay.percentile(99) / 1e6, audit: await house.gateway.verb('audit') };
   } finally {
     setSlowness(0);

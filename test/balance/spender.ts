@@ -20,7 +20,8 @@ async function spend(): Promise<void> {
     started += 1;
     const id = `${name}-${started}`;
     const isVoid = started % 5 === 0;
-    if ((await store.reserve({ id, account, key: name, quotes: [quote(100n)], at: 1 })).status !== 'reserved') throw new Error('refused');
+    if ((await store.reserve({ id, account, key: name, quotes: [quote(100n)], at: 1 })).status !== 'reserved')
+      throw new Error('refused');
     process.stdout.write(`reserved ${id}\n`);
     const { status } = await store.settle(settlement(id, isVoid ? undefined : 60n));
     process.stdout.write(`${status} ${id}\n`);

@@ -5,9 +5,15 @@ import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
 import { spenders } from './spenders.ts';
 
-it.each([['SQLite', openTemporary], ['PostgreSQL', openFresh]] as const)('many small spenders of one account have spent in %s what their calls cost, to the nano', async (_, open) => {
-  const { wrong, used, expected, audit } = await spenders(await open(), 1500, drawer(3));
-  expect(wrong).toEqual([]);
-  expect(used).toBe(expected);
-  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-});
+it.each([
+  ['SQLite', openTemporary],
+  ['PostgreSQL', openFresh],
+] as const)(
+  'many small spenders of one account have spent in %s what their calls cost, to the nano',
+  async (_, open) => {
+    const { wrong, used, expected, audit } = await spenders(await open(), 1500, drawer(3));
+    expect(wrong).toEqual([]);
+    expect(used).toBe(expected);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  },
+);

@@ -19,7 +19,11 @@ function keyOf(index: number): string {
   return index.toString(16).padStart(16, '0');
 }
 
-export async function spenders({ store, dispose }: OpenedStore, count: number, draw: (below: number) => number): Promise<Spenders> {
+export async function spenders(
+  { store, dispose }: OpenedStore,
+  count: number,
+  draw: (below: number) => number,
+): Promise<Spenders> {
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: 1 });
@@ -43,8 +47,16 @@ export async function spenders({ store, dispose }: OpenedStore, count: number, d
   await Promise.all(Array.from({ length: inFlight }, spend));
   const perSecond = (count * 1000) / (performance.now() - began);
   const kept = await store.listKeys({ limit: keys });
-  const wrong = kept.filter(({ id, used, pending }) => used !== (spent.get(id) ?? 0n) || pending !== 0n).map(({ id }) => id);
+  const wrong = kept
+    .filter(({ id, used, pending }) => used !== (spent.get(id) ?? 0n) || pending !== 0n)
+    .map(({ id }) => id);
   const [balance, audit] = [await store.balance('a'), await store.audit()];
   await dispose();
-  return { wrong, perSecond, audit, used: balance?.used ?? 0n, expected: spent.values().reduce((sum, each) => sum + each, 0n) };
+  return {
+    wrong,
+    perSecond,
+    audit,
+    used: balance?.used ?? 0n,
+    expected: spent.values().reduce((sum, each) => sum + each, 0n),
+  };
 }

@@ -3,20 +3,29 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { firstTables } from '../../plugins/meters/balance/sqlite/first-tables.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
 import { quote, settlement } from './calls.ts';
-import { commitsLogged, lock, openTemporary, temporaryFolder, withDatabase, type OpenedFile } from './ledger-file.ts';
+import {
+  commitsLogged,
+  lock,
+  openTemporary,
+  temporaryFolder,
+  withDatabase,
+  type OpenedFile,
+} from './ledger-file.ts';
 
 testStore('SQLite', () => openTemporary());
 
 /** A thread of the ledger's, as `openSqlite` starts it. */
 function ledgerThread(file: string): Worker {
-  return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), { workerData: { file, owner: 'test', busyTimeout: 1000 } });
+  return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), {
+    workerData: { file, owner: 'test', busyTimeout: 1000 },
+  });
 }
 
 /** A credit, a call that cost 30 more than the 100 that were reserved for it, and one that runs; as the first tables had them. */
@@ -82,7 +91,12 @@ describe('group commit', () => {
       store.settle(settlement('r1', 4n)),
     ]);
     expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'rejected'))).toEqual([
-      { status: 'reserved', quote: 0, amount: 10n }, { status: 'short', by: 'balance', available: 990n }, { status: 'not_found' }, 'rejected', 'rejected', { status: 'posted', posted: 4n, overage: 0n },
+      { status: 'reserved', quote: 0, amount: 10n },
+      { status: 'short', by: 'balance', available: 990n },
+      { status: 'not_found' },
+      'rejected',
+      'rejected',
+      { status: 'posted', posted: 4n, overage: 0n },
     ]);
     expectSound(await books());
   });
@@ -94,7 +108,10 @@ describe('faults', () => {
     const unlock = lock(file);
     const refused = await Promise.allSettled([reserve(store, 'r1'), reserve(store, 'r2')]);
     for (const answer of refused) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'ledger_unavailable', status: 503, details: { retryAfter: 1 } } });
+      expect(answer).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'ledger_unavailable', status: 503, details: { retryAfter: 1 } },
+      });
     }
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
     unlock();
@@ -104,7 +121,11 @@ describe('faults', () => {
   it('rejects all that waits once its thread is gone, and is served again by another thread', async () => {
     const { file } = await open();
     let started = 0;
-    const dying = () => new Worker("const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); parentPort.once('message', () => { throw new Error('out of memory'); })", { eval: true });
+    const dying = () =>
+      new Worker(
+        "const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); parentPort.once('message', () => { throw new Error('out of memory'); })",
+        { eval: true },
+      );
     const thread = new Thread(() => {
       started += 1;
       return started === 1 ? dying() : ledgerThread(file);
@@ -113,7 +134,9 @@ describe('faults', () => {
     const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
     const cause = { message: 'its thread failed', cause: { message: 'out of memory' } };
     const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause } } };
-    expect(await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })])).toMatchObject([unavailable, unavailable]);
+    expect(
+      await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })]),
+    ).toMatchObject([unavailable, unavailable]);
     expect(thread.down).toMatchObject(cause);
     expect(await Promise.allSettled([ask()])).toMatchObject([unavailable]);
     await vi.waitFor(() => expect(thread.down).toBeUndefined(), 120_000);
@@ -148,13 +171,16 @@ describe('the file', () => {
   it('refuses to change or delete what was booked', async () => {
     const { file } = await open();
     for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries']) {
-      expect(() => withDatabase(file, (database) => database.exec(statement)), statement).toThrow(/are never (changed|deleted)/);
+      expect(() => withDatabase(file, (database) => database.exec(statement)), statement).toThrow(
+        /are never (changed|deleted)/,
+      );
     }
   });
 
   it('has no room for legs that do not sum to zero', async () => {
     const { file } = await open();
-    const unbalanced = "INSERT INTO entries (kind, account, at, credits, available) VALUES ('credit', 1, 0, -5, 6)";
+    const unbalanced =
+      "INSERT INTO entries (kind, account, at, credits, available) VALUES ('credit', 1, 0, -5, 6)";
     expect(() => withDatabase(file, (database) => database.exec(unbalanced))).toThrow(/CHECK/);
   });
 
@@ -162,7 +188,8 @@ describe('the file', () => {
     const { store, file } = await open();
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 3n));
-    const another = "INSERT INTO entries (kind, account, at, reservation) SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'";
+    const another =
+      "INSERT INTO entries (kind, account, at, reservation) SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'";
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 
@@ -172,10 +199,20 @@ describe('the file', () => {
     withDatabase(file, (database) => database.exec(`${firstTables}; PRAGMA user_version = 1; ${oldBooks}`));
     const store = await openSqlite({ file });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 130n, pending: 50n });
-    expect(await store.findKey(`00000000000000a1${'f'.repeat(48)}`)).toMatchObject({ id: '00000000000000a1', kind: 'user', account: 'a', used: 130n, pending: 50n });
+    expect(await store.findKey(`00000000000000a1${'f'.repeat(48)}`)).toMatchObject({
+      id: '00000000000000a1',
+      kind: 'user',
+      account: 'a',
+      used: 130n,
+      pending: 50n,
+    });
     expect(await store.audit()).toMatchObject({ ok: true, findings: [], entries: 6, pending: 1 });
     expect(await store.settle(settlement('ended', 1n))).toEqual({ status: 'already_posted' });
-    expect(await store.settle(settlement('running', 20n))).toEqual({ status: 'posted', posted: 20n, overage: 0n });
+    expect(await store.settle(settlement('running', 20n))).toEqual({
+      status: 'posted',
+      posted: 20n,
+      overage: 0n,
+    });
     await store.close();
     folder.remove();
   });
@@ -184,13 +221,19 @@ describe('the file', () => {
     const { store, file } = await open();
     await store.close();
     withDatabase(file, (database) => database.exec('PRAGMA user_version = 99'));
-    await expect(openSqlite({ file })).rejects.toThrow(/ledger\.db cannot be opened: it has version 99 .* newer/);
+    await expect(openSqlite({ file })).rejects.toThrow(
+      /ledger\.db cannot be opened: it has version 99 .* newer/,
+    );
     const folder = temporaryFolder();
     const other = join(folder.path, 'other.db');
     writeFileSync(other, 'this is no database at all, and long enough to be seen as none');
-    await expect(openSqlite({ file: other })).rejects.toThrow(/other\.db cannot be opened: .*not a database$/);
+    await expect(openSqlite({ file: other })).rejects.toThrow(
+      /other\.db cannot be opened: .*not a database$/,
+    );
     // Of its folder it is said whose it has to be where it cannot be written to.
-    await expect(openSqlite({ file: join(other, 'in', 'ledger.db') })).rejects.toThrow(`; ${join(other, 'in')} has to belong to the user who runs the gateway`);
+    await expect(openSqlite({ file: join(other, 'in', 'ledger.db') })).rejects.toThrow(
+      `; ${join(other, 'in')} has to belong to the user who runs the gateway`,
+    );
     folder.remove();
   });
 });

@@ -51,27 +51,50 @@ async function* brokenAfter<Each>(source: AsyncIterable<Each>, count: number): A
 }
 
 async function* spoken(): AsyncGenerator<Uint8Array> {
-  const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] };
+  const chunk = {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }],
+  };
   for (let count = 0; count < 3; count += 1) yield Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
-const phases: Readonly<Record<Attempt['phase'], Step>> = { start: 'the start of an attempt', 'first-event': 'the first event of an attempt', end: 'the end of an attempt' };
+const phases: Readonly<Record<Attempt['phase'], Step>> = {
+  start: 'the start of an attempt',
+  'first-event': 'the first event of an attempt',
+  end: 'the end of an attempt',
+};
 
 function tapAll({ hooks }: Host): void {
-  hooks.authorize.tapPromise({ name: 'careless', stage: 10 }, async (grant) => (trip('authorize, behind the ledger'), grant));
+  hooks.authorize.tapPromise(
+    { name: 'careless', stage: 10 },
+    async (grant) => (trip('authorize, behind the ledger'), grant),
+  );
   hooks.attempt.tap('careless', ({ phase }) => void trip(phases[phase]));
-  hooks.transformRequest.tapPromise({ name: 'careless', when: () => current === 'transformRequest' }, async (request) => (trip('transformRequest'), request));
+  hooks.transformRequest.tapPromise(
+    { name: 'careless', when: () => current === 'transformRequest' },
+    async (request) => (trip('transformRequest'), request),
+  );
   hooks.dispatch.tapPromise({ name: 'careless', stage: -10 }, async (_, { attempt }) => {
     trip('dispatch');
     if (current !== 'the first byte of a reply' && current !== 'the middle of a reply') return undefined;
     attempt.sent = true;
-    return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: brokenAfter(spoken(), current === 'the first byte of a reply' ? 0 : 2) };
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/event-stream' },
+      body: brokenAfter(spoken(), current === 'the first byte of a reply' ? 0 : 2),
+    };
   });
-  hooks.transformStream.tap({ name: 'careless', when: () => current?.includes('transform') ?? false }, (events) => {
-    trip('transformStream');
-    if (current === 'the first transformed event') return brokenAfter(events, 0);
-    return current === 'a later transformed event' ? brokenAfter(events, 4) : events;
-  });
+  hooks.transformStream.tap(
+    { name: 'careless', when: () => current?.includes('transform') ?? false },
+    (events) => {
+      trip('transformStream');
+      if (current === 'the first transformed event') return brokenAfter(events, 0);
+      return current === 'a later transformed event' ? brokenAfter(events, 4) : events;
+    },
+  );
   hooks.meter.tapPromise({ name: 'careless', stage: -10 }, async () => trip('meter, before the ledger'));
   hooks.meter.tapPromise({ name: 'careless', stage: 10 }, async () => trip('meter, behind the ledger'));
   hooks.observe.tapPromise('careless', async () => trip('observe'));
@@ -81,24 +104,57 @@ const careless = definePlugin({ name: 'careless', options: z.strictObject({}), a
 
 const user = [{ role: 'user', content: 'Say a few words to me, if you please.' }];
 const families: Readonly<Record<string, (stream: boolean) => readonly [path: string, body: object]>> = {
-  'chat-completions': (stream) => ['/v1/chat/completions', { model: 'demo/echo', stream, max_tokens: 50, messages: user }],
-  responses: (stream) => ['/v1/responses', { model: 'demo/echo', stream, max_output_tokens: 50, input: user[0]?.content }],
-  messages: (stream) => ['/alpha/v1/messages', { model: 'demo/echo', stream, max_tokens: 50, messages: user }],
-  'generate-content': (stream) => [`/beta/v1beta/models/demo/echo:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text: user[0]?.content }] }] }],
+  'chat-completions': (stream) => [
+    '/v1/chat/completions',
+    { model: 'demo/echo', stream, max_tokens: 50, messages: user },
+  ],
+  responses: (stream) => [
+    '/v1/responses',
+    { model: 'demo/echo', stream, max_output_tokens: 50, input: user[0]?.content },
+  ],
+  messages: (stream) => [
+    '/alpha/v1/messages',
+    { model: 'demo/echo', stream, max_tokens: 50, messages: user },
+  ],
+  'generate-content': (stream) => [
+    `/beta/v1beta/models/demo/echo:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    { contents: [{ role: 'user', parts: [{ text: user[0]?.content }] }] },
+  ],
 };
 
 /** What only a whole stream holds: that of responses has its `[DONE]` behind a failure too. */
-const lastWords: Readonly<Record<string, string>> = { 'chat-completions': '[DONE]', responses: 'response.completed', messages: 'message_stop', 'generate-content': '"finishReason":"STOP"' };
+const lastWords: Readonly<Record<string, string>> = {
+  'chat-completions': '[DONE]',
+  responses: 'response.completed',
+  messages: 'message_stop',
+  'generate-content': '"finishReason":"STOP"',
+};
 
 let gateway: TestGateway;
 let store: Store;
 let key: string;
 beforeAll(async () => {
-  const plugins = [bearer(), apiKeyHeader(), chatCompletions(), responses(), messages(), generateContent(), demo({ pace: 1 }), balance({ firstCredit: '0' }), careless()];
+  const plugins = [
+    bearer(),
+    apiKeyHeader(),
+    chatCompletions(),
+    responses(),
+    messages(),
+    generateContent(),
+    demo({ pace: 1 }),
+    balance({ firstCredit: '0' }),
+    careless(),
+  ];
   gateway = await startGateway({ plugins });
   store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
   await store.createAccount({ name: 'tester', at: 1 });
-  await store.credit({ account: 'tester', amount: 5_000_000_000n, kind: 'top-up', reference: undefined, at: 1 });
+  await store.credit({
+    account: 'tester',
+    amount: 5_000_000_000n,
+    kind: 'top-up',
+    reference: undefined,
+    at: 1,
+  });
   key = (await issueKey(store, { name: '', account: 'tester' }))?.secret ?? '';
 });
 afterAll(async () => {
@@ -106,33 +162,50 @@ afterAll(async () => {
   await gateway.close();
 });
 
-async function call(family: string, stream: boolean): Promise<{ readonly status: number; readonly text: string; readonly id: string }> {
+async function call(
+  family: string,
+  stream: boolean,
+): Promise<{ readonly status: number; readonly text: string; readonly id: string }> {
   const [path, body] = families[family]?.(stream) ?? ['', {}];
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'anthropic-version': '2023-06-01',
+  };
   const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  return { status: response.status, text: await response.text(), id: response.headers.get('x-request-id') ?? '' };
+  return {
+    status: response.status,
+    text: await response.text(),
+    id: response.headers.get('x-request-id') ?? '',
+  };
 }
 
 describe.each(Object.entries(steps))('what throws at %s', (name, effect) => {
   const step = Object.keys(steps).find((each): each is Step => each === name);
 
-  it.each(Object.keys(families))(`leaves a call of %s ${effect}, and its reservation ended`, async (family) => {
-    for (const stream of [true, false]) {
-      // The parts of a reply are made for a stream alone.
-      if (!stream && name.endsWith('of a reply')) continue;
-      current = step;
-      const { status, text, id } = await call(family, stream);
-      current = undefined;
-      const isWhole = text.includes(lastWords[family] ?? '');
-      const told = `${family} ${stream ? 'streamed' : 'whole'}: ${status} ${text.slice(-300)}`;
-      if (effect === 'untouched') expect(stream ? isWhole : status === 200, told).toBe(true);
-      else if (effect === 'broken' && stream) expect([status, isWhole, text.includes('error')], told).toEqual([200, false, true]);
-      else expect([status >= 500, typeof JSON.parse(text)], told).toEqual([true, 'object']);
-      expect(text, told).not.toContain('out of luck');
-      await expect.poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind)).toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);
-    }
-    expect((await call(family, false)).status).toBe(200);
-  });
+  it.each(Object.keys(families))(
+    `leaves a call of %s ${effect}, and its reservation ended`,
+    async (family) => {
+      for (const stream of [true, false]) {
+        // The parts of a reply are made for a stream alone.
+        if (!stream && name.endsWith('of a reply')) continue;
+        current = step;
+        const { status, text, id } = await call(family, stream);
+        current = undefined;
+        const isWhole = text.includes(lastWords[family] ?? '');
+        const told = `${family} ${stream ? 'streamed' : 'whole'}: ${status} ${text.slice(-300)}`;
+        if (effect === 'untouched') expect(stream ? isWhole : status === 200, told).toBe(true);
+        else if (effect === 'broken' && stream)
+          expect([status, isWhole, text.includes('error')], told).toEqual([200, false, true]);
+        else expect([status >= 500, typeof JSON.parse(text)], told).toEqual([true, 'object']);
+        expect(text, told).not.toContain('out of luck');
+        await expect
+          .poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind))
+          .toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);
+      }
+      expect((await call(family, false)).status).toBe(200);
+    },
+  );
 });
 
 it('the books are sound after all of this, and nothing is pending', async () => {

@@ -3,7 +3,12 @@ import { expect, it } from 'vitest';
 import { suspended } from './suspended.ts';
 
 it('a process that was taken for dead and lives makes good what was settled for it: each call costs what its vendor says, once', async () => {
-  const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({ streams: 10, words: 400, milliseconds: 1500, lease: 0.5 });
+  const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
+    streams: 10,
+    words: 400,
+    milliseconds: 1500,
+    lease: 0.5,
+  });
   expect({ taken, whole }).toEqual({ taken: streams, whole: streams });
   expect({ wrong, endedTwice }).toEqual({ wrong: [], endedTwice: [] });
   expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

@@ -23,17 +23,39 @@ export interface Suspended {
 }
 
 /** Stopped for so many milliseconds; `lease` is in seconds. */
-export async function suspended({ streams, words, milliseconds, lease }: { readonly streams: number; readonly words: number; readonly milliseconds: number; readonly lease: number }): Promise<Suspended> {
+export async function suspended({
+  streams,
+  words,
+  milliseconds,
+  lease,
+}: {
+  readonly streams: number;
+  readonly words: number;
+  readonly milliseconds: number;
+  readonly lease: number;
+}): Promise<Suspended> {
   const folder = makeDataFolder();
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const key = await issueKey(store, { name: '', account: 'a' });
-  const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: String(lease), OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
+  const environment = {
+    TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
+    TOLLGATE_DATA: folder,
+    KILLS_LEASE: String(lease),
+    OPENAI_API_KEY: 'sk-vendor',
+    OPENAI_BASE_URL: vendor.origin,
+  };
   const [sleeper, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
   try {
-    const calls = Array.from({ length: streams }, (_, index): Made => ({ marker: `call-${index}`, key: key?.id ?? '', id: undefined, words: 0, done: false }));
+    const calls = Array.from({ length: streams }, (_, index): Made => ({
+      marker: `call-${index}`,
+      key: key?.id ?? '',
+      id: undefined,
+      words: 0,
+      done: false,
+    }));
     const running = Promise.all(calls.map((made) => stream(sleeper.url, key?.secret ?? '', made, words)));
     while (calls.some((made) => made.words === 0)) await sleep(20);
     sleeper.child.kill('SIGSTOP');
@@ -49,8 +71,16 @@ export async function suspended({ streams, words, milliseconds, lease }: { reado
       streams,
       taken: new Set(entries.flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : []))).size,
       whole: calls.filter(({ done }) => done).length,
-      wrong: calls.filter((made) => of(made).reduce((sum, { revenue }) => sum + revenue, 0n) !== costOf(journal.get(made.marker)?.words ?? 0)).map(({ marker }) => marker),
-      endedTwice: calls.filter((made) => of(made).filter(({ kind }) => kind === 'post' || kind === 'void').length !== 1).map(({ marker }) => marker),
+      wrong: calls
+        .filter(
+          (made) =>
+            of(made).reduce((sum, { revenue }) => sum + revenue, 0n) !==
+            costOf(journal.get(made.marker)?.words ?? 0),
+        )
+        .map(({ marker }) => marker),
+      endedTwice: calls
+        .filter((made) => of(made).filter(({ kind }) => kind === 'post' || kind === 'void').length !== 1)
+        .map(({ marker }) => marker),
       audit: await store.audit(),
     };
   } finally {

@@ -3,11 +3,33 @@ import { checkModel, type ModelFacts, type Target } from '../../core/index.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 /** A target of `house/model` at the provider `name`: 1000 tokens of output at most. */
-export function target(name: string, price: NonNullable<ModelFacts['price']>, facts: Partial<ModelFacts> = {}): Target {
+export function target(
+  name: string,
+  price: NonNullable<ModelFacts['price']>,
+  facts: Partial<ModelFacts> = {},
+): Target {
   const model = checkModel({
-    id: 'house/model', upstream: 'model', name: 'Model', description: 'A model.', created: '2026-01-01',
-    contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'], price, ...facts,
+    id: 'house/model',
+    upstream: 'model',
+    name: 'Model',
+    description: 'A model.',
+    created: '2026-01-01',
+    contextLength: 100_000,
+    outputLimit: 1000,
+    input: ['text'],
+    output: ['text'],
+    price,
+    ...facts,
   });
-  const provider = { name, endpoints: { plain: `http://${name}.invalid/` }, sign: (request: Parameters<Target['provider']['sign']>[0]) => request };
-  return { provider, model, price: model.price ?? { input: 0n, output: 0n, tiers: [] }, protocol: plainProtocol };
+  const provider = {
+    name,
+    endpoints: { plain: `http://${name}.invalid/` },
+    sign: (request: Parameters<Target['provider']['sign']>[0]) => request,
+  };
+  return {
+    provider,
+    model,
+    price: model.price ?? { input: 0n, output: 0n, tiers: [] },
+    protocol: plainProtocol,
+  };
 }

@@ -17,7 +17,10 @@ function sign(text: string, time: number | string = seconds, key = secret): stri
 }
 
 describe('a signature', () => {
-  const check = (header: unknown, text = body, now = seconds) => () => checkSignature(header, text, options, now * 1000);
+  const check =
+    (header: unknown, text = body, now = seconds) =>
+    () =>
+      checkSignature(header, text, options, now * 1000);
 
   it('is believed over time and body, within the tolerance', () => {
     expect(check(sign(body))).not.toThrow();
@@ -60,29 +63,53 @@ describe('the webhook', () => {
     async credit(credit) {
       if (credit.account === 'nobody') return 'not_found';
       const before = credits.find(({ reference }) => reference === credit.reference);
-      if (before) return before.amount === credit.amount && before.account === credit.account ? 'already_credited' : 'reference_taken';
+      if (before)
+        return before.amount === credit.amount && before.account === credit.account
+          ? 'already_credited'
+          : 'reference_taken';
       credits.push(credit);
       return 'credited';
     },
-    balance: async () => ({ total: credits.reduce((sum, { amount }) => sum + amount, 0n), used: 0n, pending: 0n }),
+    balance: async () => ({
+      total: credits.reduce((sum, { amount }) => sum + amount, 0n),
+      used: 0n,
+      pending: 0n,
+    }),
   };
   const route = topUpRoute(options, () => storeWith(credited));
 
   async function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
     if (route.access !== 'public') throw new Error('whoever pays has no key');
-    const request = { params: {}, query: new URLSearchParams(), headers: { 'tollgate-signature': header }, body: JSON.parse(text), text };
+    const request = {
+      params: {},
+      query: new URLSearchParams(),
+      headers: { 'tollgate-signature': header },
+      body: JSON.parse(text),
+      text,
+    };
     return route.handle(request).catch((error: unknown) => route.errors(error));
   }
 
   it('credits an account, and the same message that comes again only once', async () => {
     const replies = await Promise.all(Array.from({ length: 100 }, () => post(body)));
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
-    expect(credits).toMatchObject([{ account: 'someone', amount: 5_000_000_000n, kind: 'top-up', reference: 'payment-1' }]);
-    expect(replies.at(-1)?.body).toEqual({ status: 'already_credited', account: 'someone', reference: 'payment-1', total: '5' });
+    expect(credits).toMatchObject([
+      { account: 'someone', amount: 5_000_000_000n, kind: 'top-up', reference: 'payment-1' },
+    ]);
+    expect(replies.at(-1)?.body).toEqual({
+      status: 'already_credited',
+      account: 'someone',
+      reference: 'payment-1',
+      total: '5',
+    });
   });
 
   it.each<[string, object, number]>([
-    ['another amount under the same reference', { account: 'someone', amount: '6', reference: 'payment-1' }, 409],
+    [
+      'another amount under the same reference',
+      { account: 'someone', amount: '6', reference: 'payment-1' },
+      409,
+    ],
     ['an account there is not', { account: 'nobody', amount: '5', reference: 'payment-2' }, 404],
     ['no reference', { account: 'someone', amount: '5' }, 400],
     ['an amount below zero', { account: 'someone', amount: '-5', reference: 'payment-3' }, 400],
@@ -95,13 +122,17 @@ describe('the webhook', () => {
   });
 
   it('refuses what is not signed before it looks at it', async () => {
-    expect(await post('{"account":1}', 'forged')).toMatchObject({ status: 403, body: { error: { code: 'forbidden', param: null } } });
+    expect(await post('{"account":1}', 'forged')).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', param: null } },
+    });
   });
 });
 
 describe('a secret', () => {
   it.each(['', ' '.repeat(40), 'short'])('%j keeps the gateway from starting', (wrong) => {
-    expect(() => balance({ topUps: { secret: wrong } })).toThrow(/option "topUps\.secret": the secret of top-ups has to have at least 32 characters/);
+    expect(() => balance({ topUps: { secret: wrong } })).toThrow(
+      /option "topUps\.secret": the secret of top-ups has to have at least 32 characters/,
+    );
   });
-
 });

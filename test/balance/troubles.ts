@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { startCable } from '../support/cable.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
 import { lock, temporaryFolder } from './ledger-file.ts';

@@ -20,7 +20,10 @@ export function weathered(original: typeof threads): typeof threads {
   class Worker extends original.Worker {
     constructor(_: string | URL, options: threads.WorkerOptions = {}) {
       const data: unknown = options.workerData;
-      super(new URL('weathered-worker.ts', import.meta.url), { ...options, workerData: Object.assign({ weather: state.buffer }, data) });
+      super(new URL('weathered-worker.ts', import.meta.url), {
+        ...options,
+        workerData: Object.assign({ weather: state.buffer }, data),
+      });
     }
   }
   return { ...original, Worker };

@@ -17,9 +17,14 @@ function before(statement: StatementSync, look: () => void): StatementSync {
 
 DatabaseSync.prototype.prepare = function prepareInWeather(this: DatabaseSync, sql: string): StatementSync {
   const statement = prepare.call(this, sql);
-  if (sql === 'BEGIN IMMEDIATE') return before(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
+  if (sql === 'BEGIN IMMEDIATE')
+    return before(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
   // Nobody wakes it: it is late by as much.
-  if (sql === 'COMMIT') return before(statement, () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Atomics.load(state, 1)));
+  if (sql === 'COMMIT')
+    return before(
+      statement,
+      () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Atomics.load(state, 1)),
+    );
   return statement;
 };
 

@@ -16,7 +16,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { median } from './statistics.ts';
 
-const most = Number(process.env['AUTHENTICATION_KEYS'] ?? 1_000_000);
+const most = Number(process.env.AUTHENTICATION_KEYS ?? 1_000_000);
 const rounds = 5;
 const lookUps = 4000;
 const inFlight = 32;
@@ -45,14 +45,20 @@ async function measure(store: Store, keys: number): Promise<number> {
   return median(times);
 }
 
-async function compare(name: string, store: Store, addKeys: (from: number, to: number) => Promise<void>): Promise<void> {
+async function compare(
+  name: string,
+  store: Store,
+  addKeys: (from: number, to: number) => Promise<void>,
+): Promise<void> {
   await store.createAccount({ name: 'bench', at: 1 });
   await addKeys(0, 1);
   const one = await measure(store, 1);
   await addKeys(1, most);
   const many = await measure(store, most);
   await store.close();
-  process.stdout.write(`${name}: ${one.toFixed(0)} us a look-up with 1 key, ${many.toFixed(0)} us with ${most} keys (${inFlight} in flight)\n`);
+  process.stdout.write(
+    `${name}: ${one.toFixed(0)} us a look-up with 1 key, ${many.toFixed(0)} us with ${most} keys (${inFlight} in flight)\n`,
+  );
 }
 
 async function sqlite(): Promise<void> {

@@ -13,8 +13,8 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { fill, keys, reserveOne, settleOne } from './pairs.ts';
 
-const pairs = Number(process.env['LEDGER_PAIRS'] ?? 100_000);
-const inFlight = Number(process.env['LEDGER_FLIGHT'] ?? 256);
+const pairs = Number(process.env.LEDGER_PAIRS ?? 100_000);
+const inFlight = Number(process.env.LEDGER_FLIGHT ?? 256);
 const rounds = 3;
 
 interface Round {
@@ -37,14 +37,20 @@ async function round(store: Store, count: number): Promise<Round> {
   const total = process.cpuUsage(all);
   const own = process.threadCpuUsage(loop);
   const loopTime = own.user + own.system;
-  return { perSecond: count / seconds, loopMicroseconds: loopTime / count, writerMicroseconds: (total.user + total.system - loopTime) / count };
+  return {
+    perSecond: count / seconds,
+    loopMicroseconds: loopTime / count,
+    writerMicroseconds: (total.user + total.system - loopTime) / count,
+  };
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-ledger-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 const name = server ? 'PostgreSQL, fsync on' : 'SQLite, synchronous=FULL';
-const store = server ? await openPostgres({ url: server.url }) : await openSqlite({ file: join(folder, 'ledger.db') });
+const store = server
+  ? await openPostgres({ url: server.url })
+  : await openSqlite({ file: join(folder, 'ledger.db') });
 await fill(store);
 await round(store, Math.min(pairs, 20_000));
 const measured: Round[] = [];

@@ -15,10 +15,15 @@ import { median } from './statistics.ts';
 import { bareTarget, type Target } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 5);
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
+const seconds = Number(process.env.BENCH_SECONDS ?? 5);
 
-async function partsTarget(name: string, vendor: string, folder: string, ...how: readonly string[]): Promise<Target> {
+async function partsTarget(
+  name: string,
+  vendor: string,
+  folder: string,
+  ...how: readonly string[]
+): Promise<Target> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(project, 'test/bench/parts.ts'), String(port), vendor, folder, ...how];
@@ -38,13 +43,16 @@ async function measure(target: Target, folder: string): Promise<Figures> {
 }
 
 // Where nginx is installed is often no part of a user's path.
-process.env['PATH'] = `${process.env['PATH']}:/usr/local/sbin:/usr/sbin`;
+process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-limits-'));
 try {
   const vendor = await startVendor(folder);
   const bare = await bareTarget({ vendor: vendor.origin, folder, project });
-  const parts = [await partsTarget('parts', vendor.origin, folder), await partsTarget('parts, body said anew', vendor.origin, folder, 'said-anew')];
+  const parts = [
+    await partsTarget('parts', vendor.origin, folder),
+    await partsTarget('parts, body said anew', vendor.origin, folder, 'said-anew'),
+  ];
   const ratios = parts.map(() => ({ rate: [] as number[], long: [] as number[] }));
   for (let round = 0; round <= rounds; round += 1) {
     const least = await measure(bare, folder);
@@ -56,7 +64,9 @@ try {
     }
   }
   for (const [index, { rate, long }] of ratios.entries()) {
-    process.stdout.write(`${parts[index]?.name}: ${median(rate).toFixed(2)} × bare in JSON calls a second at 32 connections; a conversation of 1 MB takes ${median(long).toFixed(1)} × as long\n`);
+    process.stdout.write(
+      `${parts[index]?.name}: ${median(rate).toFixed(2)} × bare in JSON calls a second at 32 connections; a conversation of 1 MB takes ${median(long).toFixed(1)} × as long\n`,
+    );
   }
 } finally {
   await stopAll();

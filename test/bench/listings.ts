@@ -11,8 +11,8 @@ import { freePort, run, start, stopAll, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 
 const project = join(import.meta.dirname, '../..');
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 3);
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
+const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const vendors = ['OPENAI', 'ANTHROPIC', 'GEMINI', 'DEEPSEEK', 'MISTRAL', 'GROQ', 'XAI', 'TOGETHER'];
 const paths = ['/v1/models', '/alpha/v1/models', '/beta/v1beta/models', '/alpha/v1/models/openai/gpt-5'];
 
@@ -31,7 +31,10 @@ async function measure({ origin, pid }: Served, path: string): Promise<Figures> 
   const printed = await run('wrk', ['-t', '1', '-c', '16', '-d', `${seconds}s`, origin + path]);
   const requests = Number(/(\d+) requests in/.exec(printed)?.[1]);
   if (!requests || /Non-2xx/.test(printed)) throw new Error(printed);
-  return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]), microseconds: ((usageOf(pid).cpu - before) / requests) * 1e6 };
+  return {
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
+    microseconds: ((usageOf(pid).cpu - before) / requests) * 1e6,
+  };
 }
 
 async function compare(path: string, tollgate: Served, folder: string): Promise<string> {
@@ -40,10 +43,18 @@ async function compare(path: string, tollgate: Served, folder: string): Promise<
   writeFileSync(file, bytes);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const started = await start({ command: process.execPath, args: [join(project, 'test/bench/static.ts'), String(port), path, file], origin, log: join(folder, 'static.log') });
+  const started = await start({
+    command: process.execPath,
+    args: [join(project, 'test/bench/static.ts'), String(port), path, file],
+    origin,
+    log: join(folder, 'static.log'),
+  });
   const figures: { ours: Figures; theirs: Figures }[] = [];
   for (let round = 0; round <= rounds; round += 1) {
-    const pair = { ours: await measure(tollgate, path), theirs: await measure({ origin, pid: started.pid }, path) };
+    const pair = {
+      ours: await measure(tollgate, path),
+      theirs: await measure({ origin, pid: started.pid }, path),
+    };
     if (round > 0) figures.push(pair);
   }
   await started.stop();
@@ -66,7 +77,8 @@ try {
     origin,
     log: join(folder, 'tollgate.log'),
   });
-  for (const path of paths) process.stdout.write(`${await compare(path, { origin, pid: started.pid }, folder)}\n`);
+  for (const path of paths)
+    process.stdout.write(`${await compare(path, { origin, pid: started.pid }, folder)}\n`);
 } finally {
   await stopAll();
   rmSync(folder, { recursive: true, force: true });

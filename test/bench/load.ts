@@ -12,7 +12,13 @@ const resultSchema = z.object({
   bytes: z.number(),
   p50: z.number(),
   p99: z.number(),
-  errors: z.object({ connect: z.number(), read: z.number(), write: z.number(), status: z.number(), timeout: z.number() }),
+  errors: z.object({
+    connect: z.number(),
+    read: z.number(),
+    write: z.number(),
+    status: z.number(),
+    timeout: z.number(),
+  }),
 });
 
 export type LoadResult = z.output<typeof resultSchema>;
@@ -30,7 +36,9 @@ end
 /** JSON's escapes within a string are Lua's too, as long as the text is ASCII. */
 function script({ accept, body, headers: own }: Call, headers: Target['headers']): string {
   const all = { 'content-type': 'application/json', accept, ...own, ...headers };
-  const set = Object.entries(all).map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
+  const set = Object.entries(all).map(
+    ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
   return [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`, ...set, report].join('\n');
 }
 
@@ -38,17 +46,35 @@ function script({ accept, body, headers: own }: Call, headers: Target['headers']
 const leastReplies = 10;
 
 /** Loads a target for some seconds from one thread. Throws on any error, any other status than a 2xx, and next to no reply. */
-export async function load(target: Target, call: Call, options: { connections: number; seconds: number; folder: string }): Promise<LoadResult> {
+export async function load(
+  target: Target,
+  call: Call,
+  options: { connections: number; seconds: number; folder: string },
+): Promise<LoadResult> {
   const file = join(options.folder, `${target.name}.lua`);
   writeFileSync(file, script(call, target.headers));
-  const args = ['-t', '1', '-c', String(options.connections), '-d', `${options.seconds}s`, '--timeout', '20s', '-s', file, target.origin + call.path];
+  const args = [
+    '-t',
+    '1',
+    '-c',
+    String(options.connections),
+    '-d',
+    `${options.seconds}s`,
+    '--timeout',
+    '20s',
+    '-s',
+    file,
+    target.origin + call.path,
+  ];
   const printed = await run('wrk', args);
   const line = /^RESULT (.+)$/m.exec(printed)?.[1];
   if (!line) throw new Error(`wrk printed no result:\n${printed}`);
   const result = resultSchema.parse(JSON.parse(line));
   const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
   if (faults.length || result.requests < leastReplies) {
-    throw new Error(`${target.name} failed under load: ${faults.map(([kind, count]) => `${count} × ${kind}`).join(', ') || `${result.requests} replies`}\n${printed}`);
+    throw new Error(
+      `${target.name} failed under load: ${faults.map(([kind, count]) => `${count} × ${kind}`).join(', ') || `${result.requests} replies`}\n${printed}`,
+    );
   }
   return result;
 }

@@ -6,12 +6,12 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { load } from './load.ts';
+import type { Vendor } from './nginx.ts';
 import { calls, eventsPerStream, translations } from './payload.ts';
 import { firstEvents } from './probe.ts';
 import { machineTime, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 import type { Target } from './targets.ts';
-import type { Vendor } from './nginx.ts';
 
 export type Figures = Readonly<Record<string, number>>;
 
@@ -44,7 +44,13 @@ function timeOfOthers(target: Target, vendor: Vendor): number {
 }
 
 /** One load, with what it cost the target, and whether connections to the vendor were kept. */
-async function loaded(target: Target, kind: keyof typeof calls, connections: number, setting: Setting, translated = false): Promise<Loaded> {
+async function loaded(
+  target: Target,
+  kind: keyof typeof calls,
+  connections: number,
+  setting: Setting,
+  translated = false,
+): Promise<Loaded> {
   const { vendor, folder, seconds } = setting;
   const call = translated && target.translates ? translations[kind] : calls[kind];
   const opened = await vendor.state();
@@ -52,10 +58,16 @@ async function loaded(target: Target, kind: keyof typeof calls, connections: num
   const before = usageOf(target.pid);
   const result = await load(target, call, { connections, seconds, folder });
   const after = usageOf(target.pid);
-  setting.noteOthers(target, (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism());
+  setting.noteOthers(
+    target,
+    (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism(),
+  );
   const { accepted } = await vendor.state();
   const fresh = accepted - opened.accepted;
-  if (fresh > 2 * connections + 8) setting.warn(`${target.name} keeps no connections: ${fresh} new ones to the vendor for ${result.requests} ${kind} calls`);
+  if (fresh > 2 * connections + 8)
+    setting.warn(
+      `${target.name} keeps no connections: ${fresh} new ones to the vendor for ${result.requests} ${kind} calls`,
+    );
   return {
     perSecond: (result.requests / result.microseconds) * 1e6,
     requests: result.requests,
@@ -75,7 +87,8 @@ async function jsonThroughput(target: Target, setting: Setting): Promise<Figures
 async function ledger({ metrics }: Target): Promise<{ sum: number; count: number } | undefined> {
   if (!metrics) return undefined;
   const text = await (await fetch(metrics)).text();
-  const line = (name: string): RegExp => new RegExp(`^tollgate_ledger_commit_seconds_${name}(?:{[^}]*})? (\\S+)$`, 'm');
+  const line = (name: string): RegExp =>
+    new RegExp(`^tollgate_ledger_commit_seconds_${name}(?:{[^}]*})? (\\S+)$`, 'm');
   const figure = (name: string): number => Number(line(name).exec(text)?.[1] ?? NaN);
   return { sum: figure('sum'), count: figure('count') };
 }
@@ -105,7 +118,11 @@ async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
   const after = await ledger(target);
   const latency = { jsonP50: p50, jsonP99: p99, ...disk };
   if (!before || !after) return latency;
-  return { ...latency, ledgerWait: ((after.sum - before.sum) / requests) * 1e6, ledgerCommits: (after.count - before.count) / requests };
+  return {
+    ...latency,
+    ledgerWait: ((after.sum - before.sum) / requests) * 1e6,
+    ledgerCommits: (after.count - before.count) / requests,
+  };
 }
 
 /** A client of another protocol than the vendor's; targets that translate nothing are asked in the vendor's own words. */
@@ -117,7 +134,10 @@ async function translatedJson(target: Target, setting: Setting): Promise<Figures
 async function translatedStreams(target: Target, setting: Setting): Promise<Figures> {
   setting.vendor.pace(false);
   const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'stream', 32, setting, true);
-  return { translatedRate: perSecond * eventsPerStream, translatedCpu: cpuMicroseconds / (requests * eventsPerStream) };
+  return {
+    translatedRate: perSecond * eventsPerStream,
+    translatedCpu: cpuMicroseconds / (requests * eventsPerStream),
+  };
 }
 
 async function longConversation(target: Target, setting: Setting): Promise<Figures> {
@@ -129,10 +149,18 @@ async function longConversation(target: Target, setting: Setting): Promise<Figur
 type StreamLoad = 'few' | 'many' | 'burst';
 
 /** Names the figures of a stream measure; reads are counted for proxies alone, the vendor reads only requests. */
-function streamFigures(prefix: StreamLoad, target: Target, { perSecond, cpuMicroseconds, requests, reads }: Loaded): Figures {
+function streamFigures(
+  prefix: StreamLoad,
+  target: Target,
+  { perSecond, cpuMicroseconds, requests, reads }: Loaded,
+): Figures {
   const events = requests * eventsPerStream;
   const proxied = target.startups.length ? { [`${prefix}PerRead`]: events / reads } : {};
-  return { [`${prefix}Rate`]: perSecond * eventsPerStream, [`${prefix}Cpu`]: cpuMicroseconds / events, ...proxied };
+  return {
+    [`${prefix}Rate`]: perSecond * eventsPerStream,
+    [`${prefix}Cpu`]: cpuMicroseconds / events,
+    ...proxied,
+  };
 }
 
 function streams(name: StreamLoad, connections: number, paced: boolean): Measure {

@@ -19,7 +19,9 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
 function configuration(folder: string, port: number): string {
   const type = 'internal; default_type text/event-stream;';
   const stream = `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; add_after_body /done.sse;`;
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temporary;`).join(' ');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/temporary;`)
+    .join(' ');
   return `
 worker_processes 1;
 master_process off;
@@ -86,7 +88,8 @@ export interface Vendor extends Started {
 export async function startVendor(folder: string): Promise<Vendor> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  for (const name of ['replies/json', 'replies/stream', 'temporary']) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ['replies/json', 'replies/stream', 'temporary'])
+    mkdirSync(join(folder, name), { recursive: true });
   const file = (name: string): string => join(folder, 'replies', name);
   for (const pace of ['burst', 'paced']) {
     writeFileSync(file(`json/${pace}`), replies.completion);
@@ -95,7 +98,12 @@ export async function startVendor(folder: string): Promise<Vendor> {
   writeFileSync(file('done.sse'), replies.done);
   writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port));
   const log = join(folder, 'nginx.log');
-  const started = await start({ command: 'nginx', args: ['-c', join(folder, 'nginx.conf'), '-e', log], origin, log });
+  const started = await start({
+    command: 'nginx',
+    args: ['-c', join(folder, 'nginx.conf'), '-e', log],
+    origin,
+    log,
+  });
   return {
     ...started,
     origin,

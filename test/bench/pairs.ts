@@ -2,12 +2,17 @@
 import type { Consumption, Store } from '../../plugins/meters/balance/store.ts';
 
 const consumption: Consumption = {
-  model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', input: 1200, output: 300, attempts: 1,
+  model: 'openai/gpt-5-mini',
+  provider: 'openai',
+  price: '0123456789ab',
+  input: 1200,
+  output: 300,
+  attempts: 1,
   usage: '{"input":1200,"cacheRead":1024,"output":300,"reasoning":128}',
   costs: '[["cacheRead",1024,"0.025"],["input",176,"0.25"],["output",300,"2"]]',
 };
 
-export const keys = Number(process.env['LEDGER_KEYS'] ?? 64);
+export const keys = Number(process.env.LEDGER_KEYS ?? 64);
 
 function keyOf(index: number): string {
   return (index % keys).toString(16).padStart(16, '0');
@@ -15,11 +20,26 @@ function keyOf(index: number): string {
 
 export async function fill(store: Store): Promise<void> {
   await store.createAccount({ name: 'bench', at: Date.now() });
-  await store.credit({ account: 'bench', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: Date.now() });
+  await store.credit({
+    account: 'bench',
+    amount: 10n ** 15n,
+    kind: 'top-up',
+    reference: undefined,
+    at: Date.now(),
+  });
   const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
   for (let index = 0; index < keys; index += 1) {
     const id = keyOf(index);
-    await store.createKey({ ...limits, id, hash: id.padEnd(64, '0'), lastFour: 'wxyz', name: '', kind: 'user', account: 'bench', at: Date.now() });
+    await store.createKey({
+      ...limits,
+      id,
+      hash: id.padEnd(64, '0'),
+      lastFour: 'wxyz',
+      name: '',
+      kind: 'user',
+      account: 'bench',
+      at: Date.now(),
+    });
   }
 }
 
@@ -29,13 +49,31 @@ let made = 0;
 export async function reserveOne(store: Store): Promise<string> {
   made += 1;
   const id = `0199-${made.toString().padStart(31, '0')}`;
-  const quotes = [{ model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', least: 40_000n, most: 1_200_000n, input: 30, owed: 7500n }];
+  const quotes = [
+    {
+      model: 'openai/gpt-5-mini',
+      provider: 'openai',
+      price: '0123456789ab',
+      least: 40_000n,
+      most: 1_200_000n,
+      input: 30,
+      owed: 7500n,
+    },
+  ];
   const reserved = await store.reserve({ id, account: 'bench', key: keyOf(made), quotes, at: Date.now() });
   if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
   return id;
 }
 
 export async function settleOne(store: Store, id: string): Promise<void> {
-  const settled = await store.settle({ ...consumption, id, amount: 669_600n, reason: 'completed', basis: 'usage', suspect: false, at: Date.now() });
+  const settled = await store.settle({
+    ...consumption,
+    id,
+    amount: 669_600n,
+    reason: 'completed',
+    basis: 'usage',
+    suspect: false,
+    at: Date.now(),
+  });
   if (settled.status !== 'posted') throw new Error(`not settled: ${settled.status}`);
 }

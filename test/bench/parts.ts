@@ -11,10 +11,10 @@ import { join } from 'node:path';
 import httpProxy from 'http-proxy-3';
 import Koa from 'koa';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { Cancellation } from '../../core/cancellation.ts';
-import { send } from '../../core/transport.ts';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
+import { send } from '../../core/upstream/transport.ts';
+import { Cancellation } from '../../core/util/cancellation.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
 
 const [port, vendor, folder, saidAnew] = process.argv.slice(2);
@@ -37,7 +37,10 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
 function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks))).on('error', reject);
+    request
+      .on('data', (chunk: Buffer) => chunks.push(chunk))
+      .on('end', () => resolve(Buffer.concat(chunks)))
+      .on('error', reject);
   });
 }
 
@@ -53,7 +56,17 @@ function proxied({ req, res }: Koa.Context, request: UpstreamRequest): Promise<U
       resolve(await send(agent, request, new Cancellation(), () => undefined));
       return standIn;
     };
-    proxy.web(req, res, { target: request.url, method: request.method, fetch, fetchOptions: { requestOptions: { headers: [] } } }, reject);
+    proxy.web(
+      req,
+      res,
+      {
+        target: request.url,
+        method: request.method,
+        fetch,
+        fetchOptions: { requestOptions: { headers: [] } },
+      },
+      reject,
+    );
   });
 }
 
@@ -67,11 +80,25 @@ app.use(async (context) => {
   if (!isUtf8(bytes)) throw new Error('no UTF-8');
   const body = again(bytes.toString());
   const id = await reserveOne(ledger);
-  const headers = { authorization: 'Bearer sk-vendor', 'content-type': 'application/json', accept: 'application/json' };
-  const reply = await proxied(context, { url: `${vendor}/v1/chat/completions`, method: 'POST', headers, body });
+  const headers = {
+    authorization: 'Bearer sk-vendor',
+    'content-type': 'application/json',
+    accept: 'application/json',
+  };
+  const reply = await proxied(context, {
+    url: `${vendor}/v1/chat/completions`,
+    method: 'POST',
+    headers,
+    body,
+  });
   const text = again(await read(reply.body));
   await settleOne(ledger, id);
   context.respond = false;
-  context.res.writeHead(reply.status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+  context.res
+    .writeHead(reply.status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    })
+    .end(text);
 });
 app.listen(Number(port), '127.0.0.1');

@@ -8,14 +8,20 @@ const model = 'gpt-4o-mini-2024-07-18';
 const identity = { id: 'chatcmpl-Bq7hRj2NwYc0TfXk4sLmEa9uPdVz1', created: 1_790_000_000, model };
 const trailer = { service_tier: 'default', system_fingerprint: 'fp_3f7a1c90d2' };
 
-const sentence = 'A toll gate lets every cart through that has paid for the road, and writes down which one it was. ';
+const sentence =
+  'A toll gate lets every cart through that has paid for the road, and writes down which one it was. ';
 const answer = sentence.repeat(4).trim();
 const usage = {
   prompt_tokens: 164,
   completion_tokens: 97,
   total_tokens: 261,
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+  completion_tokens_details: {
+    reasoning_tokens: 0,
+    audio_tokens: 0,
+    accepted_prediction_tokens: 0,
+    rejected_prediction_tokens: 0,
+  },
 };
 
 /** Bytes of one event with its blank line. */
@@ -38,15 +44,25 @@ function pieces(): string[] {
   return Array.from({ length: words }, (_, index) => said[index % said.length] ?? '');
 }
 
-const streamed = pieces().map((content) => event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }));
+const streamed = pieces().map((content) =>
+  event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
+);
 const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-if ([...streamed, finish].some(({ length }) => length !== eventBytes)) throw new Error('an event outgrew its length: nginx would send it in two');
+if ([...streamed, finish].some(({ length }) => length !== eventBytes))
+  throw new Error('an event outgrew its length: nginx would send it in two');
 
 export const replies = {
   completion: JSON.stringify({
     ...identity,
     object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content: answer, refusal: null, annotations: [] }, logprobs: null, finish_reason: 'stop' }],
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: answer, refusal: null, annotations: [] },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
     usage,
     ...trailer,
   }),
@@ -58,7 +74,8 @@ export const replies = {
 };
 
 function request(stream: boolean): string {
-  const system = 'You are the keeper of a toll gate. Answer in full sentences, in the manner of a clerk, and never tell a lie. ';
+  const system =
+    'You are the keeper of a toll gate. Answer in full sentences, in the manner of a clerk, and never tell a lie. ';
   return JSON.stringify({
     model: 'openai/gpt-4o-mini',
     messages: [
@@ -80,40 +97,94 @@ const thoughtlessModel = 'deepseek/deepseek-chat';
 const longBytes = 1_000_000;
 
 /** A conversation of that many bytes, with a tool called and answered in every other turn. */
-function longConversation(): { readonly question: string; readonly call: string; readonly result: string; readonly answer: string }[] {
+function longConversation(): {
+  readonly question: string;
+  readonly call: string;
+  readonly result: string;
+  readonly answer: string;
+}[] {
   const said = (name: string, turn: number): string => `${name} ${turn}: ${sentence.repeat(5)}`;
   const turns = Math.floor(longBytes / (4 * sentence.length * 5));
-  return Array.from({ length: turns }, (_, turn) => ({ question: said('Question', turn), call: `call_${turn}`, result: said('Result', turn), answer: said('Answer', turn) }));
+  return Array.from({ length: turns }, (_, turn) => ({
+    question: said('Question', turn),
+    call: `call_${turn}`,
+    result: said('Result', turn),
+    answer: said('Answer', turn),
+  }));
 }
 
-const tool = { name: 'look_up', description: 'Looks up a page of the ledger.', schema: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] } };
+const tool = {
+  name: 'look_up',
+  description: 'Looks up a page of the ledger.',
+  schema: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] },
+};
 
 function longRequest(): string {
   const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
     { role: 'user', content: question },
-    { role: 'assistant', content: null, tool_calls: [{ id: call, type: 'function', function: { name: tool.name, arguments: JSON.stringify({ page: question }) } }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        {
+          id: call,
+          type: 'function',
+          function: { name: tool.name, arguments: JSON.stringify({ page: question }) },
+        },
+      ],
+    },
     { role: 'tool', tool_call_id: call, content: result },
     { role: 'assistant', content: last },
   ]);
   const { name, description, schema } = tool;
-  return JSON.stringify({ model: thoughtlessModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ type: 'function', function: { name, description, parameters: schema } }], max_tokens: 400 });
+  return JSON.stringify({
+    model: thoughtlessModel,
+    messages: [...messages, { role: 'user', content: 'And now?' }],
+    tools: [{ type: 'function', function: { name, description, parameters: schema } }],
+    max_tokens: 400,
+  });
 }
 
 function longTranslation(): string {
   const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
     { role: 'user', content: question },
-    { role: 'assistant', content: [{ type: 'tool_use', id: call, name: tool.name, input: { page: question } }] },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: call, name: tool.name, input: { page: question } }],
+    },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: call, content: result }] },
     { role: 'assistant', content: last },
   ]);
   const { name, description, schema } = tool;
-  return JSON.stringify({ model: thoughtlessModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ name, description, input_schema: schema }], max_tokens: 400 });
+  return JSON.stringify({
+    model: thoughtlessModel,
+    messages: [...messages, { role: 'user', content: 'And now?' }],
+    tools: [{ name, description, input_schema: schema }],
+    max_tokens: 400,
+  });
 }
 
 /** What `request` asks, in the words of messages. */
 function translation(stream: boolean): string {
-  const { messages: [system, ...messages], temperature, max_tokens: limit } = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })), temperature: z.number(), max_tokens: z.int() }).parse(JSON.parse(request(false)));
-  return JSON.stringify({ model: translatedModel, system: system?.content, messages, temperature, max_tokens: limit, ...(stream ? { stream } : {}) });
+  const {
+    messages: [system, ...messages],
+    temperature,
+    max_tokens: limit,
+  } = z
+    .object({
+      messages: z.array(z.object({ role: z.string(), content: z.string() })),
+      temperature: z.number(),
+      max_tokens: z.int(),
+    })
+    .parse(JSON.parse(request(false)));
+  return JSON.stringify({
+    model: translatedModel,
+    system: system?.content,
+    messages,
+    temperature,
+    max_tokens: limit,
+    ...(stream ? { stream } : {}),
+  });
 }
 
 export interface Call {

@@ -14,9 +14,19 @@ interface Answer {
   readonly firstByte: number;
 }
 
-function call({ origin, headers }: Target, { path, accept, body, headers: own }: Call, agent: Agent): Promise<Answer> {
+function call(
+  { origin, headers }: Target,
+  { path, accept, body, headers: own }: Call,
+  agent: Agent,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept, ...own, ...headers };
+    const all = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      accept,
+      ...own,
+      ...headers,
+    };
     const began = performance.now();
     const sent = request(origin + path, { method: 'POST', agent, headers: all }, (response) => {
       let firstByte = NaN;
@@ -25,7 +35,9 @@ function call({ origin, headers }: Target, { path, accept, body, headers: own }:
         if (!parts.length) firstByte = performance.now() - began;
         parts.push(part);
       });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString(), firstByte }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString(), firstByte }),
+      );
       response.on('error', reject);
     });
     sent.on('error', reject).end(body);
@@ -33,7 +45,9 @@ function call({ origin, headers }: Target, { path, accept, body, headers: own }:
 }
 
 const saidSchema = z.object({ content: z.string().default('') });
-const replySchema = z.object({ choices: z.array(z.object({ message: saidSchema.optional(), delta: saidSchema.optional() })) });
+const replySchema = z.object({
+  choices: z.array(z.object({ message: saidSchema.optional(), delta: saidSchema.optional() })),
+});
 
 /** The text in a reply or in one event of it. */
 function textIn(json: string): string {
@@ -44,11 +58,15 @@ function textIn(json: string): string {
 /** Throws unless the target answers both calls with what the vendor said. */
 export async function checkTarget(target: Target): Promise<void> {
   const agent = new Agent({ keepAlive: true });
-  const fault = (what: string, { status, body }: Answer): Error => new Error(`${target.name} ${what}; status ${status}\n${body.slice(0, 1000)}`);
+  const fault = (what: string, { status, body }: Answer): Error =>
+    new Error(`${target.name} ${what}; status ${status}\n${body.slice(0, 1000)}`);
   const json = await call(target, calls.json, agent);
-  if (json.status !== 200 || textIn(json.body) !== replies.answer) throw fault('answered JSON that is not what the vendor said', json);
+  if (json.status !== 200 || textIn(json.body) !== replies.answer)
+    throw fault('answered JSON that is not what the vendor said', json);
   const stream = await call(target, calls.stream, agent);
-  const events = stream.body.split('\n\n').flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
+  const events = stream.body
+    .split('\n\n')
+    .flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
   const whole = stream.status === 200 && events.length === eventsPerStream && events.at(-1) === '[DONE]';
   if (!whole || events.slice(0, -1).map(textIn).join('') !== replies.streamedText) {
     throw fault(`streamed ${events.length} of ${eventsPerStream} events, or other text`, stream);
@@ -57,7 +75,10 @@ export async function checkTarget(target: Target): Promise<void> {
   agent.destroy();
 }
 
-const messageSchema = z.object({ content: z.array(z.object({ text: z.string().default('') })).default([]), delta: z.object({ text: z.string().default('') }).optional() });
+const messageSchema = z.object({
+  content: z.array(z.object({ text: z.string().default('') })).default([]),
+  delta: z.object({ text: z.string().default('') }).optional(),
+});
 
 /** The text in a message, or in one event of it. */
 function messageText(json: string): string {
@@ -67,13 +88,18 @@ function messageText(json: string): string {
 
 /** Throws unless the target tells a client of another protocol the same. */
 async function checkTranslations(target: Target, agent: Agent): Promise<void> {
-  const fault = ({ status, body }: Answer): Error => new Error(`${target.name} translated what the vendor did not say; status ${status}\n${body.slice(0, 1000)}`);
+  const fault = ({ status, body }: Answer): Error =>
+    new Error(
+      `${target.name} translated what the vendor did not say; status ${status}\n${body.slice(0, 1000)}`,
+    );
   for (const each of [translations.json, translations.long]) {
     const answer = await call(target, each, agent);
     if (answer.status !== 200 || messageText(answer.body) !== replies.answer) throw fault(answer);
   }
   const stream = await call(target, translations.stream, agent);
-  const events = stream.body.split('\n\n').flatMap((block) => (block.startsWith('event: ') ? [block.slice(block.indexOf('data: ') + 6)] : []));
+  const events = stream.body
+    .split('\n\n')
+    .flatMap((block) => (block.startsWith('event: ') ? [block.slice(block.indexOf('data: ') + 6)] : []));
   if (stream.status !== 200 || events.map(messageText).join('') !== replies.streamedText) throw fault(stream);
 }
 

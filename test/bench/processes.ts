@@ -71,33 +71,53 @@ async function stop(child: ChildProcess): Promise<void> {
 export async function start(program: Program): Promise<Started> {
   const log = openSync(program.log, 'a');
   const began = performance.now();
-  const child = spawn(program.command, program.args, { stdio: ['ignore', log, log], cwd: program.cwd, env: { ...process.env, ...program.env } });
+  const child = spawn(program.command, program.args, {
+    stdio: ['ignore', log, log],
+    cwd: program.cwd,
+    env: { ...process.env, ...program.env },
+  });
   closeSync(log);
   running.add(child);
   child.once('exit', () => running.delete(child));
   const failures: string[] = [];
-  child.once('error', (error) => failures.push(String(error))).once('exit', (code) => failures.push(`exited with code ${code}`));
+  child
+    .once('error', (error) => failures.push(String(error)))
+    .once('exit', (code) => failures.push(`exited with code ${code}`));
   const health = program.origin + (program.health ?? '/healthz');
   while (!failures.length && performance.now() - began < 30_000) {
     const answered = (await status(health)) === 200;
-    if (answered && child.pid !== undefined) return { pid: child.pid, startup: performance.now() - began, stop: () => stop(child) };
+    if (answered && child.pid !== undefined)
+      return { pid: child.pid, startup: performance.now() - began, stop: () => stop(child) };
     await sleep(2);
   }
   await stop(child);
   const printed = readFileSync(program.log, 'utf8').slice(-2000);
-  throw new Error(`${program.command} ${program.args.join(' ')}: ${failures[0] ?? 'no answer in 30 s'}\n${printed}`);
+  throw new Error(
+    `${program.command} ${program.args.join(' ')}: ${failures[0] ?? 'no answer in 30 s'}\n${printed}`,
+  );
 }
 
 /** Runs a command to its end and gives what it printed. Throws where it fails. */
-export async function run(command: string, args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Promise<string> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: options.cwd, env: { ...process.env, ...options.env } });
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<string> {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+  });
   running.add(child);
   const parts: { out: string; err: string } = { out: '', err: '' };
   child.stdout.on('data', (text) => (parts.out += String(text)));
   child.stderr.on('data', (text) => (parts.err += String(text)));
-  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.once('error', reject).once('close', resolve),
+  );
   running.delete(child);
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}\n${parts.out}${parts.err}`);
+  if (code !== 0)
+    throw new Error(`${command} ${args.join(' ')} ended with ${code}\n${parts.out}${parts.err}`);
   return parts.out;
 }
 
@@ -122,14 +142,28 @@ export function usageOf(pid: number): Usage {
   // The second field is the name in brackets, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const reads = /^syscr: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1];
-  const [user, kernel, childUser, childKernel] = fields.slice(11, 15).map((ticks) => Number(ticks) / ticksPerSecond);
-  return { cpu: (user ?? NaN) + (kernel ?? NaN), children: (childUser ?? NaN) + (childKernel ?? NaN), reads: Number(reads) };
+  const [user, kernel, childUser, childKernel] = fields
+    .slice(11, 15)
+    .map((ticks) => Number(ticks) / ticksPerSecond);
+  return {
+    cpu: (user ?? NaN) + (kernel ?? NaN),
+    children: (childUser ?? NaN) + (childKernel ?? NaN),
+    reads: Number(reads),
+  };
 }
 
 /** Seconds the machine's processors were busy, with interrupts, and with what the host gave to other machines. */
 export function machineTime(): number {
-  const [user, nice, kernel, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8').split(/\s+/).slice(1, 9).map(Number);
-  return [user, nice, kernel, interrupts, softInterrupts, stolen].reduce<number>((sum, ticks) => sum + (ticks ?? NaN), 0) / ticksPerSecond;
+  const [user, nice, kernel, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
+  return (
+    [user, nice, kernel, interrupts, softInterrupts, stolen].reduce<number>(
+      (sum, ticks) => sum + (ticks ?? NaN),
+      0,
+    ) / ticksPerSecond
+  );
 }
 
 /** Megabytes of memory a process holds. */

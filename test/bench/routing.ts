@@ -14,7 +14,7 @@ import { latency } from '../../plugins/routing/latency.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
-import { noPreferences } from '../../plugins/shared/provider-object.ts';
+import { noPreferences } from '../../plugins/shared/wire-kit/provider-object.ts';
 import { routed } from '../support/exchange.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { targetAt } from '../support/traffic.ts';
@@ -25,13 +25,25 @@ const providers = 20;
 const rounds = 15;
 const callsPerRound = 4000;
 
-const text = JSON.stringify({ model: 'm', messages: [{ role: 'system', content: 'x'.repeat(6000) }, { role: 'user', content: 'What is new?' }] });
+const text = JSON.stringify({
+  model: 'm',
+  messages: [
+    { role: 'system', content: 'x'.repeat(6000) },
+    { role: 'user', content: 'What is new?' },
+  ],
+});
 const request = { method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' } as const;
 
 function catalogue(): Target[][] {
   const hosts = Array.from({ length: providers }, (_, index) => targetAt(`provider-${index}`).provider);
   return Array.from({ length: models }, (_, model) =>
-    hosts.map((provider, index) => ({ ...targetAt(provider.name, { id: `house/model-${model}`, price: { input: `0.${index + 1}`, output: '2' } }), provider })),
+    hosts.map((provider, index) => ({
+      ...targetAt(provider.name, {
+        id: `house/model-${model}`,
+        price: { input: `0.${index + 1}`, output: '2' },
+      }),
+      provider,
+    })),
   );
 }
 
@@ -39,7 +51,13 @@ function catalogue(): Target[][] {
 async function oneCall({ calls }: TestHost, targets: readonly Target[], exchange: Routed): Promise<void> {
   const order = await calls.route.promise(targets, exchange);
   const { attempt } = exchange;
-  Object.assign(attempt, { target: order[0] ?? attempt.target, phase: 'start', startedAt: performance.now(), firstEventAfter: undefined, duration: undefined });
+  Object.assign(attempt, {
+    target: order[0] ?? attempt.target,
+    phase: 'start',
+    startedAt: performance.now(),
+    firstEventAfter: undefined,
+    duration: undefined,
+  });
   calls.attempt.call(attempt, exchange);
   await calls.dispatch.promise(request, exchange);
   Object.assign(attempt, { phase: 'first-event', firstEventAfter: 5 });
@@ -48,11 +66,23 @@ async function oneCall({ calls }: TestHost, targets: readonly Target[], exchange
   calls.attempt.call(attempt, exchange);
 }
 
-async function microseconds(host: TestHost, targets: readonly Target[][], wanted: Parsed['call']['preferences']): Promise<number> {
+async function microseconds(
+  host: TestHost,
+  targets: readonly Target[][],
+  wanted: Parsed['call']['preferences'],
+): Promise<number> {
   const exchanges = targets.map(([first]) => {
     if (!first) throw new Error('no target');
     const exchange = routed(first, { stream: true });
-    return { ...exchange, text, call: { ...exchange.call, preferences: wanted, size: { textBytes: text.length, images: 0, mediaBytes: 0 } } };
+    return {
+      ...exchange,
+      text,
+      call: {
+        ...exchange.call,
+        preferences: wanted,
+        size: { textBytes: text.length, images: 0, mediaBytes: 0 },
+      },
+    };
   });
   const figures: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
@@ -60,7 +90,12 @@ async function microseconds(host: TestHost, targets: readonly Target[][], wanted
     for (let call = 0; call < callsPerRound; call += 1) {
       const model = (call * 7) % models;
       const exchange = exchanges[model];
-      if (exchange) await oneCall(host, targets[model] ?? [], { ...exchange, id: `call-${call}`, attempt: { ...exchange.attempt } });
+      if (exchange)
+        await oneCall(host, targets[model] ?? [], {
+          ...exchange,
+          id: `call-${call}`,
+          attempt: { ...exchange.attempt },
+        });
     }
     const { user, system } = process.cpuUsage(began);
     if (round > 0) figures.push((user + system) / callsPerRound);
@@ -74,10 +109,25 @@ async function opened(plugins: readonly Plugin[]): Promise<TestHost> {
   return host;
 }
 
-const all = [preferences(), priority({ order: ['provider-3'] }), cost(), latency(), throughput(), balanced(), keys(), health(), affinity()];
+const all = [
+  preferences(),
+  priority({ order: ['provider-3'] }),
+  cost(),
+  latency(),
+  throughput(),
+  balanced(),
+  keys(),
+  health(),
+  affinity(),
+];
 const targets = catalogue();
 const bare = await microseconds(await opened([]), targets, noPreferences);
-const ways: readonly Parsed['call']['preferences'][] = [noPreferences, { routing: 'cost' }, { routing: 'latency' }, { routing: 'balanced' }];
+const ways: readonly Parsed['call']['preferences'][] = [
+  noPreferences,
+  { routing: 'cost' },
+  { routing: 'latency' },
+  { routing: 'balanced' },
+];
 for (const wanted of ways) {
   const routing = (await microseconds(await opened(all), targets, wanted)) - bare;
   process.stdout.write(`${(wanted.routing ?? 'priority').padEnd(10)} ${routing.toFixed(1)} µs a call\n`);

@@ -15,7 +15,14 @@ import { checkTarget } from './probe.ts';
 import { memoryOf, stopAll } from './processes.ts';
 import { median } from './statistics.ts';
 import { resultsOf, tableOf, type Samples } from './table.ts';
-import { bareTarget, directTarget, portkeyTarget, tollgateTarget, type Place, type Target } from './targets.ts';
+import {
+  bareTarget,
+  directTarget,
+  portkeyTarget,
+  tollgateTarget,
+  type Place,
+  type Target,
+} from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 
@@ -25,19 +32,25 @@ function say(text: string): void {
 
 function numberFrom(name: string, fallback: number, most: number): number {
   const value = Number(process.env[name] ?? fallback);
-  if (!Number.isInteger(value) || value < 1 || value > most) throw new Error(`${name} has to be a whole number from 1 to ${most}`);
+  if (!Number.isInteger(value) || value < 1 || value > most)
+    throw new Error(`${name} has to be a whole number from 1 to ${most}`);
   return value;
 }
 
 /** The first line a tool prints about itself, or undefined where it is not installed. */
 function versionOf(tool: string): string | undefined {
   const { error, stdout, stderr } = spawnSync(tool, ['-v'], { encoding: 'utf8' });
-  return error ? undefined : `${stdout}${stderr}`.split('\n')[0]?.replace(/^nginx version: | Copyright.*$| \[.*$/g, '');
+  return error
+    ? undefined
+    : `${stdout}${stderr}`.split('\n')[0]?.replace(/^nginx version: | Copyright.*$| \[.*$/g, '');
 }
 
-async function startTargets(place: Place, vendor: Awaited<ReturnType<typeof startVendor>>): Promise<Target[]> {
+async function startTargets(
+  place: Place,
+  vendor: Awaited<ReturnType<typeof startVendor>>,
+): Promise<Target[]> {
   const targets = [directTarget(vendor), await bareTarget(place), await tollgateTarget(place)];
-  if (process.env['PEERS'] === '1') targets.push(await portkeyTarget(place));
+  if (process.env.PEERS === '1') targets.push(await portkeyTarget(place));
   return targets;
 }
 
@@ -45,14 +58,22 @@ class Collection {
   readonly samples: Record<string, Record<string, number[]>> = {};
 
   add(target: Target, figures: Readonly<Record<string, number>>): void {
-    for (const [figure, value] of Object.entries(figures)) ((this.samples[figure] ??= {})[target.name] ??= []).push(value);
+    for (const [figure, value] of Object.entries(figures))
+      ((this.samples[figure] ??= {})[target.name] ??= []).push(value);
   }
 }
 
 /** All rounds. The first warms every target up under every load, and is thrown away: V8 makes code for calls in seconds, not at once. */
-async function measureAll(targets: readonly Target[], rounds: number, basis: Omit<Setting, 'noteOthers'>): Promise<Samples> {
+async function measureAll(
+  targets: readonly Target[],
+  rounds: number,
+  basis: Omit<Setting, 'noteOthers'>,
+): Promise<Samples> {
   const collection = new Collection();
-  const setting: Setting = { ...basis, noteOthers: (target, share) => collection.add(target, { others: share * 100 }) };
+  const setting: Setting = {
+    ...basis,
+    noteOthers: (target, share) => collection.add(target, { others: share * 100 }),
+  };
   const warmUp: Setting = { ...basis, warn: () => undefined, noteOthers: () => undefined };
   const proxies = targets.filter(({ startups }) => startups.length);
   const memory = (figure: string): void => {
@@ -89,12 +110,27 @@ async function bench(folder: string): Promise<void> {
   const warnings = new Set<string>();
   const vendor = await startVendor(folder);
   const targets = await startTargets({ vendor: vendor.origin, folder, project }, vendor);
-  const samples = await measureAll(targets, rounds, { vendor, folder, seconds, warn: (message) => void warnings.add(message) });
-  const others = median(Object.values(samples['others'] ?? {}).flat());
-  if (others > 5) warnings.add(`programs outside the run took ${others.toFixed(0)} % of the processors: measure again on a quiet machine`);
+  const samples = await measureAll(targets, rounds, {
+    vendor,
+    folder,
+    seconds,
+    warn: (message) => void warnings.add(message),
+  });
+  const others = median(Object.values(samples.others ?? {}).flat());
+  if (others > 5)
+    warnings.add(
+      `programs outside the run took ${others.toFixed(0)} % of the processors: measure again on a quiet machine`,
+    );
   const names = targets.map(({ name }) => name);
   const results = resultsOf(samples, names);
-  const machine = { processor: cpus()[0]?.model, processors: availableParallelism(), node: process.version, tools, rounds, seconds };
+  const machine = {
+    processor: cpus()[0]?.model,
+    processors: availableParallelism(),
+    node: process.version,
+    tools,
+    rounds,
+    seconds,
+  };
   if (process.argv.includes('--json')) {
     process.stdout.write(`${JSON.stringify({ machine, results, warnings: [...warnings] }, undefined, 2)}\n`);
     return;
@@ -110,12 +146,15 @@ async function bench(folder: string): Promise<void> {
 }
 
 // Where nginx is installed is often no part of a user's path.
-process.env['PATH'] = `${process.env['PATH']}:/usr/local/sbin:/usr/sbin`;
+process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 let interrupted = false;
-for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) {
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
   process.once(signal, () => {
     interrupted = true;
     void stopAll().finally(() => process.exit(code));

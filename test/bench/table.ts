@@ -21,15 +21,21 @@ function valuesOf(row: Row, samples: Samples, target: string): readonly number[]
   const rounds = samples[row.figure]?.[target] ?? [];
   if (!row.over) return rounds;
   const base = samples[row.figure]?.[row.over] ?? [];
-  return target === row.over || target === 'direct' ? [] : rounds.map((value, round) => value - (base[round] ?? NaN));
+  return target === row.over || target === 'direct'
+    ? []
+    : rounds.map((value, round) => value - (base[round] ?? NaN));
 }
 
 export function resultsOf(samples: Samples, targets: readonly string[]): Result[] {
   return rows.flatMap((row) => {
-    const measured = targets.map((name): [string, readonly number[]] => [name, valuesOf(row, samples, name)]).filter(([, rounds]) => rounds.length);
+    const measured = targets
+      .map((name): [string, readonly number[]] => [name, valuesOf(row, samples, name)])
+      .filter(([, rounds]) => rounds.length);
     if (!measured.length) return [];
-    const values = Object.fromEntries(measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]));
-    const bare = values['bare']?.median;
+    const values = Object.fromEntries(
+      measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]),
+    );
+    const bare = values.bare?.median;
     // A difference may come out below zero, and then nothing can be so many times as large.
     const comparable = row.better !== undefined && bare !== undefined && bare > 0;
     const others = comparable ? Object.entries(values).filter(([name]) => name !== 'bare') : [];
@@ -41,7 +47,9 @@ export function resultsOf(samples: Samples, targets: readonly string[]): Result[
 
 function shown(value: number | undefined, digits: number): string {
   if (value === undefined) return '';
-  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(',', ' ');
+  return value
+    .toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    .replaceAll(',', ' ');
 }
 
 /** One aligned line per result: the medians, the ratio of each proxy to the bare one, and how far apart its rounds lay. */
@@ -52,12 +60,21 @@ export function tableOf(results: readonly Result[], targets: readonly string[]):
     const widest = better && Math.max(...Object.values(values).map(({ rounds }) => spread(rounds)));
     const ratios = compared.flatMap((name) => {
       const ratio = toBare[name];
-      return ratio === undefined ? ['', ''] : [`${shown(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
+      return ratio === undefined
+        ? ['', '']
+        : [`${shown(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
     });
-    return [label, unit, ...targets.map((name) => shown(values[name]?.median, digits)), ...ratios, widest === undefined ? '' : `${shown(widest * 100, 0)} %`];
+    return [
+      label,
+      unit,
+      ...targets.map((name) => shown(values[name]?.median, digits)),
+      ...ratios,
+      widest === undefined ? '' : `${shown(widest * 100, 0)} %`,
+    ];
   });
   const table = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  const padded = (cell: string, column: number): string => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0));
+  const padded = (cell: string, column: number): string =>
+    column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
   return table.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }

@@ -33,7 +33,9 @@ const starts = 5;
 const vendorKey = 'sk-vendor';
 
 /** Starts a program a few times for the time it takes, and leaves the last one running. */
-async function startedAgain(program: (attempt: number) => Program): Promise<Started & { startups: number[] }> {
+async function startedAgain(
+  program: (attempt: number) => Program,
+): Promise<Started & { startups: number[] }> {
   const startups: number[] = [];
   for (let attempt = 1; ; attempt += 1) {
     const started = await start(program(attempt));
@@ -44,15 +46,32 @@ async function startedAgain(program: (attempt: number) => Program): Promise<Star
 }
 
 export function directTarget(vendor: Started & { origin: string }): Target {
-  return { name: 'direct', origin: vendor.origin, headers: { authorization: `Bearer ${vendorKey}` }, pid: vendor.pid, startups: [] };
+  return {
+    name: 'direct',
+    origin: vendor.origin,
+    headers: { authorization: `Bearer ${vendorKey}` },
+    pid: vendor.pid,
+    startups: [],
+  };
 }
 
 export async function bareTarget({ vendor, folder, project }: Place): Promise<Target> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(project, 'test/bench/bare.ts'), String(port), vendor];
-  const started = await startedAgain(() => ({ command: process.execPath, args, origin, log: join(folder, 'bare.log') }));
-  return { name: 'bare', origin, headers: { authorization: `Bearer ${vendorKey}` }, pid: started.pid, startups: started.startups };
+  const started = await startedAgain(() => ({
+    command: process.execPath,
+    args,
+    origin,
+    log: join(folder, 'bare.log'),
+  }));
+  return {
+    name: 'bare',
+    origin,
+    headers: { authorization: `Bearer ${vendorKey}` },
+    pid: started.pid,
+    startups: started.startups,
+  };
 }
 
 /** As it is delivered: default configuration, keys checked, ledger on disk, metrics on. */
@@ -73,11 +92,22 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
     DEEPSEEK_BASE_URL: `${vendor}/v1`,
   });
   for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(data(attempt));
-  const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], { env: environment(starts), cwd: project });
+  const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], {
+    env: environment(starts),
+    cwd: project,
+  });
   const created: unknown = JSON.parse(printed);
-  if (typeof created !== 'object' || created === null || !('key' in created)) throw new Error(`keys create printed no key: ${printed}`);
+  if (typeof created !== 'object' || created === null || !('key' in created))
+    throw new Error(`keys create printed no key: ${printed}`);
   const log = join(folder, 'tollgate.log');
-  const started = await startedAgain((attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log }));
+  const started = await startedAgain((attempt) => ({
+    command,
+    args: [cli, 'start'],
+    env: environment(attempt),
+    cwd: project,
+    origin,
+    log,
+  }));
   return {
     name: 'tollgate',
     origin,
@@ -105,10 +135,22 @@ export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> 
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: home });
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const args = [join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'), `--port=${port}`, '--headless'];
+  const args = [
+    join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
+    `--port=${port}`,
+    '--headless',
+  ];
   const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
   const log = join(folder, 'portkey.log');
-  const started = await startedAgain(() => ({ command: process.execPath, args, env, cwd: home, origin, health: '/', log }));
+  const started = await startedAgain(() => ({
+    command: process.execPath,
+    args,
+    env,
+    cwd: home,
+    origin,
+    health: '/',
+    log,
+  }));
   // The vendor tells streams by `accept`, which is forwarded only when asked for.
   const headers = {
     authorization: `Bearer ${vendorKey}`,

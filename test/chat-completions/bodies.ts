@@ -9,21 +9,35 @@ export const modelWith = modelFrom({
   id: 'openai/gpt-5.5',
   upstream: 'gpt-5.5-upstream',
   input: ['text', 'image', 'audio', 'pdf'],
-  capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens' },
+  capabilities: {
+    chatExtras: true,
+    reasoning: { style: 'effort' },
+    outputLimitField: 'max_completion_tokens',
+  },
 });
 
 /** The model a body asks for, with the limit under the name the body uses, of a vendor that takes thoughts back: OpenAI itself has no field for them. */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
-  return modelWith({ id: String(fields['model']), capabilities: { chatExtras: false, outputLimitField: fields['max_tokens'] ? 'max_tokens' : 'max_completion_tokens' } });
+  return modelWith({
+    id: String(fields.model),
+    capabilities: {
+      chatExtras: false,
+      outputLimitField: fields.max_tokens ? 'max_tokens' : 'max_completion_tokens',
+    },
+  });
 }
 
 /** The edits the gateway makes on purpose, and nothing else. */
 export function sentBody(body: unknown, model: Model): unknown {
   if (!isObject(body)) return body;
   const { provider: _, ...rest } = body;
-  const options = isObject(rest['stream_options']) ? rest['stream_options'] : {};
-  return { ...rest, model: model.upstream, ...(rest['stream'] === true ? { stream_options: { ...options, include_usage: true } } : {}) };
+  const options = isObject(rest.stream_options) ? rest.stream_options : {};
+  return {
+    ...rest,
+    model: model.upstream,
+    ...(rest.stream === true ? { stream_options: { ...options, include_usage: true } } : {}),
+  };
 }
 
 /** The least a body needs. */

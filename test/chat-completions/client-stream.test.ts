@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { seal } from '../../plugins/shared/envelope.ts';
-import { callWith } from './bodies.ts';
+import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
+import { callWith } from './bodies.ts';
 
 const { client } = protocol;
 
@@ -13,13 +13,22 @@ interface Chunk {
 }
 
 function isChunk(value: unknown): value is Chunk {
-  return isObject(value) && Array.isArray(value['choices']);
+  return isObject(value) && Array.isArray(value.choices);
 }
 
 /** The frames of a stream, each parsed, but for its last. */
 function chunks(events: readonly CanonicalEvent[], fields: Record<string, unknown> = {}): Chunk[] {
-  const encoder = client.encodeEvents({ id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith({ stream: true, ...fields }) });
-  const frames = events.map((event) => encoder.push(event)).join('').split('\n\n').filter(Boolean);
+  const encoder = client.encodeEvents({
+    id: 'k7',
+    model: 'openai/gpt-5.5',
+    created: 1_790_000_000,
+    call: callWith({ stream: true, ...fields }),
+  });
+  const frames = events
+    .map((event) => encoder.push(event))
+    .join('')
+    .split('\n\n')
+    .filter(Boolean);
   expect(frames.pop()).toBe('data: [DONE]');
   return frames.map((frame) => {
     expect(frame.startsWith('data: ')).toBe(true);
@@ -29,15 +38,30 @@ function chunks(events: readonly CanonicalEvent[], fields: Record<string, unknow
   });
 }
 
-const deltas = (events: readonly CanonicalEvent[]): unknown[] => chunks(events).map(({ choices }) => choices[0]?.['delta']);
+const deltas = (events: readonly CanonicalEvent[]): unknown[] =>
+  chunks(events).map(({ choices }) => choices[0]?.delta);
 const start: CanonicalEvent = { type: 'response-start' };
 const stop: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'end' } };
 const end: CanonicalEvent = { type: 'response-end' };
-const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, cacheRead: 3, cacheWrite5m: 1, cacheWrite1h: 2, reasoning: 4 } };
+const usage: CanonicalEvent = {
+  type: 'usage',
+  usage: { input: 7, output: 5, cacheRead: 3, cacheWrite5m: 1, cacheWrite1h: 2, reasoning: 4 },
+};
 
-function block(number: number, kind: 'text' | 'reasoning' | 'tool-call' | 'code' | 'server-tool' | 'image', texts: readonly string[], facts: object = {}, last: object = {}, candidate = 0): CanonicalEvent[] {
+function block(
+  number: number,
+  kind: 'text' | 'reasoning' | 'tool-call' | 'code' | 'server-tool' | 'image',
+  texts: readonly string[],
+  facts: object = {},
+  last: object = {},
+  candidate = 0,
+): CanonicalEvent[] {
   const place = { candidate, block: number };
-  return [{ type: 'block-start', ...place, kind, ...facts }, ...texts.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })), { type: 'block-end', ...place, ...last }];
+  return [
+    { type: 'block-start', ...place, kind, ...facts },
+    ...texts.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
+    { type: 'block-end', ...place, ...last },
+  ];
 }
 
 describe('a stream of chunks', () => {
@@ -49,7 +73,13 @@ describe('a stream of chunks', () => {
       [{ index: 0, delta: { content: 'oy' }, finish_reason: null }],
       [{ index: 0, delta: {}, finish_reason: 'stop' }],
     ]);
-    for (const { choices: _, ...head } of read) expect(head).toEqual({ id: 'chatcmpl-k7', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'openai/gpt-5.5' });
+    for (const { choices: _, ...head } of read)
+      expect(head).toEqual({
+        id: 'chatcmpl-k7',
+        object: 'chat.completion.chunk',
+        created: 1_790_000_000,
+        model: 'openai/gpt-5.5',
+      });
   });
 
   it.each([
@@ -57,15 +87,18 @@ describe('a stream of chunks', () => {
     ['a call', block(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
     ['thoughts', block(0, 'reasoning', ['Hm.']), null],
     ['nothing', [], ''],
-  ] as const)('opens with an empty text only where no call may be all there is: what comes first is %s', (_, blocks, content) => {
-    expect(deltas([start, ...blocks, stop, end])[0]).toEqual({ role: 'assistant', content, refusal: null });
-  });
+  ] as const)(
+    'opens with an empty text only where no call may be all there is: what comes first is %s',
+    (_, blocks, content) => {
+      expect(deltas([start, ...blocks, stop, end])[0]).toEqual({ role: 'assistant', content, refusal: null });
+    },
+  );
 
   it('tells usage only where it was asked for, at the end, and null before', () => {
     const events = [start, ...block(0, 'text', ['a']), usage, stop, end];
     expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
     const asked = chunks(events, { stream_options: { include_usage: true } });
-    expect(asked.map((chunk) => chunk['usage'])).toEqual([
+    expect(asked.map((chunk) => chunk.usage)).toEqual([
       null,
       null,
       null,
@@ -81,70 +114,191 @@ describe('a stream of chunks', () => {
   });
 
   it('numbers tool calls by themselves, from 0 in every candidate', () => {
-    const call = (number: number, candidate: number): CanonicalEvent[] => block(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, {}, candidate);
+    const call = (number: number, candidate: number): CanonicalEvent[] =>
+      block(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, {}, candidate);
     const second: CanonicalEvent = { type: 'finish', candidate: 1, reason: { unified: 'stop', raw: 'end' } };
-    const read = chunks([start, ...block(0, 'text', ['a']), ...call(1, 0), ...call(2, 0), ...call(3, 1), stop, second, end]);
+    const read = chunks([
+      start,
+      ...block(0, 'text', ['a']),
+      ...call(1, 0),
+      ...call(2, 0),
+      ...call(3, 1),
+      stop,
+      second,
+      end,
+    ]);
     const seen = read.flatMap(({ choices: [choice] }) => {
-      const delta = choice?.['delta'];
-      const calls: unknown[] = isObject(delta) && Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
-      return calls.map((each) => [choice?.['index'], isObject(each) ? each['index'] : undefined, isObject(each) ? each['id'] : undefined]);
+      const delta = choice?.delta;
+      const calls: unknown[] = isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+      return calls.map((each) => [
+        choice?.index,
+        isObject(each) ? each.index : undefined,
+        isObject(each) ? each.id : undefined,
+      ]);
     });
-    expect(seen).toEqual([[0, 0, 'c1'], [0, 0, undefined], [0, 1, 'c2'], [0, 1, undefined], [1, 0, 'c3'], [1, 0, undefined]]);
-    expect(read.slice(-2).map(({ choices: [choice] }) => choice?.['finish_reason'])).toEqual(['tool_calls', 'tool_calls']);
+    expect(seen).toEqual([
+      [0, 0, 'c1'],
+      [0, 0, undefined],
+      [0, 1, 'c2'],
+      [0, 1, undefined],
+      [1, 0, 'c3'],
+      [1, 0, undefined],
+    ]);
+    expect(read.slice(-2).map(({ choices: [choice] }) => choice?.finish_reason)).toEqual([
+      'tool_calls',
+      'tool_calls',
+    ]);
   });
 
   it('makes an id for a call that has none, the same each time', () => {
     const events = [start, ...block(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
-    expect(deltas(events)[1]).toEqual({ tool_calls: [{ index: 0, id: expect.stringMatching(/^call_\w{24}$/), type: 'function', function: { name: 'f', arguments: '' } }] });
+    expect(deltas(events)[1]).toEqual({
+      tool_calls: [
+        {
+          index: 0,
+          id: expect.stringMatching(/^call_\w{24}$/),
+          type: 'function',
+          function: { name: 'f', arguments: '' },
+        },
+      ],
+    });
     expect(deltas(events)).toEqual(deltas(events));
   });
 
   it('shows reasoning as text, and what seals it in an envelope beside the text', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }];
-    expect(deltas([start, ...block(0, 'reasoning', ['h', 'm'], {}, { opaque }), ...block(1, 'text', ['a']), stop, end]).slice(1, 4)).toEqual([
+    expect(
+      deltas([
+        start,
+        ...block(0, 'reasoning', ['h', 'm'], {}, { opaque }),
+        ...block(1, 'text', ['a']),
+        stop,
+        end,
+      ]).slice(1, 4),
+    ).toEqual([
       { reasoning_content: 'h' },
       { reasoning_content: 'm' },
-      { reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: seal({ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }), index: 0 }] },
+      {
+        reasoning_details: [
+          {
+            type: 'reasoning.text',
+            text: 'hm',
+            signature: seal({ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }),
+            index: 0,
+          },
+        ],
+      },
     ]);
   });
 
   it('counts the thoughts of a candidate, so that their entries can be told apart', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
-    const [, first, second] = deltas([start, ...block(0, 'reasoning', [], {}, { opaque }), ...block(1, 'reasoning', [], {}, { opaque }), stop, end]);
-    expect([first, second]).toMatchObject([{ reasoning_details: [{ index: 0 }] }, { reasoning_details: [{ index: 1 }] }]);
+    const [, first, second] = deltas([
+      start,
+      ...block(0, 'reasoning', [], {}, { opaque }),
+      ...block(1, 'reasoning', [], {}, { opaque }),
+      stop,
+      end,
+    ]);
+    expect([first, second]).toMatchObject([
+      { reasoning_details: [{ index: 0 }] },
+      { reasoning_details: [{ index: 1 }] },
+    ]);
   });
 
   describe('hangs a vendor seal on the tool call it belongs to', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }];
-    const sealed = { extra_content: { google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) } } };
-    const sealedCall = (facts: object): unknown[] => deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, { opaque }), stop, end]).slice(1, -1);
+    const sealed = {
+      extra_content: {
+        google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) },
+      },
+    };
+    const sealedCall = (facts: object): unknown[] =>
+      deltas([
+        start,
+        ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, { opaque }),
+        stop,
+        end,
+      ]).slice(1, -1);
 
     it('where its name is, since some clients look for it there alone', () => {
-      expect(sealedCall({ opaque })).toEqual([{ tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '' }, ...sealed }] }, { tool_calls: [{ index: 0, function: { arguments: '{}' } }] }]);
+      expect(sealedCall({ opaque })).toEqual([
+        {
+          tool_calls: [
+            { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '' }, ...sealed },
+          ],
+        },
+        { tool_calls: [{ index: 0, function: { arguments: '{}' } }] },
+      ]);
     });
 
     it('behind it where it was not known before, in a piece that is one of a call', () => {
-      expect(sealedCall({})[2]).toEqual({ tool_calls: [{ index: 0, function: { arguments: '' }, ...sealed }] });
-      expect(sealedCall({ custom: true })[2]).toEqual({ tool_calls: [{ index: 0, custom: { input: '' }, ...sealed }] });
+      expect(sealedCall({})[2]).toEqual({
+        tool_calls: [{ index: 0, function: { arguments: '' }, ...sealed }],
+      });
+      expect(sealedCall({ custom: true })[2]).toEqual({
+        tool_calls: [{ index: 0, custom: { input: '' }, ...sealed }],
+      });
     });
   });
 
   it('shows pictures whole, and nothing of what a vendor ran itself', () => {
-    const events = [start, ...block(0, 'server-tool', ['q'], { name: 'search' }), ...block(1, 'code', ['print()']), ...block(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }), stop, end];
-    expect(deltas(events).slice(1)).toEqual([{ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AABB' } }] }, {}]);
+    const events = [
+      start,
+      ...block(0, 'server-tool', ['q'], { name: 'search' }),
+      ...block(1, 'code', ['print()']),
+      ...block(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }),
+      stop,
+      end,
+    ];
+    expect(deltas(events).slice(1)).toEqual([
+      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AABB' } }] },
+      {},
+    ]);
   });
 
   it('places a citation that has no place of its own by the whole text of its block, though it may come first', () => {
-    const annotation: CanonicalEvent = { type: 'annotation', candidate: 0, block: 1, annotation: { kind: 'url', url: 'https://x', title: 'X' } };
-    const events = [start, ...block(0, 'text', ['12345']), ...block(1, 'text', ['678']).toSpliced(1, 0, annotation), stop, end];
-    expect(deltas(events)[3]).toEqual({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://x', title: 'X', start_index: 5, end_index: 8 } }] });
+    const annotation: CanonicalEvent = {
+      type: 'annotation',
+      candidate: 0,
+      block: 1,
+      annotation: { kind: 'url', url: 'https://x', title: 'X' },
+    };
+    const events = [
+      start,
+      ...block(0, 'text', ['12345']),
+      ...block(1, 'text', ['678']).toSpliced(1, 0, annotation),
+      stop,
+      end,
+    ];
+    expect(deltas(events)[3]).toEqual({
+      annotations: [
+        {
+          type: 'url_citation',
+          url_citation: { url: 'https://x', title: 'X', start_index: 5, end_index: 8 },
+        },
+      ],
+    });
   });
 
   it('sends log probabilities with the text they belong to', () => {
     const [opening, delta, closing] = block(0, 'text', ['a']);
     if (!opening || !delta || !closing) throw new Error('a block has three events');
-    const read = chunks([start, opening, { type: 'logprobs', candidate: 0, block: 0, content: [{ token: 'a' }] }, delta, closing, stop, end]);
-    expect(read[1]?.choices[0]).toEqual({ index: 0, delta: { content: 'a' }, logprobs: { content: [{ token: 'a' }], refusal: null }, finish_reason: null });
+    const read = chunks([
+      start,
+      opening,
+      { type: 'logprobs', candidate: 0, block: 0, content: [{ token: 'a' }] },
+      delta,
+      closing,
+      stop,
+      end,
+    ]);
+    expect(read[1]?.choices[0]).toEqual({
+      index: 0,
+      delta: { content: 'a' },
+      logprobs: { content: [{ token: 'a' }], refusal: null },
+      finish_reason: null,
+    });
   });
 
   it.each([
@@ -159,12 +313,18 @@ describe('a stream of chunks', () => {
     ['other', 'stop', 'raw'],
   ] as const)('tells %s as %s', (unified, told, native) => {
     const [, last] = chunks([start, { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } }, end]);
-    expect([last?.choices[0]?.['finish_reason'], last?.choices[0]?.['native_finish_reason']]).toEqual([told, native]);
+    expect([last?.choices[0]?.finish_reason, last?.choices[0]?.native_finish_reason]).toEqual([told, native]);
   });
 
   it('ends with an error in one frame, and nothing that looks like success', () => {
-    const frame = client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
-    expect(frame).toBe('data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":"upstream_error"}}\n\n');
+    const frame = client.encodeStreamError(
+      new GatewayError('upstream_failed', 'It broke off.'),
+      callWith(),
+      true,
+    );
+    expect(frame).toBe(
+      'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":"upstream_error"}}\n\n',
+    );
     const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: callWith() });
     expect(encoder.push({ type: 'error', message: 'It broke off.' })).toBe(frame);
   });
@@ -173,12 +333,21 @@ describe('a stream of chunks', () => {
 describe('a whole completion', () => {
   it('has what the service promises of one', () => {
     const events = [start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end];
-    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })).toMatchObject({
+    expect(
+      client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+    ).toMatchObject({
       id: 'chatcmpl-k7',
       object: 'chat.completion',
       created: 5,
       model: 'a/b',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Ahoy', refusal: null }, logprobs: null, finish_reason: 'stop' }],
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Ahoy', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
       usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
     });
   });
@@ -187,13 +356,15 @@ describe('a whole completion', () => {
     const content = (events: CanonicalEvent[]): unknown => {
       const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() });
       const [choice]: unknown[] = isChunk(body) ? [...body.choices] : [];
-      return isObject(choice) && isObject(choice['message']) ? choice['message']['content'] : undefined;
+      return isObject(choice) && isObject(choice.message) ? choice.message.content : undefined;
     };
     expect(content([start, stop, end])).toBe('');
     expect(content([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end])).toBeNull();
   });
 
   it('tells no usage that nobody counted', () => {
-    expect(client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() })).not.toHaveProperty('usage');
+    expect(
+      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+    ).not.toHaveProperty('usage');
   });
 });

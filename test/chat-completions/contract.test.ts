@@ -1,5 +1,5 @@
-import { testProtocol } from '../contract/protocol.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
+import { testProtocol } from '../contract/protocol.ts';
 import { anyChunk, replyEvents, requestBody } from './arbitrary.ts';
 import { modelFor, sentBody, smallest } from './bodies.ts';
 
@@ -11,7 +11,11 @@ testProtocol({
   arbitrary: {
     request: requestBody,
     reply: replyEvents,
-    asking: (reply) => ({ ...smallest, n: Math.max(1, reply.filter(({ type }) => type === 'finish').length), stream: true }),
+    asking: (reply) => ({
+      ...smallest,
+      n: Math.max(1, reply.filter(({ type }) => type === 'finish').length),
+      stream: true,
+    }),
     event: anyChunk,
   },
 });

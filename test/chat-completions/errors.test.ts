@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { decodeError, encodeError } from '../../plugins/shared/openai-error.ts';
+import { decodeError, encodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
 
 describe('our errors in the words of the family', () => {
   it.each([
@@ -17,23 +17,72 @@ describe('our errors in the words of the family', () => {
     ['upstream_overloaded', 503, 'server_error', 'server_is_overloaded'],
     ['timeout', 504, 'server_error', 'timeout'],
   ] as const)('%s', (code, status, type, word) => {
-    expect(encodeError(new GatewayError(code, 'Why.'))).toEqual({ status, body: { error: { message: 'Why.', type, param: null, code: word } } });
+    expect(encodeError(new GatewayError(code, 'Why.'))).toEqual({
+      status,
+      body: { error: { message: 'Why.', type, param: null, code: word } },
+    });
   });
 
   it('name the field at fault', () => {
-    expect(encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n' })).body).toMatchObject({ error: { param: 'n' } });
+    expect(encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n' })).body).toMatchObject({
+      error: { param: 'n' },
+    });
   });
 });
 
 describe("a vendor's refusal of the caller's content", () => {
   it.each([
-    ['in the usual shape', '{"error":{"message":"Bad n","type":"invalid_request_error","param":"n","code":"bad_n"}}', { message: 'Bad n', type: 'invalid_request_error', param: 'n', code: 'bad_n' }],
-    ['with a number for a code', '{"error":{"code":400,"message":"Bad n","metadata":{"raw":"x"}}}', { message: 'Bad n', type: 'invalid_request_error', param: null, code: 400, metadata: { raw: 'x' } }],
-    ['in an array', '[{"error":{"code":400,"message":"Bad n","status":"INVALID_ARGUMENT"}}]', { message: 'Bad n', type: 'invalid_request_error', param: null, code: null, status: 'INVALID_ARGUMENT' }],
-    ['as bare text', '{"error":"Bad n"}', { message: 'Bad n', type: 'invalid_request_error', param: null, code: null }],
-    ['without an error object', '{"object":"error","message":"Bad n","type":"BadRequestError","param":null,"code":40001}', { message: 'Bad n', type: 'BadRequestError', param: null, code: 40001 }],
-    ['as a list of details', '{"detail":[{"loc":["body","messages",0],"msg":"field required","type":"missing"}]}', { message: 'messages.0: field required', type: 'invalid_request_error', param: 'messages.0', code: null }],
-    ['as a page', '<html>Bad Request</html>', { message: 'The provider refused this request and did not say why.', type: 'invalid_request_error', param: null, code: null }],
+    [
+      'in the usual shape',
+      '{"error":{"message":"Bad n","type":"invalid_request_error","param":"n","code":"bad_n"}}',
+      { message: 'Bad n', type: 'invalid_request_error', param: 'n', code: 'bad_n' },
+    ],
+    [
+      'with a number for a code',
+      '{"error":{"code":400,"message":"Bad n","metadata":{"raw":"x"}}}',
+      { message: 'Bad n', type: 'invalid_request_error', param: null, code: 400, metadata: { raw: 'x' } },
+    ],
+    [
+      'in an array',
+      '[{"error":{"code":400,"message":"Bad n","status":"INVALID_ARGUMENT"}}]',
+      {
+        message: 'Bad n',
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+        status: 'INVALID_ARGUMENT',
+      },
+    ],
+    [
+      'as bare text',
+      '{"error":"Bad n"}',
+      { message: 'Bad n', type: 'invalid_request_error', param: null, code: null },
+    ],
+    [
+      'without an error object',
+      '{"object":"error","message":"Bad n","type":"BadRequestError","param":null,"code":40001}',
+      { message: 'Bad n', type: 'BadRequestError', param: null, code: 40001 },
+    ],
+    [
+      'as a list of details',
+      '{"detail":[{"loc":["body","messages",0],"msg":"field required","type":"missing"}]}',
+      {
+        message: 'messages.0: field required',
+        type: 'invalid_request_error',
+        param: 'messages.0',
+        code: null,
+      },
+    ],
+    [
+      'as a page',
+      '<html>Bad Request</html>',
+      {
+        message: 'The provider refused this request and did not say why.',
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    ],
   ])('%s keeps what helps', (_, text, error) => {
     expect(encodeError(decodeError(400, text)).body).toEqual({ error });
     expect(encodeError(decodeError(422, text)).body).toEqual({ error });
@@ -41,7 +90,10 @@ describe("a vendor's refusal of the caller's content", () => {
 
   it.each([
     ['{"error":{"message":"too long","code":"context_length_exceeded"}}', 'context_length_exceeded'],
-    [`{"error":{"message":"This model's maximum context length is 8192 tokens.","code":400}}`, 'context_length_exceeded'],
+    [
+      `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":400}}`,
+      'context_length_exceeded',
+    ],
     ['{"error":{"message":"no","code":"content_policy_violation"}}', 'content_policy_violation'],
     ['{"error":{"message":"no","code":"content_filter"}}', 'content_policy_violation'],
   ])('is known by its kind: %s', (text, code) => {
@@ -49,7 +101,9 @@ describe("a vendor's refusal of the caller's content", () => {
   });
 
   it('is cut where it is endless', () => {
-    expect(decodeError(400, JSON.stringify({ error: { message: 'x'.repeat(1e6) } })).message.length).toBe(1000);
+    expect(decodeError(400, JSON.stringify({ error: { message: 'x'.repeat(1e6) } })).message.length).toBe(
+      1000,
+    );
   });
 });
 
@@ -58,8 +112,14 @@ describe("a vendor's refusal of the gateway", () => {
     [401, '{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}'],
     [402, '{"error":{"message":"Insufficient Balance of sk-secret"}}'],
     [403, '{"error":{"message":"sk-secret may not"}}'],
-    [400, '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key sk-secret.","status":"INVALID_ARGUMENT"}}]'],
-    [429, '{"error":{"message":"You exceeded your current quota, sk-secret","type":"insufficient_quota","code":"insufficient_quota"}}'],
+    [
+      400,
+      '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key sk-secret.","status":"INVALID_ARGUMENT"}}]',
+    ],
+    [
+      429,
+      '{"error":{"message":"You exceeded your current quota, sk-secret","type":"insufficient_quota","code":"insufficient_quota"}}',
+    ],
   ])('with %i is none of the caller, and not in the vendor words', (status, text) => {
     const error = decodeError(status, text);
     expect(error.code).toBe('upstream_failed');
@@ -67,7 +127,10 @@ describe("a vendor's refusal of the gateway", () => {
   });
 
   it('for its rate is one, in our words', () => {
-    const error = decodeError(429, '{"error":{"message":"Rate limit reached for organization org-secret","code":"rate_limit_exceeded"}}');
+    const error = decodeError(
+      429,
+      '{"error":{"message":"Rate limit reached for organization org-secret","code":"rate_limit_exceeded"}}',
+    );
     expect(error.code).toBe('rate_limited');
     expect(JSON.stringify(encodeError(error))).not.toContain('secret');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { usdPerToken } from '../../plugins/shared/model-listing.ts';
+import { usdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
@@ -26,7 +26,12 @@ function listed(): TestHost {
   return host;
 }
 
-async function get(host: TestHost, name: string, params: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<RouteReply> {
+async function get(
+  host: TestHost,
+  name: string,
+  params: Record<string, string> = {},
+  headers: Record<string, string> = {},
+): Promise<RouteReply> {
   const route = host.routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
@@ -39,7 +44,10 @@ async function get(host: TestHost, name: string, params: Record<string, string> 
 describe('the listing of models', () => {
   it('is public, under the path that clients ask', () => {
     const routes = [...listed().routes.all()].map(({ method, path, access }) => [method, path, access]);
-    expect(routes).toEqual([['GET', '/v1/models', 'public'], ['GET', '/v1/models/*id', 'public']]);
+    expect(routes).toEqual([
+      ['GET', '/v1/models', 'public'],
+      ['GET', '/v1/models/*id', 'public'],
+    ]);
   });
 
   it('tells of each model what a client fills its menu with', async () => {
@@ -57,8 +65,20 @@ describe('the listing of models', () => {
           description: 'A model.',
           canonical_slug: 'openai/gpt-5.5',
           context_length: 1000,
-          architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
-          pricing: { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125', web_search: '0.01', request: '0.005' },
+          architecture: {
+            modality: 'text+image->text',
+            input_modalities: ['text', 'image'],
+            output_modalities: ['text'],
+            tokenizer: 'Other',
+            instruct_type: null,
+          },
+          pricing: {
+            prompt: '0.00000125',
+            completion: '0.00001',
+            input_cache_read: '0.000000125',
+            web_search: '0.01',
+            request: '0.005',
+          },
           top_provider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
           supported_parameters: ['tools'],
           expiration_date: null,
@@ -70,19 +90,35 @@ describe('the listing of models', () => {
 
   it('gives one model by its id, slashes and all', async () => {
     const { status, body } = await get(listed(), 'chat-model', { id: 'vendor/family/model:free' });
-    expect([status, JSON.parse(String(body))]).toMatchObject([200, { id: 'vendor/family/model:free', object: 'model' }]);
+    expect([status, JSON.parse(String(body))]).toMatchObject([
+      200,
+      { id: 'vendor/family/model:free', object: 'model' },
+    ]);
   });
 
   it('knows no model that is not there, and says so in the words of the family', async () => {
-    expect(await get(listed(), 'chat-model', { id: 'openai/none' })).toMatchObject({ status: 404, body: { error: { type: 'invalid_request_error', code: 'model_not_found', message: expect.stringContaining('openai/none') } } });
+    expect(await get(listed(), 'chat-model', { id: 'openai/none' })).toMatchObject({
+      status: 404,
+      body: {
+        error: {
+          type: 'invalid_request_error',
+          code: 'model_not_found',
+          message: expect.stringContaining('openai/none'),
+        },
+      },
+    });
   });
 
   it('is not sent again to a client that has it', async () => {
     const host = listed();
-    const tag = String((await get(host, 'chat-models')).headers?.['etag']);
+    const tag = String((await get(host, 'chat-models')).headers?.etag);
     expect(tag).toMatch(/^"[\w-]{43}"$/);
     for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-      expect(await get(host, 'chat-models', {}, { 'if-none-match': known })).toEqual({ status: 304, headers: { etag: tag }, body: '' });
+      expect(await get(host, 'chat-models', {}, { 'if-none-match': known })).toEqual({
+        status: 304,
+        headers: { etag: tag },
+        body: '',
+      });
     }
     expect((await get(host, 'chat-models', {}, { 'if-none-match': '"other"' })).status).toBe(200);
   });
@@ -101,7 +137,7 @@ describe('the listing of models', () => {
     host.catalog.offer(provider, [priced]);
     const later = await get(host, 'chat-models');
     expect(asked).toBe(1);
-    expect(later.headers?.['etag']).not.toBe(first.headers?.['etag']);
+    expect(later.headers?.etag).not.toBe(first.headers?.etag);
     expect((await get(host, 'chat-model', { id: nested.id })).status).toBe(404);
   });
 });

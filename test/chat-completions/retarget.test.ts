@@ -5,7 +5,10 @@ import { modelWith } from './bodies.ts';
 
 type Field = 'max_tokens' | 'max_completion_tokens';
 
-function sent(text: string, { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {}): string {
+function sent(
+  text: string,
+  { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {},
+): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
   const { capabilities } = modelWith({ capabilities: { outputLimitField: field } });
   return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities }));
@@ -15,7 +18,8 @@ const messages = '"messages":[{"role":"user","content":"x"}]';
 
 describe('the verbatim request', () => {
   it('changes the model and leaves every other byte', () => {
-    const text = '\n{ "messages" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 , "seed":9223372036854775807,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"metadata":{"model":"kept","provider":"kept"},"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string"},"max_tokens":{}}}}}] }\n';
+    const text =
+      '\n{ "messages" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 , "seed":9223372036854775807,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"metadata":{"model":"kept","provider":"kept"},"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string"},"max_tokens":{}}}}}] }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 
@@ -28,10 +32,22 @@ describe('the verbatim request', () => {
   });
 
   it.each([
-    [`{"model":"a/b","stream":true,${messages}}`, `{"stream_options":{"include_usage":true},"model":"up","stream":true,${messages}}`],
-    [`{"model":"a/b","stream":true,"stream_options":{"include_usage" : false, "include_obfuscation":false},${messages}}`, `{"model":"up","stream":true,"stream_options":{"include_usage" : true, "include_obfuscation":false},${messages}}`],
-    [`{"model":"a/b","stream":true,"stream_options":{},${messages}}`, `{"model":"up","stream":true,"stream_options":{"include_usage":true},${messages}}`],
-    [`{"model":"a/b","stream":true,"stream_options":null,${messages}}`, `{"model":"up","stream":true,"stream_options":{"include_usage":true},${messages}}`],
+    [
+      `{"model":"a/b","stream":true,${messages}}`,
+      `{"stream_options":{"include_usage":true},"model":"up","stream":true,${messages}}`,
+    ],
+    [
+      `{"model":"a/b","stream":true,"stream_options":{"include_usage" : false, "include_obfuscation":false},${messages}}`,
+      `{"model":"up","stream":true,"stream_options":{"include_usage" : true, "include_obfuscation":false},${messages}}`,
+    ],
+    [
+      `{"model":"a/b","stream":true,"stream_options":{},${messages}}`,
+      `{"model":"up","stream":true,"stream_options":{"include_usage":true},${messages}}`,
+    ],
+    [
+      `{"model":"a/b","stream":true,"stream_options":null,${messages}}`,
+      `{"model":"up","stream":true,"stream_options":{"include_usage":true},${messages}}`,
+    ],
     [`{"model":"a/b","stream":false,${messages}}`, `{"model":"up","stream":false,${messages}}`],
   ])('asks for usage in streams, and in streams only: %s', (text, expected) => {
     expect(sent(text)).toBe(expected);
@@ -44,20 +60,32 @@ describe('the verbatim request', () => {
   });
 
   it('gives the limit the name that the model takes', () => {
-    expect(JSON.parse(sent(`{"model":"a/b","max_tokens":50,${messages}}`))).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":50,${messages}}`));
-    expect(JSON.parse(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { field: 'max_tokens' }))).toEqual(JSON.parse(`{"model":"up","max_tokens":50,${messages}}`));
+    expect(JSON.parse(sent(`{"model":"a/b","max_tokens":50,${messages}}`))).toEqual(
+      JSON.parse(`{"model":"up","max_completion_tokens":50,${messages}}`),
+    );
+    expect(
+      JSON.parse(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { field: 'max_tokens' })),
+    ).toEqual(JSON.parse(`{"model":"up","max_tokens":50,${messages}}`));
   });
 
   it('keeps the lesser limit where both names are used', () => {
     for (const field of ['max_tokens', 'max_completion_tokens'] as const) {
-      const body: unknown = JSON.parse(sent(`{"model":"a/b","max_tokens":50,"max_completion_tokens":40,${messages}}`, { field }));
+      const body: unknown = JSON.parse(
+        sent(`{"model":"a/b","max_tokens":50,"max_completion_tokens":40,${messages}}`, { field }),
+      );
       expect(body).toEqual({ ...JSON.parse(`{"model":"up",${messages}}`), [field]: 40 });
     }
   });
 
   it('lowers a limit, and states one where there was none', () => {
-    expect(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { limit: 10 })).toBe(`{"model":"up","max_completion_tokens":10,${messages}}`);
-    expect(JSON.parse(sent(`{"model":"a/b",${messages}}`, { limit: 10 }))).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`));
-    expect(JSON.parse(sent(`{"model":"a/b","max_completion_tokens":null,${messages}}`, { limit: 10 }))).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`));
+    expect(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { limit: 10 })).toBe(
+      `{"model":"up","max_completion_tokens":10,${messages}}`,
+    );
+    expect(JSON.parse(sent(`{"model":"a/b",${messages}}`, { limit: 10 }))).toEqual(
+      JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`),
+    );
+    expect(
+      JSON.parse(sent(`{"model":"a/b","max_completion_tokens":null,${messages}}`, { limit: 10 })),
+    ).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`));
   });
 });

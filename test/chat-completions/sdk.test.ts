@@ -10,15 +10,28 @@ import { callWith } from './bodies.ts';
 const golden = new URL('../golden/chat-completions/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith({ stream: true, stream_options: { include_usage: true } }) };
+const context = {
+  id: 'k7',
+  model: 'openai/gpt-5.5',
+  created: 1_790_000_000,
+  call: callWith({ stream: true, stream_options: { include_usage: true } }),
+};
 
 /** The official client, whose every call is answered with this. */
 function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
-  return new OpenAI({ apiKey: 'sk-test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: async () => new Response(body, { status, headers }) });
+  return new OpenAI({
+    apiKey: 'sk-test',
+    baseURL: 'http://gateway.invalid/v1',
+    maxRetries: 0,
+    fetch: async () => new Response(body, { status, headers }),
+  });
 }
 
 function eventsOf(name: string): CanonicalEvent[] {
-  return decodeAll(upstream.decodeEvents(callWith()), readStream(readFileSync(new URL(`${name}/reply.sse`, golden))));
+  return decodeAll(
+    upstream.decodeEvents(callWith()),
+    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
+  );
 }
 
 const asked = { model: 'openai/gpt-5.5', messages: [{ role: 'user' as const, content: 'x' }] };
@@ -29,7 +42,12 @@ function summary({ choices, usage }: ChatCompletion): unknown {
     reason,
     text: message.content ?? '',
     refusal: message.refusal ?? '',
-    calls: message.tool_calls?.map((call) => (call.type === 'function' ? [call.id, call.function.name, call.function.arguments] : [call.id, call.custom.name])) ?? [],
+    calls:
+      message.tool_calls?.map((call) =>
+        call.type === 'function'
+          ? [call.id, call.function.name, call.function.arguments]
+          : [call.id, call.custom.name],
+      ) ?? [],
     output: usage?.completion_tokens,
   }));
 }
@@ -52,25 +70,45 @@ describe('the official SDK', () => {
     const events = eventsOf(name);
     const encoder = client.encodeEvents(context);
     const frames = events.map((event) => encoder.push(event)).join('');
-    const stream = sdk(frames, { 'content-type': 'text/event-stream; charset=utf-8' }).chat.completions.stream({ ...asked, stream: true });
+    const stream = sdk(frames, {
+      'content-type': 'text/event-stream; charset=utf-8',
+    }).chat.completions.stream({ ...asked, stream: true });
     expect(summary(await stream.finalChatCompletion())).toEqual(expected(events));
   });
 
   it.each(cases)('reads our completion of %s', async (name) => {
     const events = eventsOf(name);
     const body = JSON.stringify(client.encodeReply(events, context));
-    expect(summary(await sdk(body, { 'content-type': 'application/json' }).chat.completions.create(asked))).toEqual(expected(events));
+    expect(
+      summary(await sdk(body, { 'content-type': 'application/json' }).chat.completions.create(asked)),
+    ).toEqual(expected(events));
   });
 
   it('throws at an error inside a stream, comments before it or not', async () => {
-    const frames = client.keepAlive + client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
-    const stream = await sdk(frames, { 'content-type': 'text/event-stream; charset=utf-8' }).chat.completions.create({ ...asked, stream: true });
+    const frames =
+      client.keepAlive +
+      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
+    const stream = await sdk(frames, {
+      'content-type': 'text/event-stream; charset=utf-8',
+    }).chat.completions.create({ ...asked, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
   it('shows an error before the reply with its status, code and field', async () => {
-    const { status, body } = client.encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }), 'exchange-1');
-    const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).chat.completions.create(asked);
-    await expect(call).rejects.toMatchObject({ status: 400, code: 'bad_n', param: 'n', type: 'invalid_request_error' });
+    const { status, body } = client.encodeError(
+      new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }),
+      'exchange-1',
+    );
+    const call = sdk(
+      JSON.stringify(body),
+      { 'content-type': 'application/json' },
+      status,
+    ).chat.completions.create(asked);
+    await expect(call).rejects.toMatchObject({
+      status: 400,
+      code: 'bad_n',
+      param: 'n',
+      type: 'invalid_request_error',
+    });
   });
 });

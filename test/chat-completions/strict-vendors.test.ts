@@ -26,8 +26,20 @@ const small = modelOf('mistral/mistral-small-2603');
 const llama = modelOf('groq/llama-3.1-8b-instant');
 const flash = modelOf('deepseek/deepseek-v4-flash');
 
-function encode(request: Partial<CanonicalRequest>, model = small): { body: Record<string, unknown>; lost: string[] } {
-  const { body, losses } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }], ...request }, model, undefined);
+function encode(
+  request: Partial<CanonicalRequest>,
+  model = small,
+): { body: Record<string, unknown>; lost: string[] } {
+  const { body, losses } = protocol.upstream.encodeRequest(
+    {
+      model: 'a/b',
+      stream: false,
+      turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }],
+      ...request,
+    },
+    model,
+    undefined,
+  );
   const plain: unknown = JSON.parse(JSON.stringify(body));
   return { body: isObject(plain) ? plain : {}, lost: losses.map(({ path }) => path) };
 }
@@ -35,7 +47,7 @@ function encode(request: Partial<CanonicalRequest>, model = small): { body: Reco
 describe('a request of another protocol', () => {
   it('has its seed by the name that Mistral knows', () => {
     const { body, lost } = encode({ seed: 7 });
-    expect([body['random_seed'], 'seed' in body, lost]).toEqual([7, false, []]);
+    expect([body.random_seed, 'seed' in body, lost]).toEqual([7, false, []]);
   });
 
   it('does not ask Mistral for usage, which it tells in every stream', () => {
@@ -47,8 +59,18 @@ describe('a request of another protocol', () => {
     ['user', { user: 'ann' }, small, 'user'],
     ['log probabilities', { logprobs: {} }, small, 'logprobs'],
     ['log probabilities', { logprobs: {} }, llama, 'logprobs'],
-    ['names of participants', { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] }, small, 'turns[0].name'],
-    ['names of participants', { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] }, llama, 'turns[0].name'],
+    [
+      'names of participants',
+      { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] },
+      small,
+      'turns[0].name',
+    ],
+    [
+      'names of participants',
+      { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] },
+      llama,
+      'turns[0].name',
+    ],
   ])('loses its %s aloud', (_, request, model, path) => {
     const { body, lost } = encode(request, model);
     expect(lost).toEqual([path]);
@@ -58,11 +80,17 @@ describe('a request of another protocol', () => {
   it('says what its user says right behind results, with no answer made up between them', () => {
     const turns: CanonicalRequest['turns'] = [
       { role: 'assistant', blocks: [{ type: 'tool-call', id: 'abcdefghi', name: 'look', arguments: '{}' }] },
-      { role: 'user', blocks: [{ type: 'tool-result', callId: 'abcdefghi', content: [{ type: 'text', text: 'Fog.' }] }, { type: 'text', text: 'Go on.' }] },
+      {
+        role: 'user',
+        blocks: [
+          { type: 'tool-result', callId: 'abcdefghi', content: [{ type: 'text', text: 'Fog.' }] },
+          { type: 'text', text: 'Go on.' },
+        ],
+      },
       { role: 'user', blocks: [{ type: 'text', text: 'Please.' }] },
     ];
     const said = (model: Model): unknown[] => {
-      const all = encode({ turns }, model).body['messages'];
+      const all = encode({ turns }, model).body.messages;
       return Array.isArray(all) ? all.map(({ role, content }) => `${role}: ${content}`) : [];
     };
     expect(said(small)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
@@ -72,12 +100,18 @@ describe('a request of another protocol', () => {
   it.each([
     [true, 'required'],
     [false, 'auto'],
-  ])('offers no more tools than it allows, where a choice cannot name them (one of them required: %s)', (required, choice) => {
-    const tools = ['look', 'sail', 'sink'].map((name) => ({ type: 'function' as const, name }));
-    const { body } = encode({ tools, toolChoice: { mode: 'subset', names: ['look', 'sail'], required } });
-    expect(body).toMatchObject({ tool_choice: choice, tools: [{ function: { name: 'look' } }, { function: { name: 'sail' } }] });
-    expect(body['tools']).toHaveLength(2);
-  });
+  ])(
+    'offers no more tools than it allows, where a choice cannot name them (one of them required: %s)',
+    (required, choice) => {
+      const tools = ['look', 'sail', 'sink'].map((name) => ({ type: 'function' as const, name }));
+      const { body } = encode({ tools, toolChoice: { mode: 'subset', names: ['look', 'sail'], required } });
+      expect(body).toMatchObject({
+        tool_choice: choice,
+        tools: [{ function: { name: 'look' } }, { function: { name: 'sail' } }],
+      });
+      expect(body.tools).toHaveLength(2);
+    },
+  );
 });
 
 describe('a request of this protocol', () => {
@@ -88,12 +122,28 @@ describe('a request of this protocol', () => {
     [{ user: 'ann' }, {}],
     [{ user: null }, {}],
     [{ messages: [{ ...plain, name: 'ann' }] }, { messages: [plain] }],
-    [{ messages: [plain, { role: 'assistant', content: 'Hm.', refusal: null, annotations: [], reasoning_content: null }, plain] }, { messages: [plain, { role: 'assistant', content: 'Hm.' }, plain] }],
-    [{ messages: [plain, { role: 'assistant', content: null, refusal: 'No.' }, plain] }, { messages: [plain, { role: 'assistant', content: 'No.' }, plain] }],
+    [
+      {
+        messages: [
+          plain,
+          { role: 'assistant', content: 'Hm.', refusal: null, annotations: [], reasoning_content: null },
+          plain,
+        ],
+      },
+      { messages: [plain, { role: 'assistant', content: 'Hm.' }, plain] },
+    ],
+    [
+      { messages: [plain, { role: 'assistant', content: null, refusal: 'No.' }, plain] },
+      { messages: [plain, { role: 'assistant', content: 'No.' }, plain] },
+    ],
   ])('leaves the verbatim lane where Mistral would refuse it: %j', (fields, expected) => {
     const call = callWith({ messages: [plain], ...fields });
     expect(call.suits?.(small)).toBe(false);
-    expect(encode(call.decode()).body).toEqual({ model: 'mistral-small-2603', messages: [plain], ...expected });
+    expect(encode(call.decode()).body).toEqual({
+      model: 'mistral-small-2603',
+      messages: [plain],
+      ...expected,
+    });
   });
 
   const wav = 'UklGRiQAAABXQVZF';
@@ -101,25 +151,74 @@ describe('a request of this protocol', () => {
   const said = (...content: object[]): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
 
   it.each<[fields: Record<string, unknown>, writtenOut: Record<string, unknown> | string]>([
-    [{ tools: [{ type: 'function', ...tool }], tool_choice: 'any' }, { tools: [{ type: 'function', ...tool }], tool_choice: 'required' }],
+    [
+      { tools: [{ type: 'function', ...tool }], tool_choice: 'any' },
+      { tools: [{ type: 'function', ...tool }], tool_choice: 'required' },
+    ],
     [{ tools: [tool] }, { tools: [{ type: 'function', ...tool }] }],
     [{ messages: [{ role: 'user', content: [] }] }, { messages: [{ role: 'user', content: '' }] }],
     [
-      { messages: [plain, { role: 'assistant', content: [], tool_calls: [{ id: 'abcdefghi', function: { name: 'look', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'abcdefghi', content: [] }] },
-      { messages: [plain, { role: 'assistant', content: null, tool_calls: [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'abcdefghi', content: '' }] },
+      {
+        messages: [
+          plain,
+          {
+            role: 'assistant',
+            content: [],
+            tool_calls: [{ id: 'abcdefghi', function: { name: 'look', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: 'abcdefghi', content: [] },
+        ],
+      },
+      {
+        messages: [
+          plain,
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: 'abcdefghi', content: '' },
+        ],
+      },
     ],
-    [said({ type: 'image_url', image_url: 'https://example.com/a.png' }), said({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } })],
-    [said({ type: 'input_audio', input_audio: wav }), said({ type: 'input_audio', input_audio: { data: wav, format: 'wav' } })],
+    [
+      said({ type: 'image_url', image_url: 'https://example.com/a.png' }),
+      said({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
+    ],
+    [
+      said({ type: 'input_audio', input_audio: wav }),
+      said({ type: 'input_audio', input_audio: { data: wav, format: 'wav' } }),
+    ],
     [said({ type: 'input_audio', input_audio: 'https://example.com/a.mp3' }), 'messages[0].content[0]'],
     [said({ type: 'input_audio', input_audio: 'AAAA' }), 'messages[0].content[0]'],
-    [said({ type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' }), 'messages[0].content[0]'],
-    [said({ type: 'document_url', document_url: 'data:application/pdf;base64,JVBERi0=', document_name: 'a.pdf' }), said({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } })],
-  ])('goes to Mistral as it is, and to others written out or refused by its field: %j', (fields, writtenOut) => {
-    const call = callWith({ messages: [plain], ...fields });
-    expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
-    if (typeof writtenOut === 'string') expect(() => encode(call.decode(), llama)).toThrow(expect.objectContaining({ details: { param: writtenOut } }));
-    else expect(encode(call.decode(), llama)).toEqual({ body: { model: llama.upstream, messages: [plain], ...writtenOut }, lost: [] });
-  });
+    [
+      said({ type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' }),
+      'messages[0].content[0]',
+    ],
+    [
+      said({
+        type: 'document_url',
+        document_url: 'data:application/pdf;base64,JVBERi0=',
+        document_name: 'a.pdf',
+      }),
+      said({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } }),
+    ],
+  ])(
+    'goes to Mistral as it is, and to others written out or refused by its field: %j',
+    (fields, writtenOut) => {
+      const call = callWith({ messages: [plain], ...fields });
+      expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
+      if (typeof writtenOut === 'string')
+        expect(() => encode(call.decode(), llama)).toThrow(
+          expect.objectContaining({ details: { param: writtenOut } }),
+        );
+      else
+        expect(encode(call.decode(), llama)).toEqual({
+          body: { model: llama.upstream, messages: [plain], ...writtenOut },
+          lost: [],
+        });
+    },
+  );
 
   it('keeps the short forms where it is written anew for Mistral', () => {
     const content = [
@@ -128,12 +227,19 @@ describe('a request of this protocol', () => {
       { type: 'input_audio', input_audio: 'https://example.com/a.mp3' },
       { type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' },
     ];
-    const messages = [{ role: 'user', content }, { role: 'assistant', content: 'Hm.' }, { role: 'user', content: [] }];
-    expect(encode(callWith({ messages, user: 'ann' }).decode()).body['messages']).toEqual(messages);
+    const messages = [
+      { role: 'user', content },
+      { role: 'assistant', content: 'Hm.' },
+      { role: 'user', content: [] },
+    ];
+    expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
   it('of OpenRouter shows a film, and is written anew as it was', () => {
-    const films = said({ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }, { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' });
+    const films = said(
+      { type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } },
+      { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' },
+    );
     const call = callWith(films);
     expect(call.suits?.(llama)).toBe(true);
     expect(call.size).toMatchObject({ fetched: true, mediaBytes: 3 });
@@ -142,47 +248,84 @@ describe('a request of this protocol', () => {
 
   it('goes to Mistral as it is where its user speaks right behind results', () => {
     const calls = [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }];
-    const messages = [plain, { role: 'assistant', content: '', tool_calls: calls }, { role: 'tool', tool_call_id: 'abcdefghi', content: 'Fog.' }, plain];
+    const messages = [
+      plain,
+      { role: 'assistant', content: '', tool_calls: calls },
+      { role: 'tool', tool_call_id: 'abcdefghi', content: 'Fog.' },
+      plain,
+    ];
     expect(callWith({ messages }).suits?.(small)).toBe(true);
-    expect(encode(callWith({ messages, user: 'ann' }).decode()).body['messages']).toEqual(messages);
+    expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
   describe('in which tools were called without thoughts', () => {
     const calls = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }];
-    const messages = [plain, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'call_1', content: 'Fog.' }];
+    const messages = [
+      plain,
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'tool', tool_call_id: 'call_1', content: 'Fog.' },
+    ];
 
     it('goes to DeepSeek as it is where thinking is off', () => {
       const call = callWith({ messages, thinking: { type: 'disabled' } });
       expect(call.suits?.(flash)).toBe(true);
-      expect(encode(call.decode(), flash)).toMatchObject({ body: { messages, thinking: { type: 'disabled' } }, lost: [] });
+      expect(encode(call.decode(), flash)).toMatchObject({
+        body: { messages, thinking: { type: 'disabled' } },
+        lost: [],
+      });
     });
 
     it('is given blank ones, and its client is told, where DeepSeek is to think', () => {
       const call = callWith({ messages });
       expect(call.suits?.(flash)).toBe(false);
-      expect(encode(call.decode(), flash)).toMatchObject({ body: { messages: [plain, { reasoning_content: ' ' }, {}] }, lost: ['turns'] });
+      expect(encode(call.decode(), flash)).toMatchObject({
+        body: { messages: [plain, { reasoning_content: ' ' }, {}] },
+        lost: ['turns'],
+      });
     });
 
     it('is given none where a client of another protocol wants no thinking', () => {
       const turns: CanonicalRequest['turns'] = [
         { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] },
         { role: 'assistant', blocks: [{ type: 'tool-call', id: 'call_1', name: 'look', arguments: '{}' }] },
-        { role: 'tool', blocks: [{ type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'Fog.' }] }] },
+        {
+          role: 'tool',
+          blocks: [{ type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'Fog.' }] }],
+        },
       ];
-      expect(JSON.stringify(encode({ turns, reasoning: { effort: 'none' } }, flash).body)).not.toContain('reasoning_content');
+      expect(JSON.stringify(encode({ turns, reasoning: { effort: 'none' } }, flash).body)).not.toContain(
+        'reasoning_content',
+      );
       expect(encode({ turns }, flash).body).toMatchObject({ messages: [{}, { reasoning_content: ' ' }, {}] });
     });
   });
 
   it('stays on it otherwise', () => {
-    expect(callWith({ stream: true, stream_options: { include_usage: true }, random_seed: 7, max_tokens: 5 }).suits?.(small)).toBe(true);
+    expect(
+      callWith({
+        stream: true,
+        stream_options: { include_usage: true },
+        random_seed: 7,
+        max_tokens: 5,
+      }).suits?.(small),
+    ).toBe(true);
     expect(callWith({ seed: 7, user: 'ann' }).suits?.(llama)).toBe(true);
   });
 });
 
 describe('a stream of Mistral', () => {
-  const known = new Set(['model', 'messages', 'stream', 'max_tokens', 'random_seed', 'temperature', 'tools', 'tool_choice']);
-  const chunk = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } } : {}) })}\n\n`;
+  const known = new Set([
+    'model',
+    'messages',
+    'stream',
+    'max_tokens',
+    'random_seed',
+    'temperature',
+    'tools',
+    'tool_choice',
+  ]);
+  const chunk = (delta: object, finish: string | null = null): string =>
+    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } } : {}) })}\n\n`;
   let vendor: ScriptedVendor;
   let gateway: TestGateway;
   let calls = 0;
@@ -190,10 +333,29 @@ describe('a stream of Mistral', () => {
   beforeAll(async () => {
     vendor = await startScriptedVendor((response, _, body) => {
       const strange = Object.keys(JSON.parse(body)).find((field) => !known.has(field));
-      if (strange !== undefined) return void response.writeHead(422).end(JSON.stringify({ detail: [{ type: 'extra_forbidden', loc: ['body', strange], msg: 'Extra inputs are not permitted' }] }));
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${chunk({ role: 'assistant', content: 'Hm.' })}${chunk({ content: '' }, 'stop')}data: [DONE]\n\n`);
+      if (strange !== undefined)
+        return void response.writeHead(422).end(
+          JSON.stringify({
+            detail: [
+              { type: 'extra_forbidden', loc: ['body', strange], msg: 'Extra inputs are not permitted' },
+            ],
+          }),
+        );
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(
+          `${chunk({ role: 'assistant', content: 'Hm.' })}${chunk({ content: '' }, 'stop')}data: [DONE]\n\n`,
+        );
     });
-    gateway = await startGateway({ plugins: [bearer(), chatCompletions(), messages(), mistral({ apiKey: 'k', baseUrl: `${vendor.origin}/v1` }), balance({ firstCredit: '0' })] });
+    gateway = await startGateway({
+      plugins: [
+        bearer(),
+        chatCompletions(),
+        messages(),
+        mistral({ apiKey: 'k', baseUrl: `${vendor.origin}/v1` }),
+        balance({ firstCredit: '0' }),
+      ],
+    });
   });
   afterAll(async () => {
     await gateway.close();
@@ -204,15 +366,29 @@ describe('a stream of Mistral', () => {
     ['/v1/chat/completions', { stream_options: { include_usage: true } }],
     ['/v1/chat/completions', { seed: 7 }],
     ['/alpha/v1/messages', { max_tokens: 9 }],
-  ])('comes to a client of %s with %j, and is charged by what Mistral tells unasked', async (path, fields) => {
-    const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
-    const key = isObject(made) ? String(made['key']) : '';
-    const response = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify({ model: small.id, messages: [{ role: 'user', content: 'Ahoy' }], stream: true, ...fields }),
-    });
-    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hm.')]);
-    expect((await gateway.ended(++calls)).at(-1)).toMatchObject({ charge: { basis: 'usage', usage: { output: 4 } } });
-  });
+  ])(
+    'comes to a client of %s with %j, and is charged by what Mistral tells unasked',
+    async (path, fields) => {
+      const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
+      const key = isObject(made) ? String(made.key) : '';
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'anthropic-version': '2023-06-01',
+        },
+        body: JSON.stringify({
+          model: small.id,
+          messages: [{ role: 'user', content: 'Ahoy' }],
+          stream: true,
+          ...fields,
+        }),
+      });
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hm.')]);
+      expect((await gateway.ended(++calls)).at(-1)).toMatchObject({
+        charge: { basis: 'usage', usage: { output: 4 } },
+      });
+    },
+  );
 });

@@ -2,142 +2,362 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, CanonicalRequest, ClientCall, Model, Opaque, Turn } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { envelopeMark } from '../../plugins/shared/envelope.ts';
+import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
 import { decodeAll } from '../contract/replies.ts';
-import { callWith, modelWith } from './bodies.ts';
 import { isObject } from '../support/json.ts';
+import { callWith, modelWith } from './bodies.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 
 /** A request as another protocol's client may have made it, encoded for a model. */
-function encode(request: Partial<CanonicalRequest>, model: Model = modelWith(), limit?: number): { body: Record<string, unknown>; lost: string[] } {
-  const { body, losses } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [user], ...request }, model, limit);
+function encode(
+  request: Partial<CanonicalRequest>,
+  model: Model = modelWith(),
+  limit?: number,
+): { body: Record<string, unknown>; lost: string[] } {
+  const { body, losses } = protocol.upstream.encodeRequest(
+    { model: 'a/b', stream: false, turns: [user], ...request },
+    model,
+    limit,
+  );
   const plain: unknown = JSON.parse(JSON.stringify(body));
   if (!isObject(plain)) throw new Error('no body');
   return { body: plain, lost: losses.map(({ path }) => path) };
 }
 
 function messages(...turns: Turn[]): unknown {
-  return encode({ turns }).body['messages'];
+  return encode({ turns }).body.messages;
 }
 
-const thinker = modelWith({ id: 'deepseek/deepseek-v4-flash', capabilities: { thinkingMode: true, reasoning: { style: 'effort', efforts: ['high', 'max'], canDisable: true } } });
+const thinker = modelWith({
+  id: 'deepseek/deepseek-v4-flash',
+  capabilities: {
+    thinkingMode: true,
+    reasoning: { style: 'effort', efforts: ['high', 'max'], canDisable: true },
+  },
+});
 const plainModel = modelWith({ capabilities: { chatExtras: false, reasoning: { style: 'none' } } });
 
 describe('turns as messages', () => {
   it('plain text is one string, however many blocks it came in', () => {
-    expect(messages({ role: 'system', blocks: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }, { role: 'assistant', blocks: [{ type: 'text', text: 'c' }, { type: 'text', text: 'd' }] })).toEqual([
+    expect(
+      messages(
+        {
+          role: 'system',
+          blocks: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+        {
+          role: 'assistant',
+          blocks: [
+            { type: 'text', text: 'c' },
+            { type: 'text', text: 'd' },
+          ],
+        },
+      ),
+    ).toEqual([
       { role: 'system', content: 'a\n\nb' },
       { role: 'assistant', content: 'cd' },
     ]);
   });
 
   it('tool results become a message each, and the media in them follows behind the last', () => {
-    const image = { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA' }, mediaType: 'image/png' } as const;
+    const image = {
+      type: 'media',
+      kind: 'image',
+      source: { type: 'base64', data: 'AAAA' },
+      mediaType: 'image/png',
+    } as const;
     expect(
       messages(
-        { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c1', name: 'f', arguments: '{"n":1.0}' }, { type: 'tool-call', id: 'c2', name: 'f', arguments: '{}' }] },
-        { role: 'user', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'A chart:' }, image] }] },
-        { role: 'user', blocks: [{ type: 'tool-result', callId: 'c2', content: [] }, { type: 'text', text: 'Well?' }] },
+        {
+          role: 'assistant',
+          blocks: [
+            { type: 'tool-call', id: 'c1', name: 'f', arguments: '{"n":1.0}' },
+            { type: 'tool-call', id: 'c2', name: 'f', arguments: '{}' },
+          ],
+        },
+        {
+          role: 'user',
+          blocks: [
+            { type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'A chart:' }, image] },
+          ],
+        },
+        {
+          role: 'user',
+          blocks: [
+            { type: 'tool-result', callId: 'c2', content: [] },
+            { type: 'text', text: 'Well?' },
+          ],
+        },
       ),
     ).toEqual([
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"n":1.0}' } }, { id: 'c2', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"n":1.0}' } },
+          { id: 'c2', type: 'function', function: { name: 'f', arguments: '{}' } },
+        ],
+      },
       { role: 'tool', tool_call_id: 'c1', content: 'A chart:\n\nSee file 1.' },
       { role: 'tool', tool_call_id: 'c2', content: '' },
-      { role: 'user', content: [{ type: 'text', text: 'This is file 1:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'This is file 1:' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+        ],
+      },
       { role: 'user', content: 'Well?' },
     ]);
   });
 
   it('media of the last result is not forgotten', () => {
-    const read = messages({ role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://x' } }] }] });
-    expect(read).toMatchObject([{ role: 'tool', content: 'See file 1.' }, { role: 'user', content: [{}, { type: 'image_url', image_url: { url: 'https://x' } }] }]);
+    const read = messages({
+      role: 'tool',
+      blocks: [
+        {
+          type: 'tool-result',
+          callId: 'c1',
+          content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://x' } }],
+        },
+      ],
+    });
+    expect(read).toMatchObject([
+      { role: 'tool', content: 'See file 1.' },
+      { role: 'user', content: [{}, { type: 'image_url', image_url: { url: 'https://x' } }] },
+    ]);
   });
 
   it('a developer is a system to those who know no other', () => {
     const turn: Turn = { role: 'developer', blocks: [{ type: 'text', text: 'a' }] };
     expect(messages(turn)).toEqual([{ role: 'developer', content: 'a' }]);
-    expect(encode({ turns: [turn] }, plainModel).body['messages']).toEqual([{ role: 'system', content: 'a' }]);
+    expect(encode({ turns: [turn] }, plainModel).body.messages).toEqual([{ role: 'system', content: 'a' }]);
   });
 
   it('documents go as data, or as text where they are text', () => {
-    const document = (source: Extract<Turn['blocks'][number], { type: 'media' }>['source'], mediaType?: string): Turn => ({ role: 'user', blocks: [{ type: 'media', kind: 'document', source, mediaType, title: 'Tides' }] });
-    expect(messages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([{ content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'Tides' } }] }]);
-    expect(messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
-    expect(messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    const document = (
+      source: Extract<Turn['blocks'][number], { type: 'media' }>['source'],
+      mediaType?: string,
+    ): Turn => ({
+      role: 'user',
+      blocks: [{ type: 'media', kind: 'document', source, mediaType, title: 'Tides' }],
+    });
+    expect(messages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([
+      {
+        content: [
+          { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'Tides' } },
+        ],
+      },
+    ]);
+    expect(
+      messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain')),
+    ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(
+      messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json')),
+    ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(messages(document({ type: 'text', text: '2 m' }))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
   it('what an assistant showed is shown again by the user, behind the results of its calls', () => {
-    const image = { type: 'media', kind: 'image', source: { type: 'base64', data: 'iVBORw0KGgo=' }, mediaType: 'image/png' } as const;
+    const image = {
+      type: 'media',
+      kind: 'image',
+      source: { type: 'base64', data: 'iVBORw0KGgo=' },
+      mediaType: 'image/png',
+    } as const;
     const { body, lost } = encode({
       turns: [
-        { role: 'assistant', blocks: [{ type: 'text', text: 'Look.' }, { ...image, source: { ...image.source } }, { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' }] },
-        { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'r' }] }] },
+        {
+          role: 'assistant',
+          blocks: [
+            { type: 'text', text: 'Look.' },
+            { ...image, source: { ...image.source } },
+            { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' },
+          ],
+        },
+        {
+          role: 'tool',
+          blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'r' }] }],
+        },
       ],
     });
-    expect(body['messages']).toMatchObject([
+    expect(body.messages).toMatchObject([
       { role: 'assistant', content: 'Look.', tool_calls: [{ id: 'c1' }] },
       { role: 'tool', content: 'r' },
-      { role: 'user', content: [{ text: 'What the assistant showed:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] },
+      {
+        role: 'user',
+        content: [
+          { text: 'What the assistant showed:' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+        ],
+      },
     ]);
     expect(lost).toEqual(['turns[0].blocks[1]']);
   });
 
   it('content without which the answer would be worthless refuses the call', () => {
-    const turn = (block: Turn['blocks'][number]): (() => unknown) => () => messages({ role: 'user', blocks: [block] });
-    expect(turn({ type: 'media', kind: 'video', source: { type: 'url', url: 'https://x' } })).toThrow(/no video/);
-    expect(turn({ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'file_1' } })).toThrow(/kept by anthropic/);
+    const turn =
+      (block: Turn['blocks'][number]): (() => unknown) =>
+      () =>
+        messages({ role: 'user', blocks: [block] });
+    expect(turn({ type: 'media', kind: 'video', source: { type: 'url', url: 'https://x' } })).toThrow(
+      /no video/,
+    );
+    expect(
+      turn({ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'file_1' } }),
+    ).toThrow(/kept by anthropic/);
   });
 
   it('a file of OpenAI goes to OpenAI, and to nobody else who speaks its wire', () => {
-    const turns: Turn[] = [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'file-1' } }] }];
-    expect(encode({ turns }).body['messages']).toEqual([{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }]);
-    expect(() => encode({ turns }, modelWith({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false } }))).toThrow(/kept by openai/);
+    const turns: Turn[] = [
+      {
+        role: 'user',
+        blocks: [
+          { type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'file-1' } },
+        ],
+      },
+    ];
+    expect(encode({ turns }).body.messages).toEqual([
+      { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] },
+    ]);
+    expect(() =>
+      encode({ turns }, modelWith({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false } })),
+    ).toThrow(/kept by openai/);
   });
 });
 
 describe('reasoning goes back to its own vendor alone', () => {
-  const sealed: Turn = { role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm', opaque: [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }] }, { type: 'text', text: 'a' }] };
+  const sealed: Turn = {
+    role: 'assistant',
+    blocks: [
+      {
+        type: 'reasoning',
+        text: 'hm',
+        opaque: [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }],
+      },
+      { type: 'text', text: 'a' },
+    ],
+  };
   const turns = [user, sealed, user];
 
   it('byte for byte where that is who answers', () => {
     const { body, lost } = encode({ turns }, modelWith({ id: 'anthropic/claude' }));
-    expect(body['messages']).toMatchObject([{}, { content: 'a', reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' }] }, {}]);
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        content: 'a',
+        reasoning_details: [
+          { type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' },
+        ],
+      },
+      {},
+    ]);
     expect(lost).toEqual([]);
   });
 
   it('and is told as lost where another does, whoever wrote it down', () => {
-    expect(encode({ turns })).toMatchObject({ body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] }, lost: ['turns[1].blocks[0]'] });
-    const { turns: own } = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'google-gemini-v1' }] }] }).decode();
+    expect(encode({ turns })).toMatchObject({
+      body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] },
+      lost: ['turns[1].blocks[0]'],
+    });
+    const { turns: own } = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        {
+          role: 'assistant',
+          content: 'a',
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'google-gemini-v1' }],
+        },
+      ],
+    }).decode();
     expect(encode({ turns: own }).lost).toEqual(['turns[1].blocks[0]']);
   });
 
   it('never as text that nobody sealed', () => {
-    expect(encode({ turns: [{ role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm' }] }] })).toMatchObject({ body: { messages: [{ role: 'assistant', content: '' }] }, lost: ['turns[0].blocks[0]'] });
+    expect(
+      encode({ turns: [{ role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm' }] }] }),
+    ).toMatchObject({
+      body: { messages: [{ role: 'assistant', content: '' }] },
+      lost: ['turns[0].blocks[0]'],
+    });
   });
 
   it('but a seal without content lets its own vendor have the text', () => {
-    const block = { type: 'reasoning', text: 'hm', opaque: [{ vendor: 'deepseek', kind: 'signature', value: '' }] } as const;
-    const { body } = encode({ turns: [{ role: 'assistant', blocks: [{ ...block, opaque: [...block.opaque] }, { type: 'text', text: 'a' }] }] }, modelWith({ id: 'deepseek/deepseek-v4-flash' }));
-    expect(body['messages']).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
+    const block = {
+      type: 'reasoning',
+      text: 'hm',
+      opaque: [{ vendor: 'deepseek', kind: 'signature', value: '' }],
+    } as const;
+    const { body } = encode(
+      {
+        turns: [
+          {
+            role: 'assistant',
+            blocks: [
+              { ...block, opaque: [...block.opaque] },
+              { type: 'text', text: 'a' },
+            ],
+          },
+        ],
+      },
+      modelWith({ id: 'deepseek/deepseek-v4-flash' }),
+    );
+    expect(body.messages).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
   });
 });
 
 describe('a model whose vendor wants its thoughts back', () => {
-  const deepseek = modelWith({ id: 'deepseek/deepseek-v4-pro', capabilities: { chatExtras: false, thinkingMode: true, reasoning: { style: 'effort', efforts: ['high', 'max'] } } });
+  const deepseek = modelWith({
+    id: 'deepseek/deepseek-v4-pro',
+    capabilities: {
+      chatExtras: false,
+      thinkingMode: true,
+      reasoning: { style: 'effort', efforts: ['high', 'max'] },
+    },
+  });
   const call = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' } as const;
-  const result: Turn = { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'y' }] }] };
+  const result: Turn = {
+    role: 'tool',
+    blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'y' }] }],
+  };
 
   it('is told a blank where they are gone, in every message of its own', () => {
-    const { body } = encode({ turns: [user, { role: 'assistant', blocks: [call] }, result, { role: 'assistant', blocks: [{ type: 'text', text: 'a' }] }, user] }, deepseek);
-    expect(body['messages']).toMatchObject([{}, { reasoning_content: ' ', tool_calls: [{ id: 'c1' }] }, { role: 'tool' }, { content: 'a', reasoning_content: ' ' }, {}]);
+    const { body } = encode(
+      {
+        turns: [
+          user,
+          { role: 'assistant', blocks: [call] },
+          result,
+          { role: 'assistant', blocks: [{ type: 'text', text: 'a' }] },
+          user,
+        ],
+      },
+      deepseek,
+    );
+    expect(body.messages).toMatchObject([
+      {},
+      { reasoning_content: ' ', tool_calls: [{ id: 'c1' }] },
+      { role: 'tool' },
+      { content: 'a', reasoning_content: ' ' },
+      {},
+    ]);
   });
 
   it('is not told what its own client left out', () => {
-    const { turns } = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: 'a' }] }).decode();
+    const { turns } = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'a' },
+      ],
+    }).decode();
     const { body } = protocol.upstream.encodeRequest({ ...callWith().decode(), turns }, deepseek, undefined);
-    expect(JSON.parse(JSON.stringify(body))).toMatchObject({ messages: [{}, { role: 'assistant', content: 'a' }] });
+    expect(JSON.parse(JSON.stringify(body))).toMatchObject({
+      messages: [{}, { role: 'assistant', content: 'a' }],
+    });
     expect(JSON.stringify(body)).not.toContain('reasoning_content');
   });
 
@@ -164,22 +384,36 @@ describe('an envelope that a client kept', () => {
       { type: 'block-end', candidate: 0, block: 1, opaque: [call] },
       { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'tool_use' } },
     ];
-    const reply = protocol.client.encodeReply(events, { id: 'k', model: 'anthropic/claude', created: 1, call: callWith() });
-    const [choice]: unknown[] = isObject(reply) && Array.isArray(reply['choices']) ? reply['choices'] : [];
-    return callWith({ messages: [{ role: 'user', content: 'x' }, isObject(choice) ? choice['message'] : {}, { role: 'tool', tool_call_id: 'c1', content: 'y' }] });
+    const reply = protocol.client.encodeReply(events, {
+      id: 'k',
+      model: 'anthropic/claude',
+      created: 1,
+      call: callWith(),
+    });
+    const [choice]: unknown[] = isObject(reply) && Array.isArray(reply.choices) ? reply.choices : [];
+    return callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        isObject(choice) ? choice.message : {},
+        { role: 'tool', tool_call_id: 'c1', content: 'y' },
+      ],
+    });
   };
 
-  it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])('opens to the state that went in: %j', (states) => {
-    const read = kept(...states);
-    expect(read.carriesState).toBe(true);
-    const [reasoning, ...others] = read.decode().turns[1]?.blocks ?? [];
-    expect(reasoning).toMatchObject({ type: 'reasoning', text: 'hm', opaque: states });
-    expect(others).toMatchObject([{ type: 'tool-call', opaque: [call] }]);
-  });
+  it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])(
+    'opens to the state that went in: %j',
+    (states) => {
+      const read = kept(...states);
+      expect(read.carriesState).toBe(true);
+      const [reasoning, ...others] = read.decode().turns[1]?.blocks ?? [];
+      expect(reasoning).toMatchObject({ type: 'reasoning', text: 'hm', opaque: states });
+      expect(others).toMatchObject([{ type: 'tool-call', opaque: [call] }]);
+    },
+  );
 
   it('goes to its vendor in that vendor own entries', () => {
     const { body, lost } = encode(kept(signature, encrypted).decode(), modelWith({ id: 'anthropic/claude' }));
-    expect(body['messages']).toMatchObject([
+    expect(body.messages).toMatchObject([
       {},
       {
         reasoning_details: [
@@ -197,7 +431,11 @@ describe('an envelope that a client kept', () => {
   it('never reaches another vendor', () => {
     const { body, lost } = encode(kept(signature).decode(), modelWith({ id: 'google/gemini' }));
     expect(JSON.stringify(body)).not.toContain(envelopeMark);
-    expect(body['messages']).toMatchObject([{}, { tool_calls: [{ extra_content: { google: { thought_signature: 'Z2c=' } } }] }, {}]);
+    expect(body.messages).toMatchObject([
+      {},
+      { tool_calls: [{ extra_content: { google: { thought_signature: 'Z2c=' } } }] },
+      {},
+    ]);
     expect(JSON.stringify(body)).not.toMatch(/reasoning_|hm/);
     expect(lost).toEqual(['turns[1].blocks[0]']);
   });
@@ -206,154 +444,399 @@ describe('an envelope that a client kept', () => {
 describe('names and ids that this wire does not take', () => {
   const long = 'x'.repeat(80);
   const request: Partial<CanonicalRequest> = {
-    tools: [{ type: 'function', name: 'mcp.files/read' }, { type: 'function', name: long }, { type: 'function', name: 'plain-1' }],
+    tools: [
+      { type: 'function', name: 'mcp.files/read' },
+      { type: 'function', name: long },
+      { type: 'function', name: 'plain-1' },
+    ],
     toolChoice: { mode: 'one', names: ['mcp.files/read'] },
-    turns: [{ role: 'assistant', blocks: [{ type: 'tool-call', id: long, name: 'mcp.files/read', arguments: '{}' }] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: long, content: [] }] }],
+    turns: [
+      {
+        role: 'assistant',
+        blocks: [{ type: 'tool-call', id: long, name: 'mcp.files/read', arguments: '{}' }],
+      },
+      { role: 'tool', blocks: [{ type: 'tool-result', callId: long, content: [] }] },
+    ],
   };
   const sent = encode(request).body;
 
   it('are replaced alike wherever they stand, and others left alone', () => {
-    const [first, second, third] = Array.isArray(sent['tools']) ? sent['tools'].map((tool: unknown) => (isObject(tool) && isObject(tool['function']) ? String(tool['function']['name']) : '')) : [];
+    const [first, second, third] = Array.isArray(sent.tools)
+      ? sent.tools.map((tool: unknown) =>
+          isObject(tool) && isObject(tool.function) ? String(tool.function.name) : '',
+        )
+      : [];
     expect(first).toMatch(/^mcp_files_read_[0-9a-f]{16}$/);
     expect(second).toMatch(/^x{47}_[0-9a-f]{16}$/);
     expect(third).toBe('plain-1');
-    expect(sent['tool_choice']).toEqual({ type: 'function', function: { name: first } });
+    expect(sent.tool_choice).toEqual({ type: 'function', function: { name: first } });
     const id = expect.stringMatching(/^call_[0-9a-f]{16}$/);
-    expect(sent['messages']).toMatchObject([{ tool_calls: [{ id, function: { name: first } }] }, { tool_call_id: id }]);
+    expect(sent.messages).toMatchObject([
+      { tool_calls: [{ id, function: { name: first } }] },
+      { tool_call_id: id },
+    ]);
   });
 
   it('come back as the client knows them', () => {
-    const [tool]: unknown[] = Array.isArray(sent['tools']) ? sent['tools'] : [];
-    const name = isObject(tool) && isObject(tool['function']) ? tool['function']['name'] : undefined;
-    const client: ClientCall = { ...callWith(), decode: () => ({ model: 'a/b', stream: false, turns: [user], ...request }) };
-    const reply = { choices: [{ index: 0, message: { tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: '{}' } }] }, finish_reason: 'tool_calls' }] };
-    expect(protocol.upstream.decodeReply(reply, client)).toContainEqual(expect.objectContaining({ type: 'block-start', name: 'mcp.files/read' }));
+    const [tool]: unknown[] = Array.isArray(sent.tools) ? sent.tools : [];
+    const name = isObject(tool) && isObject(tool.function) ? tool.function.name : undefined;
+    const client: ClientCall = {
+      ...callWith(),
+      decode: () => ({ model: 'a/b', stream: false, turns: [user], ...request }),
+    };
+    const reply = {
+      choices: [
+        {
+          index: 0,
+          message: { tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: '{}' } }] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    };
+    expect(protocol.upstream.decodeReply(reply, client)).toContainEqual(
+      expect.objectContaining({ type: 'block-start', name: 'mcp.files/read' }),
+    );
   });
 });
 
 describe('a loss is told in the client own words', () => {
   it('by where the thing stood in the body', () => {
     const request = callWith({
-      messages: [{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c', x_new: 1 }] }],
+      messages: [
+        { role: 'system', content: 'a' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'b' },
+            { type: 'text', text: 'c', x_new: 1 },
+          ],
+        },
+      ],
       tools: [{ type: 'function', function: { name: 'f' }, x_tool: 1 }],
       logit_bias: { 1: 1 },
     }).decode();
-    const words = ['turns[1].blocks[1].x_new', 'tools[0].x_tool', 'topP', 'reasoning.budget', 'logit_bias'].map((path) => clientPath(path, request, protocol.client.fieldNames));
-    expect(words).toEqual(['messages[1].content[1].x_new', 'tools[0].x_tool', 'top_p', 'reasoning.max_tokens', 'logit_bias']);
+    const words = [
+      'turns[1].blocks[1].x_new',
+      'tools[0].x_tool',
+      'topP',
+      'reasoning.budget',
+      'logit_bias',
+    ].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    expect(words).toEqual([
+      'messages[1].content[1].x_new',
+      'tools[0].x_tool',
+      'top_p',
+      'reasoning.max_tokens',
+      'logit_bias',
+    ]);
   });
 });
 
 /** What is asked; of which model; the fields that reach it; the paths told as lost. */
-const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<string, unknown>, lost: string[]][] = [
+const fitted: [
+  asked: Partial<CanonicalRequest>,
+  model: Model,
+  sent: Record<string, unknown>,
+  lost: string[],
+][] = [
   [{ topK: 40 }, modelWith(), {}, ['topK']],
-  [{ temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 }, modelWith({ capabilities: { sampling: false } }), { seed: 3 }, ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top']],
-  [{ stop: ['x'], seed: 1, temperature: 1 }, modelWith({ supportedParameters: ['temperature', 'tools'] }), { temperature: 1 }, ['seed']],
+  [
+    { temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 },
+    modelWith({ capabilities: { sampling: false } }),
+    { seed: 3 },
+    ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top'],
+  ],
+  [
+    { stop: ['x'], seed: 1, temperature: 1 },
+    modelWith({ supportedParameters: ['temperature', 'tools'] }),
+    { temperature: 1 },
+    ['seed'],
+  ],
   [{ stop: ['a', 'b', 'c', 'd', 'e'] }, modelWith(), { stop: ['a', 'b', 'c', 'd'] }, []],
   [{ stop: [] }, modelWith(), {}, []],
   [{ reasoning: { budget: 2000 } }, modelWith(), { reasoning_effort: 'low' }, ['reasoning.budget']],
-  [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
-  [{ reasoning: { effort: 'minimal' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'low' }, ['reasoning.effort']],
-  [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
+  [
+    { reasoning: { effort: 'xhigh' } },
+    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }),
+    { reasoning_effort: 'high' },
+    ['reasoning.effort'],
+  ],
+  [
+    { reasoning: { effort: 'minimal' } },
+    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }),
+    { reasoning_effort: 'low' },
+    ['reasoning.effort'],
+  ],
+  [
+    { reasoning: { effort: 'xhigh' } },
+    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }),
+    { reasoning_effort: 'high' },
+    ['reasoning.effort'],
+  ],
   [{ reasoning: { effort: 'low' } }, plainModel, {}, ['reasoning']],
   [{ reasoning: { effort: 'none' } }, plainModel, {}, []],
   [{ reasoning: { budget: 0, display: 'none' } }, thinker, { thinking: { type: 'disabled' } }, []],
   [{ reasoning: { effort: 'low' } }, thinker, { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { display: 'none' } }, plainModel, {}, []],
   [{ reasoning: { display: 'none' } }, modelWith(), {}, ['reasoning.display']],
-  [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' }, plainModel, { user: 'u' }, ['verbosity', 'metadata', 'serviceTier', 'cacheKey']],
-  [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k' }, modelWith(), { verbosity: 'low', metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k' }, []],
-  [{ format: { type: 'schema', schema: { type: 'object' } } }, modelWith(), { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, []],
-  [{ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } }), { messages: [{ role: 'system', content: 'Answer with one valid JSON object and nothing else.' }, { role: 'user', content: 'Ahoy' }] }, ['format']],
-  [{ tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } }, modelWith({ capabilities: { tools: false } }), {}, ['tools']],
-  [{ tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }], toolChoice: { mode: 'auto' }, parallelToolCalls: true }, modelWith(), {}, ['tools[0]']],
-  [{ tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] }, modelWith({ supportedParameters: ['web_search_options'] }), { web_search_options: {} }, []],
-  [{ tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] }, modelWith(), { tools: [{ type: 'function', function: { name: 'f' } }] }, ['tools[0].namespace.name', 'tools[0].cache']],
   [
-    { tools: [{ type: 'custom', name: 'patch', description: 'Applies', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } } }], toolChoice: { mode: 'one', names: ['patch'] } },
+    { verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' },
+    plainModel,
+    { user: 'u' },
+    ['verbosity', 'metadata', 'serviceTier', 'cacheKey'],
+  ],
+  [
+    { verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k' },
+    modelWith(),
+    { verbosity: 'low', metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k' },
+    [],
+  ],
+  [
+    { format: { type: 'schema', schema: { type: 'object' } } },
+    modelWith(),
+    { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } },
+    [],
+  ],
+  [
+    { format: { type: 'json' } },
+    modelWith({ capabilities: { structuredOutput: false } }),
+    {
+      messages: [
+        { role: 'system', content: 'Answer with one valid JSON object and nothing else.' },
+        { role: 'user', content: 'Ahoy' },
+      ],
+    },
+    ['format'],
+  ],
+  [
+    { tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } },
+    modelWith({ capabilities: { tools: false } }),
+    {},
+    ['tools'],
+  ],
+  [
+    {
+      tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }],
+      toolChoice: { mode: 'auto' },
+      parallelToolCalls: true,
+    },
+    modelWith(),
+    {},
+    ['tools[0]'],
+  ],
+  [
+    { tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] },
+    modelWith({ supportedParameters: ['web_search_options'] }),
+    { web_search_options: {} },
+    [],
+  ],
+  [
+    { tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] },
+    modelWith(),
+    { tools: [{ type: 'function', function: { name: 'f' } }] },
+    ['tools[0].namespace.name', 'tools[0].cache'],
+  ],
+  [
+    {
+      tools: [
+        {
+          type: 'custom',
+          name: 'patch',
+          description: 'Applies',
+          format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } },
+        },
+      ],
+      toolChoice: { mode: 'one', names: ['patch'] },
+    },
     plainModel,
     {
-      tools: [{ type: 'function', function: { name: 'patch', description: 'Applies\n\nThe input follows this grammar (lark):\nstart: x', parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } } }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'patch',
+            description: 'Applies\n\nThe input follows this grammar (lark):\nstart: x',
+            parameters: {
+              type: 'object',
+              properties: { input: { type: 'string' } },
+              required: ['input'],
+              additionalProperties: false,
+            },
+          },
+        },
+      ],
       tool_choice: { type: 'function', function: { name: 'patch' } },
     },
     ['tools[0].format'],
   ],
   [{ outputLimit: 9 }, modelWith(), { max_completion_tokens: 9 }, []],
-  [{ outputLimit: 9 }, modelWith({ capabilities: { outputLimitField: 'max_tokens' } }), { max_tokens: 9 }, []],
+  [
+    { outputLimit: 9 },
+    modelWith({ capabilities: { outputLimitField: 'max_tokens' } }),
+    { max_tokens: 9 },
+    [],
+  ],
   [{ stream: true }, modelWith(), { stream: true, stream_options: { include_usage: true } }, []],
   [{ vendor: { responses: { truncation: 'auto', store: null } } }, modelWith(), {}, ['truncation']],
-  [{ turns: [{ ...user, vendor: { messages: { citations: {} } } }] }, modelWith(), {}, ['turns[0].citations']],
-  [{ turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy', cache: { ttl: '1h' } }] }] }, plainModel, {}, ['turns[0].blocks[0].cache']],
+  [
+    { turns: [{ ...user, vendor: { messages: { citations: {} } } }] },
+    modelWith(),
+    {},
+    ['turns[0].citations'],
+  ],
+  [
+    { turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy', cache: { ttl: '1h' } }] }] },
+    plainModel,
+    {},
+    ['turns[0].blocks[0].cache'],
+  ],
 ];
 
 describe('a request is fitted to its model, and each loss is named', () => {
   it.each(fitted)('%j', (asked, model, sent, lost) => {
     const read = encode(asked, model);
-    expect(read.body).toEqual({ model: 'gpt-5.5-upstream', messages: [{ role: 'user', content: 'Ahoy' }], ...sent });
+    expect(read.body).toEqual({
+      model: 'gpt-5.5-upstream',
+      messages: [{ role: 'user', content: 'Ahoy' }],
+      ...sent,
+    });
     expect(read.lost).toEqual(lost);
   });
 
   it('a lowered limit stands in place of the one asked for', () => {
-    expect(encode({ outputLimit: 900 }, modelWith(), 50).body['max_completion_tokens']).toBe(50);
+    expect(encode({ outputLimit: 900 }, modelWith(), 50).body.max_completion_tokens).toBe(50);
   });
 
   it('a cache mark goes where it is understood, for the time this wire has', () => {
-    const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({ turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }] });
+    const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
+      turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }],
+    });
     const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
-    expect(encode(marked('1h'), model)).toMatchObject({ body: { messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }] }, lost: ['turns[0].blocks[0].cache.ttl'] });
-    expect(encode(marked('30m'), model)).toMatchObject({ body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] }, lost: [] });
+    expect(encode(marked('1h'), model)).toMatchObject({
+      body: {
+        messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }],
+      },
+      lost: ['turns[0].blocks[0].cache.ttl'],
+    });
+    expect(encode(marked('30m'), model)).toMatchObject({
+      body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] },
+      lost: [],
+    });
   });
 
   it('the mark of a result stands on its last part, and one of a call, or of nothing, is told', () => {
     const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
     const turns: Turn[] = [
       { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c', name: 'f', arguments: '{}', cache: {} }] },
-      { role: 'user', blocks: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }], cache: {} }] },
+      {
+        role: 'user',
+        blocks: [
+          {
+            type: 'tool-result',
+            callId: 'c',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'text', text: 'b' },
+            ],
+            cache: {},
+          },
+        ],
+      },
       { role: 'user', blocks: [{ type: 'tool-result', callId: 'c', content: [], cache: {} }] },
     ];
     const { body, lost } = encode({ turns }, model);
-    expect(body['messages']).toMatchObject([{}, { role: 'tool', content: [{ text: 'a' }, { text: 'b', prompt_cache_breakpoint: { mode: 'explicit' } }] }, { role: 'tool', content: '' }]);
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        role: 'tool',
+        content: [{ text: 'a' }, { text: 'b', prompt_cache_breakpoint: { mode: 'explicit' } }],
+      },
+      { role: 'tool', content: '' },
+    ]);
     expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[2].blocks[0].cache']);
   });
 
   it('an item of another protocol is left out, and told', () => {
     const foreign = { type: 'foreign', protocol: 'responses', value: {} } as const;
-    expect(encode({ turns: [{ role: 'user', blocks: [foreign, { type: 'text', text: 'a' }] }] })).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
+    expect(
+      encode({ turns: [{ role: 'user', blocks: [foreign, { type: 'text', text: 'a' }] }] }),
+    ).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
   });
 
   it('a choice among tools that are not offered is told, and not sent', () => {
-    const hosted = { type: 'hosted', protocol: 'messages', kind: 'other', value: { type: 'computer_20250124', name: 'computer' } } as const;
+    const hosted = {
+      type: 'hosted',
+      protocol: 'messages',
+      kind: 'other',
+      value: { type: 'computer_20250124', name: 'computer' },
+    } as const;
     const tools = [{ type: 'function' as const, name: 'f' }, hosted];
-    const chosen = (toolChoice: CanonicalRequest['toolChoice'], offered: CanonicalRequest['tools'] = tools): unknown[] => {
+    const chosen = (
+      toolChoice: CanonicalRequest['toolChoice'],
+      offered: CanonicalRequest['tools'] = tools,
+    ): unknown[] => {
       const { body, lost } = encode({ tools: offered, toolChoice });
-      return [body['tool_choice'], lost.filter((path) => path === 'toolChoice').length];
+      return [body.tool_choice, lost.filter((path) => path === 'toolChoice').length];
     };
     expect(chosen({ mode: 'one', names: ['computer'] })).toEqual([undefined, 1]);
-    expect(chosen({ mode: 'subset', names: ['computer', 'f'] })).toEqual([{ type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } }, 1]);
+    expect(chosen({ mode: 'subset', names: ['computer', 'f'] })).toEqual([
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+      1,
+    ]);
     expect(chosen({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
     expect(chosen({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
   it('a failed tool is told as one that spoke', () => {
-    const turns: Turn[] = [{ role: 'tool', blocks: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'no' }], isError: true }] }];
-    expect(encode({ turns })).toMatchObject({ body: { messages: [{ role: 'tool', tool_call_id: 'c', content: 'no' }] }, lost: ['turns[0].blocks[0].isError'] });
+    const turns: Turn[] = [
+      {
+        role: 'tool',
+        blocks: [
+          { type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'no' }], isError: true },
+        ],
+      },
+    ];
+    expect(encode({ turns })).toMatchObject({
+      body: { messages: [{ role: 'tool', tool_call_id: 'c', content: 'no' }] },
+      lost: ['turns[0].blocks[0].isError'],
+    });
   });
 
   it("the client's own fields go too where the model samples by itself", () => {
     const request = callWith({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
-    expect(encode(request, modelWith({ capabilities: { sampling: false } }))).toMatchObject({ lost: ['logit_bias', 'temperature', 'logprobs.top'] });
+    expect(encode(request, modelWith({ capabilities: { sampling: false } }))).toMatchObject({
+      lost: ['logit_bias', 'temperature', 'logprobs.top'],
+    });
   });
 
   it('a seed that no double holds is written with its own digits', () => {
-    const { body } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [user], seed: '9223372036854775807' }, modelWith(), undefined);
+    const { body } = protocol.upstream.encodeRequest(
+      { model: 'a/b', stream: false, turns: [user], seed: '9223372036854775807' },
+      modelWith(),
+      undefined,
+    );
     expect(JSON.stringify(body)).toContain('"seed":9223372036854775807');
   });
 
   it('an edited request is written as it was edited, not as it was read', () => {
-    const request = callWith({ stop: 'x', messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }] }).decode();
+    const request = callWith({
+      stop: 'x',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
+    }).decode();
     const [turn] = request.turns;
     if (!turn) throw new Error('no turn');
-    const { body } = encode({ ...request, stop: ['y', 'z'], turns: [{ ...turn, blocks: [{ type: 'text', text: 'b' }] }] });
-    expect(body).toMatchObject({ stop: ['y', 'z'], messages: [{ role: 'user', content: [{ type: 'text', text: 'b' }] }] });
+    const { body } = encode({
+      ...request,
+      stop: ['y', 'z'],
+      turns: [{ ...turn, blocks: [{ type: 'text', text: 'b' }] }],
+    });
+    expect(body).toMatchObject({
+      stop: ['y', 'z'],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'b' }] }],
+    });
   });
 });
 
@@ -364,28 +847,65 @@ describe('sound', () => {
     const { body, lost } = encode({ modalities: ['audio'] }, speaking);
     expect(body).toMatchObject({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } });
     expect(lost).toEqual(['modalities']);
-    expect(encode({ modalities: ['text', 'audio'] })).toMatchObject({ body: expect.not.objectContaining({ audio: expect.anything() }), lost: ['modalities'] });
+    expect(encode({ modalities: ['text', 'audio'] })).toMatchObject({
+      body: expect.not.objectContaining({ audio: expect.anything() }),
+      lost: ['modalities'],
+    });
   });
 
-  it.each([[{ type: 'base64', data: 'AA' }, 'audio/flac'], [{ type: 'url', url: 'https://x.example/a.wav' }, 'audio/wav']] as const)('of another kind, or by address, refuses the call: %j', (source, mediaType) => {
-    expect(() => encode({ turns: [{ role: 'user', blocks: [{ type: 'media', kind: 'audio', source: { ...source }, mediaType }] }] })).toThrow(/WAV or MP3/);
+  it.each([
+    [{ type: 'base64', data: 'AA' }, 'audio/flac'],
+    [{ type: 'url', url: 'https://x.example/a.wav' }, 'audio/wav'],
+  ] as const)('of another kind, or by address, refuses the call: %j', (source, mediaType) => {
+    expect(() =>
+      encode({
+        turns: [
+          { role: 'user', blocks: [{ type: 'media', kind: 'audio', source: { ...source }, mediaType }] },
+        ],
+      }),
+    ).toThrow(/WAV or MP3/);
   });
 
   it.each([
     [{ audio: { voice: 'ash', format: 'mp3' }, modalities: ['text', 'audio'] }, 'audio/mpeg'],
     [{}, undefined],
   ] as const)('of a reply to %j is %s', (fields, mediaType) => {
-    const reply = { choices: [{ index: 0, message: { role: 'assistant', content: null, audio: { id: 'a1', data: 'AAAA', transcript: 'Hi.' } }, finish_reason: 'stop' }] };
+    const reply = {
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, audio: { id: 'a1', data: 'AAAA', transcript: 'Hi.' } },
+          finish_reason: 'stop',
+        },
+      ],
+    };
     const events = protocol.upstream.decodeReply(reply, callWith(fields));
-    expect(events.find((event) => event.type === 'block-start')).toMatchObject({ kind: 'audio', id: 'a1', ...(mediaType === undefined ? {} : { mediaType }) });
+    expect(events.find((event) => event.type === 'block-start')).toMatchObject({
+      kind: 'audio',
+      id: 'a1',
+      ...(mediaType === undefined ? {} : { mediaType }),
+    });
     expect(JSON.stringify(events).includes('mediaType')).toBe(mediaType !== undefined);
   });
 
-  it('of a reply in parts is joined without a member that would be every object\'s', () => {
+  it("of a reply in parts is joined without a member that would be every object's", () => {
     const decoder = protocol.upstream.decodeEvents(callWith({ stream: true }));
-    const chunks = ['{"id":"a1","data":"AA"}', '{"data":"AA","__proto__":{"polluted":true}}'].map((audio) => `{"choices":[{"index":0,"delta":{"audio":${audio}},"finish_reason":null}]}`);
-    const events = decodeAll(decoder, [...chunks, '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', '[DONE]'].map((data) => ({ event: undefined, data })));
-    const reply = protocol.client.encodeReply(events, { id: 'k', model: 'openai/gpt-audio', created: 1, call: callWith() });
+    const chunks = ['{"id":"a1","data":"AA"}', '{"data":"AA","__proto__":{"polluted":true}}'].map(
+      (audio) => `{"choices":[{"index":0,"delta":{"audio":${audio}},"finish_reason":null}]}`,
+    );
+    const events = decodeAll(
+      decoder,
+      [...chunks, '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', '[DONE]'].map((data) => ({
+        event: undefined,
+        data,
+      })),
+    );
+    const reply = protocol.client.encodeReply(events, {
+      id: 'k',
+      model: 'openai/gpt-audio',
+      created: 1,
+      call: callWith(),
+    });
     expect(reply).toMatchObject({ choices: [{ message: { audio: { id: 'a1', data: 'AAAA' } } }] });
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });

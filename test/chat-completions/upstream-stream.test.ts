@@ -8,11 +8,23 @@ const { upstream } = protocol;
 const done = { event: undefined, data: '[DONE]' };
 
 function choices(...deltas: [delta: object, finish?: string | null, index?: number][]): object {
-  return { id: 'r1', created: 1, model: 'm', choices: deltas.map(([delta, finish = null, index = 0]) => ({ index, delta, finish_reason: finish })) };
+  return {
+    id: 'r1',
+    created: 1,
+    model: 'm',
+    choices: deltas.map(([delta, finish = null, index = 0]) => ({ index, delta, finish_reason: finish })),
+  };
 }
 
-function decode(chunks: readonly (object | string)[], call: ClientCall = callWith(), last = [done]): CanonicalEvent[] {
-  const events = chunks.map((chunk) => ({ event: undefined, data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk) }));
+function decode(
+  chunks: readonly (object | string)[],
+  call: ClientCall = callWith(),
+  last = [done],
+): CanonicalEvent[] {
+  const events = chunks.map((chunk) => ({
+    event: undefined,
+    data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk),
+  }));
   return decodeAll(upstream.decodeEvents(call), [...events, ...last]);
 }
 
@@ -21,7 +33,10 @@ function read(...parameters: Parameters<typeof decode>): Folded {
 }
 
 function callsOf(...fragments: object[]): unknown {
-  const folded = read([...fragments.map((fragment) => choices([{ tool_calls: [fragment] }])), choices([{}, 'tool_calls'])]);
+  const folded = read([
+    ...fragments.map((fragment) => choices([{ tool_calls: [fragment] }])),
+    choices([{}, 'tool_calls']),
+  ]);
   return folded.candidates[0]?.calls.map(({ id, name, arguments: text }) => [id, name, text]);
 }
 
@@ -33,60 +48,126 @@ describe('tool calls', () => {
         { index: 0, function: { arguments: '1}' } },
         { index: 0, id: 'b', function: { name: 'f', arguments: '{}' } },
       ),
-    ).toEqual([['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
+    ).toEqual([
+      ['a', 'f', '{"x":1}'],
+      ['b', 'f', '{}'],
+    ]);
   });
 
   it('go on where the id and the name are repeated', () => {
     expect(
-      callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }, { index: 0, id: 'a', function: { name: 'f', arguments: ' ' } }),
+      callsOf(
+        { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
+        { index: 0, id: 'a', function: { name: 'f', arguments: ' ' } },
+      ),
     ).toEqual([['a', 'f', '{} ']]);
     expect(
-      callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }, { index: 0, function: { name: 'f', arguments: ':1}' } }),
+      callsOf(
+        { index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } },
+        { index: 0, function: { name: 'f', arguments: ':1}' } },
+      ),
     ).toEqual([['a', 'f', '{"x":1}']]);
   });
 
   it('without ids get one each that stays the same from reading to reading', () => {
-    const fragments = [{ index: 0, id: '', function: { name: 'f', arguments: '{}' } }, { index: 0, id: '', function: { name: 'g', arguments: '{}' } }];
+    const fragments = [
+      { index: 0, id: '', function: { name: 'f', arguments: '{}' } },
+      { index: 0, id: '', function: { name: 'g', arguments: '{}' } },
+    ];
     const first = callsOf(...fragments);
-    expect(first).toEqual([[expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'f', '{}'], [expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'g', '{}']]);
+    expect(first).toEqual([
+      [expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'f', '{}'],
+      [expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'g', '{}'],
+    ]);
     expect(callsOf(...fragments)).toEqual(first);
     expect(new Set(JSON.stringify(first).match(/call_\w+/g)).size).toBe(2);
   });
 
   it('of two replies do not share a made-up id', () => {
-    const reply = (id: string): unknown => read([{ ...choices([{ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] }, 'stop']), id }]).candidates[0]?.calls[0]?.id;
+    const reply = (id: string): unknown =>
+      read([
+        {
+          ...choices([{ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] }, 'stop']),
+          id,
+        },
+      ]).candidates[0]?.calls[0]?.id;
     expect(reply('r1')).not.toBe(reply('r2'));
   });
 
   it('may have no index at all', () => {
-    expect(callsOf({ id: 'a', function: { name: 'f', arguments: '{' } }, { function: { arguments: '}' } }, { id: 'b', function: { name: 'g', arguments: '' } })).toEqual([['a', 'f', '{}'], ['b', 'g', '{}']]);
+    expect(
+      callsOf(
+        { id: 'a', function: { name: 'f', arguments: '{' } },
+        { function: { arguments: '}' } },
+        { id: 'b', function: { name: 'g', arguments: '' } },
+      ),
+    ).toEqual([
+      ['a', 'f', '{}'],
+      ['b', 'g', '{}'],
+    ]);
   });
 
   it('may come with arguments as an object', () => {
-    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([['a', 'f', '{"x":[1]}']]);
+    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([
+      ['a', 'f', '{"x":[1]}'],
+    ]);
   });
 
-  it.each([['null'], [' null\n'], [''], [null], [undefined]])('without arguments have an empty object, whatever the vendor writes: %j', (args) => {
-    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([['a', 'f', '{}']]);
-  });
+  it.each([['null'], [' null\n'], [''], [null], [undefined]])(
+    'without arguments have an empty object, whatever the vendor writes: %j',
+    (args) => {
+      expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([
+        ['a', 'f', '{}'],
+      ]);
+    },
+  );
 
   it('hold text back only while it may be null', () => {
-    const events = decode([...['n', 'ul', 'l'].map((piece, at) => choices([{ tool_calls: [{ index: 0, ...(at === 0 ? { id: 'a' } : {}), function: { ...(at === 0 ? { name: 'f' } : {}), arguments: piece } }] }])), choices([{}, 'stop'])]);
+    const events = decode([
+      ...['n', 'ul', 'l'].map((piece, at) =>
+        choices([
+          {
+            tool_calls: [
+              {
+                index: 0,
+                ...(at === 0 ? { id: 'a' } : {}),
+                function: { ...(at === 0 ? { name: 'f' } : {}), arguments: piece },
+              },
+            ],
+          },
+        ]),
+      ),
+      choices([{}, 'stop']),
+    ]);
     expect(events.flatMap((event) => (event.type === 'block-delta' ? [event.text] : []))).toEqual(['{}']);
-    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: 'nu' } }, { index: 0, function: { arguments: 'ts' } })).toEqual([['a', 'f', 'nuts']]);
+    expect(
+      callsOf(
+        { index: 0, id: 'a', function: { name: 'f', arguments: 'nu' } },
+        { index: 0, function: { arguments: 'ts' } },
+      ),
+    ).toEqual([['a', 'f', 'nuts']]);
   });
 
   it('may lack index, id and type', () => {
-    expect(callsOf({ index: null, id: null, type: null, function: { name: 'f', arguments: '{}' } })).toEqual([[expect.stringMatching(/^call_/), 'f', '{}']]);
+    expect(callsOf({ index: null, id: null, type: null, function: { name: 'f', arguments: '{}' } })).toEqual([
+      [expect.stringMatching(/^call_/), 'f', '{}'],
+    ]);
   });
 
   it.each([
     ['function_call', { function_call: { name: '', arguments: '' } }],
     ['function_call without fields', { function_call: {} }],
-    ['tool_calls', { tool_calls: [{ index: 0, id: '', type: 'function', function: { name: '', arguments: '' } }] }],
+    [
+      'tool_calls',
+      { tool_calls: [{ index: 0, id: '', type: 'function', function: { name: '', arguments: '' } }] },
+    ],
     ['tool_calls without fields', { tool_calls: [{}] }],
   ])('are none where %s is empty, as Snowflake writes it', (_, empty) => {
-    expect(read([choices([{ content: 'a', ...empty }]), choices([{}, 'stop'])]).candidates[0]).toMatchObject({ text: 'a', calls: [], reason: 'stop' });
+    expect(read([choices([{ content: 'a', ...empty }]), choices([{}, 'stop'])]).candidates[0]).toMatchObject({
+      text: 'a',
+      calls: [],
+      reason: 'stop',
+    });
   });
 
   it('of a custom tool keep the word null', () => {
@@ -95,31 +176,69 @@ describe('tool calls', () => {
   });
 
   it('may learn their name late', () => {
-    expect(callsOf({ index: 0, id: 'a', function: { arguments: '{' } }, { index: 0, function: { name: 'f', arguments: '}' } })).toEqual([['a', 'f', '{}']]);
+    expect(
+      callsOf(
+        { index: 0, id: 'a', function: { arguments: '{' } },
+        { index: 0, function: { name: 'f', arguments: '}' } },
+      ),
+    ).toEqual([['a', 'f', '{}']]);
   });
 
   it('stand beside text in one delta', () => {
-    const { candidates } = read([choices([{ content: 'Look:', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }, 'stop'])]);
-    expect([candidates[0]?.text, candidates[0]?.calls.length, candidates[0]?.reason]).toEqual(['Look:', 1, 'tool-calls']);
+    const { candidates } = read([
+      choices([
+        { content: 'Look:', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] },
+        'stop',
+      ]),
+    ]);
+    expect([candidates[0]?.text, candidates[0]?.calls.length, candidates[0]?.reason]).toEqual([
+      'Look:',
+      1,
+      'tool-calls',
+    ]);
   });
 
   it('do not hide that the reply was cut or filtered', () => {
-    for (const [said, reason] of [['length', 'length'], ['content_filter', 'content-filter']] as const) {
-      expect(read([choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }] }, said])]).candidates[0]?.reason).toBe(reason);
+    for (const [said, reason] of [
+      ['length', 'length'],
+      ['content_filter', 'content-filter'],
+    ] as const) {
+      expect(
+        read([
+          choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }] }, said]),
+        ]).candidates[0]?.reason,
+      ).toBe(reason);
     }
   });
 
   it('keep the seal that their vendor put on them', () => {
-    const signed = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' }, extra_content: { google: { thought_signature: 'c2VhbA==' } } };
+    const signed = {
+      index: 0,
+      id: 'a',
+      function: { name: 'f', arguments: '{}' },
+      extra_content: { google: { thought_signature: 'c2VhbA==' } },
+    };
     const [call] = read([choices([{ tool_calls: [signed] }, 'stop'])]).candidates[0]?.calls ?? [];
     expect(call?.sealed).toEqual([{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }]);
   });
 
   it('of a custom tool in disguise give back its bare input', () => {
-    const foreign: ClientCall = { ...callWith(), decode: () => ({ model: 'a/b', stream: true, turns: [], tools: [{ type: 'custom', name: 'patch' }] }) };
-    const chunks = [choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'patch', arguments: '{"input":"a' } }] }]), choices([{ tool_calls: [{ index: 0, function: { arguments: '\\nb"}' } }] }, 'tool_calls'])];
-    expect(read(chunks, foreign).candidates[0]?.calls).toEqual([{ id: 'a', name: 'patch', custom: true, arguments: 'a\nb', sealed: undefined }]);
-    expect(read(chunks).candidates[0]?.calls).toMatchObject([{ custom: false, arguments: '{"input":"a\\nb"}' }]);
+    const foreign: ClientCall = {
+      ...callWith(),
+      decode: () => ({ model: 'a/b', stream: true, turns: [], tools: [{ type: 'custom', name: 'patch' }] }),
+    };
+    const chunks = [
+      choices([
+        { tool_calls: [{ index: 0, id: 'a', function: { name: 'patch', arguments: '{"input":"a' } }] },
+      ]),
+      choices([{ tool_calls: [{ index: 0, function: { arguments: '\\nb"}' } }] }, 'tool_calls']),
+    ];
+    expect(read(chunks, foreign).candidates[0]?.calls).toEqual([
+      { id: 'a', name: 'patch', custom: true, arguments: 'a\nb', sealed: undefined },
+    ]);
+    expect(read(chunks).candidates[0]?.calls).toMatchObject([
+      { custom: false, arguments: '{"input":"a\\nb"}' },
+    ]);
   });
 });
 
@@ -140,7 +259,10 @@ describe('the end of a reply', () => {
   it('needs no finish reason where usage comes last, and then [DONE]', () => {
     const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
     const said = choices([{ content: 'a' }]);
-    expect(read([said, usage])).toMatchObject({ complete: true, candidates: { 0: { text: 'a', reason: 'stop' } } });
+    expect(read([said, usage])).toMatchObject({
+      complete: true,
+      candidates: { 0: { text: 'a', reason: 'stop' } },
+    });
     expect(read([said, usage], callWith({ max_tokens: 2 })).candidates[0]?.reason).toBe('length');
     expect(read([{ ...said, usage: usage.usage }]).complete).toBe(true);
     expect(read([said, usage], callWith(), []).complete).toBe(false);
@@ -150,14 +272,29 @@ describe('the end of a reply', () => {
 
   it('is cut without a finish reason where the arguments of a call break off', () => {
     const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
-    const call = (text: string): object => choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] }]);
+    const call = (text: string): object =>
+      choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] }]);
     expect(read([call('{"x":'), usage]).complete).toBe(false);
-    expect(read([call('{"x":1}'), usage])).toMatchObject({ complete: true, candidates: { 0: { reason: 'tool-calls' } } });
+    expect(read([call('{"x":1}'), usage])).toMatchObject({
+      complete: true,
+      candidates: { 0: { reason: 'tool-calls' } },
+    });
   });
 
   it('is told once, though it is said twice, and nothing comes behind [DONE]', () => {
-    const events = decode([choices([{ content: 'a' }, 'stop']), choices([{}, 'stop'])], callWith(), [done, { event: undefined, data: JSON.stringify(choices([{ content: 'b' }])) }, done]);
-    expect(events.map(({ type }) => type)).toEqual(['response-start', 'block-start', 'block-delta', 'block-end', 'finish', 'response-end']);
+    const events = decode([choices([{ content: 'a' }, 'stop']), choices([{}, 'stop'])], callWith(), [
+      done,
+      { event: undefined, data: JSON.stringify(choices([{ content: 'b' }])) },
+      done,
+    ]);
+    expect(events.map(({ type }) => type)).toEqual([
+      'response-start',
+      'block-start',
+      'block-delta',
+      'block-end',
+      'finish',
+      'response-end',
+    ]);
   });
 
   it.each([
@@ -169,7 +306,11 @@ describe('the end of a reply', () => {
     ['model_length', 'context-length'],
     ['constructor', 'other'],
   ])('%s is understood as %s', (raw, unified) => {
-    expect(decode([choices([{}, raw])])).toContainEqual({ type: 'finish', candidate: 0, reason: { unified, raw } });
+    expect(decode([choices([{}, raw])])).toContainEqual({
+      type: 'finish',
+      candidate: 0,
+      reason: { unified, raw },
+    });
   });
 
   it('is not seen in an empty finish reason', () => {
@@ -179,11 +320,31 @@ describe('the end of a reply', () => {
 
 describe('an error inside a stream', () => {
   it.each([
-    ['beside choices', { ...choices([{ content: '' }]), error: { code: 502, message: 'gone', metadata: {} } }, { message: 'gone', code: '502', status: 502 }],
-    ['in their place', { error: { message: 'no', type: 'server_error', code: null, param: null } }, { message: 'no' }],
+    [
+      'beside choices',
+      { ...choices([{ content: '' }]), error: { code: 502, message: 'gone', metadata: {} } },
+      { message: 'gone', code: '502', status: 502 },
+    ],
+    [
+      'in their place',
+      { error: { message: 'no', type: 'server_error', code: null, param: null } },
+      { message: 'no' },
+    ],
     ['as bare text', { error: 'no' }, { message: 'no' }],
-    ['in a choice', { choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'slow down' } }] }, { message: 'slow down', code: '429', status: 429 }],
-    ['in a finish reason', choices([{}, 'insufficient_system_resource']), { message: 'The provider ended its reply with "insufficient_system_resource".' }],
+    [
+      'in a choice',
+      {
+        choices: [
+          { index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'slow down' } },
+        ],
+      },
+      { message: 'slow down', code: '429', status: 429 },
+    ],
+    [
+      'in a finish reason',
+      choices([{}, 'insufficient_system_resource']),
+      { message: 'The provider ended its reply with "insufficient_system_resource".' },
+    ],
   ])('stands %s, and is the last thing told', (_, chunk, error) => {
     const events = decode([choices([{ content: 'Half' }]), chunk, choices([{ content: ' more' }, 'stop'])]);
     expect(events.at(-1)).toMatchObject({ type: 'error', ...error });
@@ -191,87 +352,185 @@ describe('an error inside a stream', () => {
   });
 
   it('may be an event of its own name, with the error bare inside', () => {
-    const events = decodeAll(upstream.decodeEvents(callWith()), [{ event: 'error', data: '{"message":"no","status_code":400}' }]);
+    const events = decodeAll(upstream.decodeEvents(callWith()), [
+      { event: 'error', data: '{"message":"no","status_code":400}' },
+    ]);
     expect(events).toMatchObject([{ type: 'error', message: 'no', status: 400 }]);
   });
 });
 
 describe('reasoning', () => {
   it('is read once where a vendor says it in two fields', () => {
-    const chunk = choices([{ reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] }]);
-    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({ reasoning: 'hm', text: 'a' });
+    const chunk = choices([
+      { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] },
+    ]);
+    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
+      reasoning: 'hm',
+      text: 'a',
+    });
   });
 
   it('is read from the plain field where the entries hold seals alone', () => {
-    const chunk = choices([{ reasoning: 'hm', reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'openai-responses-v1' }] }]);
-    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({ reasoning: 'hm', sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'xx' }]] });
+    const chunk = choices([
+      {
+        reasoning: 'hm',
+        reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'openai-responses-v1' }],
+      },
+    ]);
+    expect(read([chunk, choices([{ content: 'a' }, 'stop'])]).candidates[0]).toMatchObject({
+      reasoning: 'hm',
+      sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'xx' }]],
+    });
   });
 
   it('keeps entries apart, each with its own seal', () => {
-    const entry = (index: number, fields: object): object => choices([{ reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index, ...fields }] }]);
-    const { candidates } = read([entry(0, { text: 'a' }), entry(0, { signature: 'A' }), entry(1, { text: 'b' }), entry(1, { signature: 'B' }), choices([{}, 'stop'])]);
-    expect(candidates[0]?.sealed).toEqual([[{ vendor: 'anthropic', kind: 'signature', value: 'A' }], [{ vendor: 'anthropic', kind: 'signature', value: 'B' }]]);
+    const entry = (index: number, fields: object): object =>
+      choices([
+        { reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index, ...fields }] },
+      ]);
+    const { candidates } = read([
+      entry(0, { text: 'a' }),
+      entry(0, { signature: 'A' }),
+      entry(1, { text: 'b' }),
+      entry(1, { signature: 'B' }),
+      choices([{}, 'stop']),
+    ]);
+    expect(candidates[0]?.sealed).toEqual([
+      [{ vendor: 'anthropic', kind: 'signature', value: 'A' }],
+      [{ vendor: 'anthropic', kind: 'signature', value: 'B' }],
+    ]);
   });
 });
 
 describe('usage', () => {
   it('is told as soon as it is known, and the later figures hold', () => {
-    const events = decode([{ ...choices([{ content: 'a' }]), usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } }, { ...choices([{}, 'stop']), usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } }]);
+    const events = decode([
+      { ...choices([{ content: 'a' }]), usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+      { ...choices([{}, 'stop']), usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } },
+    ]);
     expect(events.filter(({ type }) => type === 'usage').length).toBe(2);
     expect(fold(events).usage).toEqual({ input: 5, output: 2 });
   });
 
   it('on a chunk without choices is all that the chunk tells', () => {
-    expect(upstream.decodeEvents(callWith()).push({ event: undefined, data: JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } }) }).map(({ type }) => type)).toEqual(['response-start', 'usage']);
+    expect(
+      upstream
+        .decodeEvents(callWith())
+        .push({ event: undefined, data: JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } }) })
+        .map(({ type }) => type),
+    ).toEqual(['response-start', 'usage']);
     const decoder = upstream.decodeEvents(callWith());
     decoder.push({ event: undefined, data: JSON.stringify(choices([{}, 'stop'])) });
-    expect(decoder.push({ event: undefined, data: '{"choices":[],"usage":{"prompt_tokens":1}}' })).toEqual([{ type: 'usage', usage: { input: 1 } }]);
+    expect(decoder.push({ event: undefined, data: '{"choices":[],"usage":{"prompt_tokens":1}}' })).toEqual([
+      { type: 'usage', usage: { input: 1 } },
+    ]);
   });
 
   it('counts reasoning that a vendor leaves out of its output', () => {
-    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 75, completion_tokens_details: { reasoning_tokens: 60 } };
-    expect(read([{ ...choices([{}, 'stop']), usage }]).usage).toEqual({ input: 10, output: 65, reasoning: 60 });
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 75,
+      completion_tokens_details: { reasoning_tokens: 60 },
+    };
+    expect(read([{ ...choices([{}, 'stop']), usage }]).usage).toEqual({
+      input: 10,
+      output: 65,
+      reasoning: 60,
+    });
   });
 
   it('believes no figure that is not a count', () => {
-    const usage = { prompt_tokens: '5', completion_tokens: -1, total_tokens: 1e300, prompt_tokens_details: { cached_tokens: 1.5 }, completion_tokens_details: [] };
+    const usage = {
+      prompt_tokens: '5',
+      completion_tokens: -1,
+      total_tokens: 1e300,
+      prompt_tokens_details: { cached_tokens: 1.5 },
+      completion_tokens_details: [],
+    };
     expect(decode([{ ...choices([{}, 'stop']), usage }]).some(({ type }) => type === 'usage')).toBe(false);
   });
 
   it('is found where Groq and DeepSeek keep it', () => {
-    expect(read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }]).usage).toEqual({ input: 3, output: 4 });
-    expect(read([{ ...choices([{}, 'stop']), usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 8 } }]).usage).toEqual({ input: 9, cacheRead: 8 });
+    expect(
+      read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }])
+        .usage,
+    ).toEqual({ input: 3, output: 4 });
+    expect(
+      read([{ ...choices([{}, 'stop']), usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 8 } }]).usage,
+    ).toEqual({ input: 9, cacheRead: 8 });
   });
 });
 
 describe('what does not concern the reply', () => {
   it('is passed over', () => {
-    const chunks = [{}, { choices: null }, { choices: [null, 5] }, { choices: [{ index: 0 }] }, { choices: [{ index: 0, delta: { content: '', tool_calls: null, x: 1 } }], obfuscation: 'zz' }, { choices: [], prompt_filter_results: [] }];
-    expect(decode([...chunks, choices([{ content: 'a' }, 'stop'])]).map(({ type }) => type)).toEqual(['response-start', 'block-start', 'block-delta', 'block-end', 'finish', 'response-end']);
+    const chunks = [
+      {},
+      { choices: null },
+      { choices: [null, 5] },
+      { choices: [{ index: 0 }] },
+      { choices: [{ index: 0, delta: { content: '', tool_calls: null, x: 1 } }], obfuscation: 'zz' },
+      { choices: [], prompt_filter_results: [] },
+    ];
+    expect(decode([...chunks, choices([{ content: 'a' }, 'stop'])]).map(({ type }) => type)).toEqual([
+      'response-start',
+      'block-start',
+      'block-delta',
+      'block-end',
+      'finish',
+      'response-end',
+    ]);
   });
 });
 
 describe('a whole reply', () => {
-  it.each([[null], ['text'], [[]], [{}], [{ object: 'list', data: [] }], [{ error: null }]])('that is %j is none', (body) => {
-    expect(() => upstream.decodeReply(body, callWith())).toThrow(/no chat completion/);
-  });
+  it.each([[null], ['text'], [[]], [{}], [{ object: 'list', data: [] }], [{ error: null }]])(
+    'that is %j is none',
+    (body) => {
+      expect(() => upstream.decodeReply(body, callWith())).toThrow(/no chat completion/);
+    },
+  );
 
   it('may be an error with a good status', () => {
-    expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, callWith())).toMatchObject([{ type: 'error', message: 'gone', code: '502', status: 502, meaning: 'upstream_failed' }]);
+    expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, callWith())).toMatchObject([
+      { type: 'error', message: 'gone', code: '502', status: 502, meaning: 'upstream_failed' },
+    ]);
   });
 
   it('is complete without a finish reason, once it says something', () => {
-    const whole = (choice: object, more: object = {}): Folded => fold(upstream.decodeReply({ choices: [{ index: 0, finish_reason: null, ...choice }], ...more }, callWith({ max_tokens: 9 })));
-    expect(whole({ message: { content: 'a' } })).toMatchObject({ complete: true, candidates: { 0: { text: 'a', reason: 'stop' } } });
-    expect(whole({ message: { content: 'a' } }, { usage: { prompt_tokens: 1, completion_tokens: 9 } }).candidates[0]?.reason).toBe('length');
-    expect(whole({ message: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] } }).candidates[0]?.reason).toBe('tool-calls');
+    const whole = (choice: object, more: object = {}): Folded =>
+      fold(
+        upstream.decodeReply(
+          { choices: [{ index: 0, finish_reason: null, ...choice }], ...more },
+          callWith({ max_tokens: 9 }),
+        ),
+      );
+    expect(whole({ message: { content: 'a' } })).toMatchObject({
+      complete: true,
+      candidates: { 0: { text: 'a', reason: 'stop' } },
+    });
+    expect(
+      whole({ message: { content: 'a' } }, { usage: { prompt_tokens: 1, completion_tokens: 9 } })
+        .candidates[0]?.reason,
+    ).toBe('length');
+    expect(
+      whole({ message: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] } })
+        .candidates[0]?.reason,
+    ).toBe('tool-calls');
     expect(whole({ message: { content: null } }).complete).toBe(false);
     expect(fold(upstream.decodeReply({ choices: [] }, callWith())).complete).toBe(false);
   });
 
   it('fails where a choice has no message, unless it was filtered', () => {
-    const whole = (choice: object): Folded => fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, callWith()));
-    expect(whole({ message: null, finish_reason: 'stop' })).toMatchObject({ complete: false, error: 'The provider sent a choice without a message.' });
-    expect(whole({ finish_reason: 'content_filter' })).toMatchObject({ complete: true, candidates: { 0: { reason: 'content-filter' } } });
+    const whole = (choice: object): Folded =>
+      fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, callWith()));
+    expect(whole({ message: null, finish_reason: 'stop' })).toMatchObject({
+      complete: false,
+      error: 'The provider sent a choice without a message.',
+    });
+    expect(whole({ finish_reason: 'content_filter' })).toMatchObject({
+      complete: true,
+      candidates: { 0: { reason: 'content-filter' } },
+    });
   });
 });

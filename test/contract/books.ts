@@ -19,7 +19,12 @@ export interface BookedEntry {
 /** All that was written, read past the store. */
 export interface Books {
   readonly entries: readonly BookedEntry[];
-  readonly accounts: readonly { readonly name: string; readonly total: Nano; readonly used: Nano; readonly pending: Nano }[];
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly total: Nano;
+    readonly used: Nano;
+    readonly pending: Nano;
+  }[];
 }
 
 export interface OpenedStore {
@@ -38,11 +43,20 @@ export function expectSound({ entries, accounts }: Books): void {
   for (const { kind, account, call, credits, available, reserved, revenue } of entries) {
     expect(credits + available + reserved + revenue, `a ${kind} of ${account}`).toBe(0n);
     const sum = sums.get(account) ?? { total: 0n, used: 0n, pending: 0n, available: 0n };
-    sums.set(account, { total: sum.total - credits, used: sum.used + revenue, pending: sum.pending + reserved, available: sum.available + available });
-    if (['post', 'void', 'expire'].includes(kind) && call !== undefined) ends.set(call, (ends.get(call) ?? 0) + 1);
+    sums.set(account, {
+      total: sum.total - credits,
+      used: sum.used + revenue,
+      pending: sum.pending + reserved,
+      available: sum.available + available,
+    });
+    if (['post', 'void', 'expire'].includes(kind) && call !== undefined)
+      ends.set(call, (ends.get(call) ?? 0) + 1);
   }
   expect([...ends].filter(([, count]) => count > 1)).toEqual([]);
   for (const { name, total, used, pending } of accounts) {
-    expect({ name, total, used, pending, available: total - used - pending }).toEqual({ name, ...(sums.get(name) ?? { total: 0n, used: 0n, pending: 0n, available: 0n }) });
+    expect({ name, total, used, pending, available: total - used - pending }).toEqual({
+      name,
+      ...(sums.get(name) ?? { total: 0n, used: 0n, pending: 0n, available: 0n }),
+    });
   }
 }

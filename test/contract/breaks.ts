@@ -1,6 +1,13 @@
 /** A vendor that breaks off or talks nonsense, at any event of a stream: the client is told so, and never of success. */
 import { expect, it } from 'vitest';
-import { GatewayError, type CanonicalEvent, type ClientCall, type Protocol, type ReplyContext, type WireEvent } from '../../core/index.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ClientCall,
+  type Protocol,
+  type ReplyContext,
+  type WireEvent,
+} from '../../core/index.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
 
 const cut = new GatewayError('upstream_failed', 'The provider broke off.');
@@ -8,7 +15,11 @@ const cut = new GatewayError('upstream_failed', 'The provider broke off.');
 const garbage = ['{"', '<html>', '}'];
 
 /** The events a vendor's stream gives, and whether all of it came and could be read. */
-function heard({ upstream }: Protocol, wire: readonly WireEvent[], call: ClientCall): { events: readonly CanonicalEvent[]; complete: boolean } {
+function heard(
+  { upstream }: Protocol,
+  wire: readonly WireEvent[],
+  call: ClientCall,
+): { events: readonly CanonicalEvent[]; complete: boolean } {
   const decoder = upstream.decodeEvents(call);
   const events: CanonicalEvent[] = [];
   try {
@@ -18,11 +29,17 @@ function heard({ upstream }: Protocol, wire: readonly WireEvent[], call: ClientC
     return { events, complete: false };
   }
   const wrong = events.findIndex(({ type }) => type === 'error' || type === 'unreadable');
-  return wrong < 0 ? { events, complete: fold(events).complete } : { events: events.slice(0, wrong), complete: false };
+  return wrong < 0
+    ? { events, complete: fold(events).complete }
+    : { events: events.slice(0, wrong), complete: false };
 }
 
 /** What a client of the same protocol makes of a reply that was begun so and then failed. */
-function told({ client, upstream }: Protocol, events: readonly CanonicalEvent[], context: ReplyContext): ReturnType<typeof fold> {
+function told(
+  { client, upstream }: Protocol,
+  events: readonly CanonicalEvent[],
+  context: ReplyContext,
+): ReturnType<typeof fold> {
   const encoder = client.encodeEvents(context);
   const frames = events.map((event) => encoder.push(event)).join('');
   const whole = frames + client.encodeStreamError(cut, context.call, frames !== '');
@@ -43,7 +60,11 @@ export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], conte
   it('reports garbage of the vendor, in place of any event', () => {
     for (const [index] of wire.entries()) {
       for (const data of garbage) {
-        const { events, complete } = heard(protocol, wire.with(index, { event: undefined, data }), context.call);
+        const { events, complete } = heard(
+          protocol,
+          wire.with(index, { event: undefined, data }),
+          context.call,
+        );
         // What follows a reply's last word is not looked at.
         if (heard(protocol, wire.slice(0, index), context.call).complete) continue;
         expect(complete, `${data} in place of event ${index}`).toBe(false);

@@ -14,8 +14,10 @@ export function checkEvents(events: readonly CanonicalEvent[]): void {
       seen.add(event.block);
       open.add(event.block);
     }
-    if (event.type === 'block-delta') expect(open.has(event.block), `block ${event.block} is open`).toBe(true);
-    if (event.type === 'block-end') expect(open.delete(event.block), `block ${event.block} is open`).toBe(true);
+    if (event.type === 'block-delta')
+      expect(open.has(event.block), `block ${event.block} is open`).toBe(true);
+    if (event.type === 'block-end')
+      expect(open.delete(event.block), `block ${event.block} is open`).toBe(true);
     if (event.type === 'finish') {
       expect(finished.has(event.candidate), `candidate ${event.candidate} finishes twice`).toBe(false);
       finished.add(event.candidate);

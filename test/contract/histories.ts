@@ -43,7 +43,14 @@ class Model {
     return 'credited';
   }
 
-  reserve(id: string, owner: number, account: string, key: string, quotes: readonly Quote[], claim: string | undefined): unknown {
+  reserve(
+    id: string,
+    owner: number,
+    account: string,
+    key: string,
+    quotes: readonly Quote[],
+    claim: string | undefined,
+  ): unknown {
     const held = this.#of(account);
     const paying = this.keys.get(key);
     const inAccount = held.total - held.used - held.pending;
@@ -60,7 +67,18 @@ class Model {
     held.pending += amount;
     if (paying) paying.pending += amount;
     if (claim !== undefined) this.#claims.set(claim, { call: id, state: 'running' });
-    this.#reservations.set(id, { account, key, owner, amount, claim, progress: found.owed, state: 'pending', taken: false, adjusted: false, charged: 0n });
+    this.#reservations.set(id, {
+      account,
+      key,
+      owner,
+      amount,
+      claim,
+      progress: found.owed,
+      state: 'pending',
+      taken: false,
+      adjusted: false,
+      charged: 0n,
+    });
     return { status: 'reserved', quote: taken, amount };
   }
 
@@ -68,7 +86,8 @@ class Model {
     const reservation = this.#reservations.get(id);
     if (!reservation) return { status: 'not_found' };
     if (reservation.state === 'pending') return this.#end(reservation, owed);
-    if (!reservation.taken) return { status: reservation.state === 'posted' ? 'already_posted' : 'already_voided' };
+    if (!reservation.taken)
+      return { status: reservation.state === 'posted' ? 'already_posted' : 'already_voided' };
     if (reservation.adjusted) return { status: 'already_adjusted' };
     reservation.adjusted = true;
     const by = (owed ?? 0n) - reservation.charged;
@@ -82,7 +101,9 @@ class Model {
   }
 
   recover(owner: number): string[] {
-    const left = [...this.#reservations].filter(([, { state, owner: whose }]) => state === 'pending' && whose === owner);
+    const left = [...this.#reservations].filter(
+      ([, { state, owner: whose }]) => state === 'pending' && whose === owner,
+    );
     for (const [, reservation] of left) {
       reservation.taken = true;
       this.#end(reservation, reservation.progress);
@@ -104,7 +125,8 @@ class Model {
     reservation.state = owed === undefined ? 'voided' : 'posted';
     this.#charge(reservation, owed ?? 0n, -reservation.amount);
     if (reservation.claim !== undefined && owed === undefined) this.#claims.delete(reservation.claim);
-    else if (reservation.claim !== undefined) this.#claims.set(reservation.claim, { call: this.#idOf(reservation), state: 'done' });
+    else if (reservation.claim !== undefined)
+      this.#claims.set(reservation.claim, { call: this.#idOf(reservation), state: 'done' });
     if (owed === undefined) return { status: 'voided' };
     const posted = owed < reservation.amount ? owed : reservation.amount;
     return { status: 'posted', posted, overage: owed - posted };
@@ -132,21 +154,40 @@ class Model {
 
 const account = fc.constantFrom('x', 'y');
 const owner = fc.constantFrom(0, 1);
-const anyQuote = fc.tuple(fc.bigInt(0n, 400n), fc.bigInt(0n, 400n)).map(([least, more]) => quote(least, least + more));
+const anyQuote = fc
+  .tuple(fc.bigInt(0n, 400n), fc.bigInt(0n, 400n))
+  .map(([least, more]) => quote(least, least + more));
 const owed = fc.bigInt(0n, 900n);
 /** Steps that share a turn, and so a transaction. */
 const step = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('credit' as const), account, amount: fc.bigInt(1n, 500n), reference: fc.constantFrom(undefined, 'p', 'q') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('credit' as const),
+      account,
+      amount: fc.bigInt(1n, 500n),
+      reference: fc.constantFrom(undefined, 'p', 'q'),
+    }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({
-      type: fc.constant('reserve' as const), account, owner,
+      type: fc.constant('reserve' as const),
+      account,
+      owner,
       key: fc.constantFrom('capped', 'free', 'unknown'),
       claim: fc.constantFrom(undefined, undefined, 'c', 'd'),
       quotes: fc.array(anyQuote, { minLength: 1, maxLength: 3 }),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ type: fc.constant('settle' as const), which: fc.nat(12), amount: fc.option(owed, { nil: undefined }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('settle' as const),
+      which: fc.nat(12),
+      amount: fc.option(owed, { nil: undefined }),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('beat' as const), owner, which: fc.nat(12), owed }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('recover' as const), owner }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('expire' as const) }) },
@@ -186,7 +227,10 @@ class History {
   async begin(): Promise<void> {
     const store = this.#store(0);
     for (const name of ['x', 'y']) await store.createAccount({ name: this.#named(name), at: 1 });
-    for (const [name, spendCap] of [['capped', 600n], ['free', undefined]] as const) {
+    for (const [name, spendCap] of [
+      ['capped', 600n],
+      ['free', undefined],
+    ] as const) {
       const id = `${this.#prefix}${name}`.padStart(16, '-').slice(0, 16);
       await store.createKey(newKey(id, this.#named('x'), { spendCap }));
       this.#model.keys.set(id, { cap: spendCap, used: 0n, pending: 0n });
@@ -196,38 +240,70 @@ class History {
   /** What the store answers to a step, and what it should have. */
   ask(step: Step): [Promise<unknown>, unknown] {
     const { type } = step;
-    const id = type === 'reserve' || type === 'recover' || type === 'expire' || type === 'credit' ? '' : this.#named(`${step.which}`);
+    const id =
+      type === 'reserve' || type === 'recover' || type === 'expire' || type === 'credit'
+        ? ''
+        : this.#named(`${step.which}`);
     switch (type) {
       case 'credit': {
         const [name, reference] = [this.#named(step.account), step.reference && this.#named(step.reference)];
-        return [this.#store(0).credit({ account: name, amount: step.amount, kind: 'bonus', reference, at: 1 }), this.#model.credit(name, step.amount, reference)];
+        return [
+          this.#store(0).credit({ account: name, amount: step.amount, kind: 'bonus', reference, at: 1 }),
+          this.#model.credit(name, step.amount, reference),
+        ];
       }
-      case 'reserve': return this.#reserve(step);
-      case 'settle': return [this.#store(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
+      case 'reserve':
+        return this.#reserve(step);
+      case 'settle':
+        return [this.#store(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
       case 'beat': {
         this.#beats[step.owner === 0 ? 0 : 1] += 1;
         this.#model.beat(step.owner, id, step.owed);
-        return [this.#store(step.owner).beat({ lease: 1000, progress: [progress(id, step.owed)] }), undefined];
+        return [
+          this.#store(step.owner).beat({ lease: 1000, progress: [progress(id, step.owed)] }),
+          undefined,
+        ];
       }
-      case 'recover': return [this.#recover(step.owner), this.#model.recover(step.owner)];
-      case 'expire': return [this.#expire(), this.#model.expire()];
+      case 'recover':
+        return [this.#recover(step.owner), this.#model.recover(step.owner)];
+      case 'expire':
+        return [this.#expire(), this.#model.expire()];
     }
   }
 
-  #reserve({ owner: whose, account: whom, key: which, quotes, claim }: Extract<Step, { type: 'reserve' }>): [Promise<unknown>, unknown] {
+  #reserve({
+    owner: whose,
+    account: whom,
+    key: which,
+    quotes,
+    claim,
+  }: Extract<Step, { type: 'reserve' }>): [Promise<unknown>, unknown] {
     const [id, name] = [this.#named(`${this.#reservations}`), this.#named(whom)];
     this.#reservations += 1;
     const key = `${this.#prefix}${which}`.padStart(16, '-').slice(0, 16);
     const claimed: Claim | undefined = claim && { name: this.#named(claim), fingerprint: 'f', expires: 1e15 };
-    const asked = this.#store(whose).reserve({ id, account: name, key, quotes, claim: claimed, at: this.#at });
-    const answer = asked.then((reserved) => (reserved.status === 'claimed' ? { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state } : reserved));
+    const asked = this.#store(whose).reserve({
+      id,
+      account: name,
+      key,
+      quotes,
+      claim: claimed,
+      at: this.#at,
+    });
+    const answer = asked.then((reserved) =>
+      reserved.status === 'claimed'
+        ? { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state }
+        : reserved,
+    );
     return [answer, this.#model.reserve(id, whose, name, key, quotes, claimed?.name)];
   }
 
   async #recover(whose: number): Promise<string[]> {
     const { owner: name } = this.#store(whose);
     const beat = (await this.#store(0).owners()).find((each) => each.owner === name)?.beat ?? 0;
-    return (await this.#store(0).recover({ owner: name, beat, limit: 1000, at: 1 })).map(({ id }) => id).toSorted();
+    return (await this.#store(0).recover({ owner: name, beat, limit: 1000, at: 1 }))
+      .map(({ id }) => id)
+      .toSorted();
   }
 
   async #expire(): Promise<string[]> {
@@ -235,8 +311,10 @@ class History {
   }
 
   async finish(): Promise<void> {
-    for (const [name, balance] of this.#model.accounts) expect(await this.#store(0).balance(name)).toEqual(balance);
-    for (const [id, { used, pending }] of this.#model.keys) expect(await this.#store(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
+    for (const [name, balance] of this.#model.accounts)
+      expect(await this.#store(0).balance(name)).toEqual(balance);
+    for (const [id, { used, pending }] of this.#model.keys)
+      expect(await this.#store(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
     for (const whose of [0, 1]) await this.#recover(whose);
   }
 }
@@ -248,32 +326,45 @@ function isAlone({ type }: Step): boolean {
 
 export function testHistories({ opened, store }: Bench, runs: number): void {
   describe('any history', () => {
-    it('answers as a ledger in memory would, turn by turn, and leaves sound books', { timeout: 60_000 + runs * 200 }, async () => {
-      // Two owners that have nothing else pending, since a recovery takes all there is.
-      const stores = [await opened().another(), await opened().another()];
-      await fc.assert(
-        fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 14 }), async (turns) => {
-          const history = new History(stores);
-          await history.begin();
-          for (const turn of turns) {
-            const together = turn.filter((each) => !isAlone(each));
-            const owners = new Set(together.flatMap((each) => (each.type === 'reserve' || each.type === 'beat' ? [each.owner] : [])));
-            // What two stores are asked at once has no order to compare by.
-            const parts = owners.has(1) ? together.map((each) => [each]) : [together];
-            for (const part of [...parts, ...turn.filter(isAlone).map((each) => [each])]) {
-              const pairs = part.map((each) => history.ask(each));
-              expect(await Promise.all(pairs.map(([answer]) => answer))).toEqual(pairs.map(([, expected]) => expected));
-            }
-          }
-          await history.finish();
-        }),
-        { numRuns: runs },
-      );
-      for (const each of stores) await each.close();
-      const books = await opened().books();
-      expect(books.entries.length).toBeGreaterThan(60);
-      expectSound(books);
-      expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
-    });
+    it(
+      'answers as a ledger in memory would, turn by turn, and leaves sound books',
+      { timeout: 60_000 + runs * 200 },
+      async () => {
+        // Two owners that have nothing else pending, since a recovery takes all there is.
+        const stores = [await opened().another(), await opened().another()];
+        await fc.assert(
+          fc.asyncProperty(
+            fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 14 }),
+            async (turns) => {
+              const history = new History(stores);
+              await history.begin();
+              for (const turn of turns) {
+                const together = turn.filter((each) => !isAlone(each));
+                const owners = new Set(
+                  together.flatMap((each) =>
+                    each.type === 'reserve' || each.type === 'beat' ? [each.owner] : [],
+                  ),
+                );
+                // What two stores are asked at once has no order to compare by.
+                const parts = owners.has(1) ? together.map((each) => [each]) : [together];
+                for (const part of [...parts, ...turn.filter(isAlone).map((each) => [each])]) {
+                  const pairs = part.map((each) => history.ask(each));
+                  expect(await Promise.all(pairs.map(([answer]) => answer))).toEqual(
+                    pairs.map(([, expected]) => expected),
+                  );
+                }
+              }
+              await history.finish();
+            },
+          ),
+          { numRuns: runs },
+        );
+        for (const each of stores) await each.close();
+        const books = await opened().books();
+        expect(books.entries.length).toBeGreaterThan(60);
+        expectSound(books);
+        expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+      },
+    );
   });
 }

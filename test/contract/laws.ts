@@ -1,7 +1,13 @@
 /** What holds of a protocol for any request and any reply, beyond its cases: drawn at random from arbitraries of the protocol's own. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isGatewayError, requestSchema, splice, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import {
+  isGatewayError,
+  requestSchema,
+  splice,
+  type CanonicalEvent,
+  type ClientCall,
+} from '../../core/index.ts';
 import { checkEvents } from './events.ts';
 import { mutated } from './mutation.ts';
 import type { ProtocolFacts } from './protocol.ts';
@@ -32,7 +38,11 @@ function asJson(value: unknown): unknown {
 }
 
 /** Registers the laws of requests: what is read can be written again, in either lane. */
-export function testRequestLaws({ protocol, model: modelFor, sent, arbitrary }: ProtocolFacts, { requests }: Examples, callOf: CallOf): void {
+export function testRequestLaws(
+  { protocol, model: modelFor, sent, arbitrary }: ProtocolFacts,
+  { requests }: Examples,
+  callOf: CallOf,
+): void {
   const { upstream } = protocol;
 
   const request = arbitrary?.request ?? fc.constantFrom(...requests);
@@ -56,7 +66,15 @@ export function testRequestLaws({ protocol, model: modelFor, sent, arbitrary }: 
       fc.property(request, (body) => {
         const text = JSON.stringify(body);
         const model = modelFor(body);
-        const retargeted = splice(text, upstream.retarget({ call: callOf(text), model: model.upstream, outputLimit: undefined, capabilities: model.capabilities }));
+        const retargeted = splice(
+          text,
+          upstream.retarget({
+            call: callOf(text),
+            model: model.upstream,
+            outputLimit: undefined,
+            capabilities: model.capabilities,
+          }),
+        );
         expect(JSON.parse(retargeted)).toEqual(sent(asJson(body), model));
       }),
       { numRuns: 100 },
@@ -82,9 +100,14 @@ export function testRequestLaws({ protocol, model: modelFor, sent, arbitrary }: 
 }
 
 /** Registers the laws of replies: what is written can be read, however it is cut, and whatever comes gives events in order. */
-export function testReplyLaws(facts: ProtocolFacts, { requests, events: examples }: Examples, callOf: CallOf): void {
+export function testReplyLaws(
+  facts: ProtocolFacts,
+  { requests, events: examples }: Examples,
+  callOf: CallOf,
+): void {
   const { protocol, arbitrary } = facts;
-  const callFor = (reply: readonly CanonicalEvent[]): ClientCall => callOf(JSON.stringify(arbitrary?.asking?.(reply) ?? requests[0]));
+  const callFor = (reply: readonly CanonicalEvent[]): ClientCall =>
+    callOf(JSON.stringify(arbitrary?.asking?.(reply) ?? requests[0]));
 
   if (arbitrary) testReplyLaw(facts, arbitrary, callFor);
 
@@ -100,14 +123,23 @@ export function testReplyLaws(facts: ProtocolFacts, { requests, events: examples
   });
 }
 
-function testReplyLaw({ protocol }: ProtocolFacts, { reply }: Arbitraries, callFor: (reply: readonly CanonicalEvent[]) => ClientCall): void {
+function testReplyLaw(
+  { protocol }: ProtocolFacts,
+  { reply }: Arbitraries,
+  callFor: (reply: readonly CanonicalEvent[]) => ClientCall,
+): void {
   const { client, upstream } = protocol;
 
   it('any reply says the same as a stream, wherever its bytes are cut', () => {
     fc.assert(
       fc.property(reply, fc.nat(), (events, place) => {
         const call = callFor(events);
-        const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call: { ...call, usageWanted: true, decode: () => call.decode() } });
+        const encoder = client.encodeEvents({
+          id: 'x1',
+          model: 'a/b',
+          created: 1,
+          call: { ...call, usageWanted: true, decode: () => call.decode() },
+        });
         const bytes = Buffer.from(events.map((event) => encoder.push(event)).join(''));
         const again = decodeAll(upstream.decodeEvents(call), readStream(bytes, place % (bytes.length + 1)));
         checkEvents(again);
@@ -121,7 +153,10 @@ function testReplyLaw({ protocol }: ProtocolFacts, { reply }: Arbitraries, callF
     fc.assert(
       fc.property(reply, (events) => {
         const call = callFor(events);
-        const again = upstream.decodeReply(asJson(client.encodeReply(events, { id: 'x1', model: 'a/b', created: 1, call })), call);
+        const again = upstream.decodeReply(
+          asJson(client.encodeReply(events, { id: 'x1', model: 'a/b', created: 1, call })),
+          call,
+        );
         checkEvents(again);
         expect(fold(again)).toEqual(fold(events));
       }),

@@ -19,12 +19,31 @@ function replaced(value: unknown, [step, ...rest]: readonly Step[], by: unknown)
   if (step === undefined) return by;
   if (!isContainer(value)) return value;
   const inner = replaced(Reflect.get(value, step), rest, by);
-  if (Array.isArray(value)) return inner === undefined ? value.filter((_, index) => index !== step) : value.with(Number(step), inner);
-  return Object.fromEntries(Object.entries(value).flatMap(([name, old]) => (name !== step ? [[name, old]] : inner === undefined ? [] : [[name, inner]])));
+  if (Array.isArray(value))
+    return inner === undefined ? value.filter((_, index) => index !== step) : value.with(Number(step), inner);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, old]) =>
+      name !== step ? [[name, old]] : inner === undefined ? [] : [[name, inner]],
+    ),
+  );
 }
 
 const anything = fc.oneof(
-  fc.constantFrom(undefined, null, '', 0, -1, 1.5, true, [], {}, [[]], { type: 'later' }, 'x', '9'.repeat(40)),
+  fc.constantFrom(
+    undefined,
+    null,
+    '',
+    0,
+    -1,
+    1.5,
+    true,
+    [],
+    {},
+    [[]],
+    { type: 'later' },
+    'x',
+    '9'.repeat(40),
+  ),
   fc.jsonValue({ maxDepth: 2 }),
 );
 

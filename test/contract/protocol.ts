@@ -4,7 +4,19 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { errorTable, GatewayError, requestSchema, splice, type ClientCall, type ClientHeaders, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
+import {
+  errorTable,
+  GatewayError,
+  requestSchema,
+  splice,
+  type ClientCall,
+  type ClientHeaders,
+  type ErrorCode,
+  type Match,
+  type Model,
+  type Protocol,
+  type ReplyContext,
+} from '../../core/index.ts';
 import { testBreaks } from './breaks.ts';
 import { checkEvents } from './events.ts';
 import { testReplyLaws, testRequestLaws, type Arbitraries, type Examples } from './laws.ts';
@@ -35,8 +47,10 @@ function asJson(value: unknown): unknown {
 /** Registers the suite; call it at the top of a test file. */
 export function testProtocol(facts: ProtocolFacts): void {
   const cases = readdirSync(facts.cases).toSorted();
-  const withFile = (name: string): string[] => cases.filter((folder) => existsSync(new URL(`${folder}/${name}`, facts.cases)));
-  const read = (folder: string, name: string): string => readFileSync(new URL(`${folder}/${name}`, facts.cases), 'utf8');
+  const withFile = (name: string): string[] =>
+    cases.filter((folder) => existsSync(new URL(`${folder}/${name}`, facts.cases)));
+  const read = (folder: string, name: string): string =>
+    readFileSync(new URL(`${folder}/${name}`, facts.cases), 'utf8');
   const callOf = (text: string): ClientCall => {
     const body: unknown = JSON.parse(text);
     return facts.protocol.client.read(body, text, facts.match?.(body) ?? plain, facts.headers ?? {});
@@ -45,7 +59,11 @@ export function testProtocol(facts: ProtocolFacts): void {
   describe(`${facts.protocol.name}, the contract`, () => {
     it('has cases', () => {
       const least = { 'request.json': 3, 'reply.json': 2, 'reply.sse': 2, 'broken.sse': 1 };
-      for (const [name, count] of Object.entries(least)) expect(withFile(name).length, `folders in ${facts.cases.pathname} with a ${name}`).toBeGreaterThanOrEqual(count);
+      for (const [name, count] of Object.entries(least))
+        expect(
+          withFile(name).length,
+          `folders in ${facts.cases.pathname} with a ${name}`,
+        ).toBeGreaterThanOrEqual(count);
     });
 
     describe.each(withFile('request.json'))('request of %s', (folder) => {
@@ -59,17 +77,25 @@ export function testProtocol(facts: ProtocolFacts): void {
     describe.each(withFile('reply.sse'))('stream of %s', (folder) => {
       const call = callOf(read(folder, 'request.json'));
       testStream(facts.protocol, readFileSync(new URL(`${folder}/reply.sse`, facts.cases)), call);
-      const whole = existsSync(new URL(`${folder}/reply.json`, facts.cases)) ? read(folder, 'reply.json') : undefined;
+      const whole = existsSync(new URL(`${folder}/reply.json`, facts.cases))
+        ? read(folder, 'reply.json')
+        : undefined;
       if (whole === undefined) return;
       it('says what the JSON reply says', () => {
-        const streamed = decodeAll(facts.protocol.upstream.decodeEvents(call), readStream(Buffer.from(read(folder, 'reply.sse'))));
+        const streamed = decodeAll(
+          facts.protocol.upstream.decodeEvents(call),
+          readStream(Buffer.from(read(folder, 'reply.sse'))),
+        );
         expect(fold(streamed)).toEqual(fold(facts.protocol.upstream.decodeReply(JSON.parse(whole), call)));
       });
     });
 
     it.each(withFile('broken.sse'))('%s never looks complete', (folder) => {
       const [first = ''] = withFile('request.json');
-      const events = decodeAll(facts.protocol.upstream.decodeEvents(callOf(read(first, 'request.json'))), readStream(Buffer.from(read(folder, 'broken.sse'))));
+      const events = decodeAll(
+        facts.protocol.upstream.decodeEvents(callOf(read(first, 'request.json'))),
+        readStream(Buffer.from(read(folder, 'broken.sse'))),
+      );
       checkEvents(events);
       expect(fold(events).complete).toBe(false);
     });
@@ -78,14 +104,22 @@ export function testProtocol(facts: ProtocolFacts): void {
 
     const examples: Examples = {
       requests: withFile('request.json').map((folder): unknown => JSON.parse(read(folder, 'request.json'))),
-      events: withFile('reply.sse').flatMap((folder) => readStream(Buffer.from(read(folder, 'reply.sse'))).flatMap(({ data }): unknown[] => (data.startsWith('{') ? [JSON.parse(data)] : []))),
+      events: withFile('reply.sse').flatMap((folder) =>
+        readStream(Buffer.from(read(folder, 'reply.sse'))).flatMap(({ data }): unknown[] =>
+          data.startsWith('{') ? [JSON.parse(data)] : [],
+        ),
+      ),
     };
     testRequestLaws(facts, examples, callOf);
     testReplyLaws(facts, examples, callOf);
   });
 }
 
-function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: string, callOf: (text: string) => ClientCall): void {
+function testRequest(
+  { protocol, model: modelFor, sent }: ProtocolFacts,
+  text: string,
+  callOf: (text: string) => ClientCall,
+): void {
   const body: unknown = JSON.parse(text);
   const model = modelFor(body);
   const { upstream } = protocol;
@@ -102,22 +136,39 @@ function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: s
   });
 
   it('is restored from a copy as well: nothing is remembered behind the request', () => {
-    const { body: encoded } = upstream.encodeRequest(structuredClone(callOf(text).decode()), model, undefined);
+    const { body: encoded } = upstream.encodeRequest(
+      structuredClone(callOf(text).decode()),
+      model,
+      undefined,
+    );
     expect(asJson(encoded)).toEqual(sent(body, model));
   });
 
   it('reaches the model alike in the verbatim lane', () => {
     const call = callOf(text);
-    const retargeted = splice(text, upstream.retarget({ call, model: model.upstream, outputLimit: undefined, capabilities: model.capabilities }));
+    const retargeted = splice(
+      text,
+      upstream.retarget({
+        call,
+        model: model.upstream,
+        outputLimit: undefined,
+        capabilities: model.capabilities,
+      }),
+    );
     expect(JSON.parse(retargeted)).toEqual(sent(body, model));
   });
 
   it('is bounded by its size', () => {
     const { size } = callOf(text);
     const decoded = callOf(text).decode();
-    const blocks = decoded.turns.flatMap((turn) => turn.blocks).flatMap((block) => (block.type === 'tool-result' ? block.content : [block]));
+    const blocks = decoded.turns
+      .flatMap((turn) => turn.blocks)
+      .flatMap((block) => (block.type === 'tool-result' ? block.content : [block]));
     const media = blocks.filter((block) => block.type === 'media');
-    const base64 = media.reduce((sum, { source }) => sum + (source.type === 'base64' ? source.data.length : 0), 0);
+    const base64 = media.reduce(
+      (sum, { source }) => sum + (source.type === 'base64' ? source.data.length : 0),
+      0,
+    );
     expect(size.images).toBe(media.filter(({ kind }) => kind === 'image').length);
     expect(size.textBytes).toBe(Buffer.byteLength(text) - base64);
     // An answer in sound that the vendor keeps counts for as much as it may be long.
@@ -127,7 +178,12 @@ function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: s
 }
 
 function contextOf(call: ClientCall): ReplyContext {
-  return { id: 'ab12', model: call.model, created: 1_790_000_000, call: { ...call, usageWanted: true, decode: () => call.decode() } };
+  return {
+    id: 'ab12',
+    model: call.model,
+    created: 1_790_000_000,
+    call: { ...call, usageWanted: true, decode: () => call.decode() },
+  };
 }
 
 function testReply({ client, upstream }: Protocol, body: unknown, call: ClientCall): void {
@@ -148,7 +204,9 @@ function testReply({ client, upstream }: Protocol, body: unknown, call: ClientCa
     const events = upstream.decodeReply(body, call);
     const encoder = client.encodeEvents(contextOf(call));
     const frames = events.map((event) => encoder.push(event)).join('');
-    expect(fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))))).toEqual(fold(events));
+    expect(fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))))).toEqual(
+      fold(events),
+    );
   });
 }
 
@@ -177,7 +235,8 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
       const cut = decodeAll(upstream.decodeEvents(call), wire.slice(0, length));
       checkEvents(cut);
       // What may be missing from a complete reply are its figures: they can come behind the last word.
-      if (fold(cut).complete) expect({ ...fold(cut), usage: {} }, `after ${length} events`).toEqual({ ...fold(events), usage: {} });
+      if (fold(cut).complete)
+        expect({ ...fold(cut), usage: {} }, `after ${length} events`).toEqual({ ...fold(events), usage: {} });
     }
     expect(fold(decodeAll(upstream.decodeEvents(call), wire.slice(0, 1))).complete).toBe(false);
   });
@@ -212,7 +271,11 @@ function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
   });
 
   it('ends a stream with an error in a way its own reader takes for one', () => {
-    const frames = client.encodeStreamError(new GatewayError('upstream_failed', 'The provider broke off.'), call, true);
+    const frames = client.encodeStreamError(
+      new GatewayError('upstream_failed', 'The provider broke off.'),
+      call,
+      true,
+    );
     const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
     expect([complete, error]).toEqual([false, 'The provider broke off.']);
   });
@@ -232,7 +295,15 @@ function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
     [504, 'timeout'],
     [529, 'upstream_overloaded'],
   ])('understands a vendor that answers %i', (status, code) => {
-    for (const text of ['{"error":{"message":"Something about acme-org"}}', '{"error":"acme-org"}', '<html>acme-org</html>', '', '[]', 'null', `"${'x'.repeat(100_000)}"`]) {
+    for (const text of [
+      '{"error":{"message":"Something about acme-org"}}',
+      '{"error":"acme-org"}',
+      '<html>acme-org</html>',
+      '',
+      '[]',
+      'null',
+      `"${'x'.repeat(100_000)}"`,
+    ]) {
       const error = upstream.decodeError(status, text);
       expect(error.code, text.slice(0, 40)).toBe(code);
       expect(error.message.length).toBeLessThan(2000);

@@ -29,19 +29,49 @@ export interface ProviderFacts {
 const operations: readonly Operation[] = ['generate', 'edit', 'count'];
 
 const anyModel = checkModel({
-  id: 'some/model', upstream: 'some-model', name: 'A model', description: 'For tests.', created: '2026-04-23', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true,
+  id: 'some/model',
+  upstream: 'some-model',
+  name: 'A model',
+  description: 'For tests.',
+  created: '2026-04-23',
+  contextLength: 1000,
+  outputLimit: 100,
+  input: ['text'],
+  output: ['text'],
+  free: true,
 });
 
 /** Where a provider would be called. */
-function urlOf(host: TestHost, name: string, protocol: string, operation: Operation, stream: boolean): string | undefined {
+function urlOf(
+  host: TestHost,
+  name: string,
+  protocol: string,
+  operation: Operation,
+  stream: boolean,
+): string | undefined {
   const provider = host.providers.get(name);
   const endpoint = provider.endpoints[protocol];
-  const target: Target = { provider, protocol: plainProtocol, model: anyModel, price: { input: 0n, output: 0n, tiers: [] } };
+  const target: Target = {
+    provider,
+    protocol: plainProtocol,
+    model: anyModel,
+    price: { input: 0n, output: 0n, tiers: [] },
+  };
   return typeof endpoint === 'function' ? endpoint(target, operation, stream) : endpoint;
 }
 
 /** Registers the suite; call it at the top of a test file. */
-export function testProvider({ name, plugin, env, address, keyless = false, paths, streams = {}, credential, models }: ProviderFacts): void {
+export function testProvider({
+  name,
+  plugin,
+  env,
+  address,
+  keyless = false,
+  paths,
+  streams = {},
+  credential,
+  models,
+}: ProviderFacts): void {
   const switchOn = (base?: string): TestHost => {
     if (!keyless) vi.stubEnv(env.key, 'vendor-key');
     if (base !== undefined || keyless) vi.stubEnv(env.baseUrl, base ?? address);
@@ -81,24 +111,35 @@ export function testProvider({ name, plugin, env, address, keyless = false, path
       vi.stubEnv(env.key, 'vendor-key\n');
       if (keyless) vi.stubEnv(env.baseUrl, `${address}\n`);
       const request = { method: 'POST', url: `${address}/x`, headers: {}, body: '{}' } as const;
-      expect(await hostWith([plugin()]).providers.get(name).sign(request)).toMatchObject({ headers: credential });
+      expect(await hostWith([plugin()]).providers.get(name).sign(request)).toMatchObject({
+        headers: credential,
+      });
     });
 
     it.each(calls)('is called by %s to %s at its own path', (protocol, operation, path) => {
       expect(urlOf(switchOn(), name, protocol, operation, false)).toBe(address + path);
-      expect(urlOf(switchOn(), name, protocol, operation, true)).toBe(address + (operation === 'generate' ? (streams[protocol] ?? path) : path));
+      expect(urlOf(switchOn(), name, protocol, operation, true)).toBe(
+        address + (operation === 'generate' ? (streams[protocol] ?? path) : path),
+      );
     });
 
     it('is moved by its address, with or without a slash at its end', () => {
       const [protocol = '', operation = 'generate', path = ''] = calls[0] ?? [];
       for (const base of ['http://127.0.0.1:1/somewhere', 'http://127.0.0.1:1/somewhere/']) {
-        expect(urlOf(switchOn(base), name, protocol, operation, false)).toBe(`http://127.0.0.1:1/somewhere${path}`);
+        expect(urlOf(switchOn(base), name, protocol, operation, false)).toBe(
+          `http://127.0.0.1:1/somewhere${path}`,
+        );
       }
     });
 
     it('shows its key to the vendor, in its header alone', async () => {
       vi.stubEnv(env.key, 'vendor-key');
-      const request = { method: 'POST', url: `${address}/x`, headers: { accept: 'application/json' }, body: '{}' } as const;
+      const request = {
+        method: 'POST',
+        url: `${address}/x`,
+        headers: { accept: 'application/json' },
+        body: '{}',
+      } as const;
       const signed = await switchOn().providers.get(name).sign(request);
       expect(signed).toEqual({ ...request, headers: { ...request.headers, ...credential } });
     });
@@ -107,10 +148,13 @@ export function testProvider({ name, plugin, env, address, keyless = false, path
       const host = switchOn();
       if (models === 'catalogue') {
         expect(host.catalog.models().length).toBeGreaterThan(0);
-        for (const { id, price, free } of host.catalog.models()) expect(price !== undefined || free, id).toBe(true);
+        for (const { id, price, free } of host.catalog.models())
+          expect(price !== undefined || free, id).toBe(true);
         return;
       }
-      expect(host.discoveries).toMatchObject([{ url: address + models.discover, headers: keyless ? {} : credential }]);
+      expect(host.discoveries).toMatchObject([
+        { url: address + models.discover, headers: keyless ? {} : credential },
+      ]);
     });
   });
 }

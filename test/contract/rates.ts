@@ -26,8 +26,13 @@ export function testRates({ account, opened, store }: Bench): void {
       const { ask } = await rated(3);
       const other = await opened().another();
       const at = 10 * minute;
-      expect((await Promise.all([ask(at), ask(at)])).map(({ status }) => status)).toEqual(['reserved', 'reserved']);
-      expect((await Promise.all([ask(at + 100, other), ask(at + 100, other)])).map(({ status }) => status)).toEqual(['reserved', 'limited']);
+      expect((await Promise.all([ask(at), ask(at)])).map(({ status }) => status)).toEqual([
+        'reserved',
+        'reserved',
+      ]);
+      expect(
+        (await Promise.all([ask(at + 100, other), ask(at + 100, other)])).map(({ status }) => status),
+      ).toEqual(['reserved', 'limited']);
       expect(await ask(at + 20_000)).toEqual({ status: 'limited', rate: 3, wait: 40_000 });
       expect(await ask(at + minute)).toMatchObject({ status: 'reserved' });
       await other.close();
@@ -36,7 +41,9 @@ export function testRates({ account, opened, store }: Bench): void {
     it('never lets more through where two processes ask at the same moment', async () => {
       const { ask } = await rated(10);
       const other = await opened().another();
-      const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(20 * minute, index % 2 === 0 ? store() : other)));
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => ask(20 * minute, index % 2 === 0 ? store() : other)),
+      );
       expect(answers.filter(({ status }) => status === 'reserved')).toHaveLength(10);
       await other.close();
     });
@@ -48,7 +55,10 @@ export function testRates({ account, opened, store }: Bench): void {
       expect(await ask(at)).toMatchObject({ status: 'reserved' });
       const next = newKey(`11111111${key.id.slice(8)}`, key.account);
       await store().rotateKey({ id: key.id, until: 99 * minute, key: next });
-      expect((await Promise.all([ask(at, store(), next.id), ask(at)])).map(({ status }) => status)).toEqual(['reserved', 'limited']);
+      expect((await Promise.all([ask(at, store(), next.id), ask(at)])).map(({ status }) => status)).toEqual([
+        'reserved',
+        'limited',
+      ]);
     });
 
     it('is held by its rate of the moment, and by none once it is taken away', async () => {
@@ -57,12 +67,18 @@ export function testRates({ account, opened, store }: Bench): void {
       await ask(at);
       expect(await ask(at)).toMatchObject({ status: 'limited', rate: 1 });
       await store().changeKey({ id: key.id, changes: { callsPerMinute: 2 } });
-      expect((await Promise.all([ask(at), ask(at)])).map(({ status }) => status)).toEqual(['reserved', 'limited']);
+      expect((await Promise.all([ask(at), ask(at)])).map(({ status }) => status)).toEqual([
+        'reserved',
+        'limited',
+      ]);
       await store().changeKey({ id: key.id, changes: { callsPerMinute: null } });
       expect(await ask(at)).toMatchObject({ status: 'reserved' });
     });
 
-    it.each([['forth', 60 * minute], ['back', -60 * minute]])('is let through when the clock was set %s by an hour', async (_, by) => {
+    it.each([
+      ['forth', 60 * minute],
+      ['back', -60 * minute],
+    ])('is let through when the clock was set %s by an hour', async (_, by) => {
       const { ask } = await rated(1);
       await ask(100 * minute);
       expect(await ask(100 * minute + by)).toMatchObject({ status: 'reserved' });

@@ -31,19 +31,43 @@ export interface Folded {
   error: string | undefined;
 }
 
-type Place = { readonly said: Said; readonly kind: string; readonly call: { -readonly [Key in keyof SaidCall]: SaidCall[Key] } | undefined; text: string };
+type Place = {
+  readonly said: Said;
+  readonly kind: string;
+  readonly call: { -readonly [Key in keyof SaidCall]: SaidCall[Key] } | undefined;
+  text: string;
+};
 
 /** What a reply says, all pieces joined. */
 export function fold(events: readonly CanonicalEvent[]): Folded {
   const folded: Folded = { candidates: {}, usage: {}, complete: false, error: undefined };
   const places = new Map<number, Place>();
   const said = (candidate: number): Said => {
-    folded.candidates[candidate] ??= { text: '', reasoning: '', refusal: '', calls: [], others: [], sealed: [], annotations: [], logprobs: [], reason: undefined };
+    folded.candidates[candidate] ??= {
+      text: '',
+      reasoning: '',
+      refusal: '',
+      calls: [],
+      others: [],
+      sealed: [],
+      annotations: [],
+      logprobs: [],
+      reason: undefined,
+    };
     return folded.candidates[candidate];
   };
   for (const event of events) {
     if (event.type === 'block-start') {
-      const call = event.kind === 'tool-call' ? { id: event.id, name: event.name, custom: event.custom ?? false, sealed: undefined, arguments: '' } : undefined;
+      const call =
+        event.kind === 'tool-call'
+          ? {
+              id: event.id,
+              name: event.name,
+              custom: event.custom ?? false,
+              sealed: undefined,
+              arguments: '',
+            }
+          : undefined;
       places.set(event.block, { said: said(event.candidate), kind: event.kind, call, text: '' });
     } else if (event.type === 'block-delta') {
       const place = places.get(event.block);
@@ -56,7 +80,8 @@ export function fold(events: readonly CanonicalEvent[]): Folded {
     else if (event.type === 'usage') folded.usage = { ...folded.usage, ...event.usage };
     else if (event.type === 'finish') said(event.candidate).reason = event.reason.unified;
     else if (event.type === 'error') folded.error = event.message;
-    else if (event.type === 'response-end') folded.complete = events.every(({ type }) => type !== 'unreadable');
+    else if (event.type === 'response-end')
+      folded.complete = events.every(({ type }) => type !== 'unreadable');
   }
   return folded;
 }

@@ -8,7 +8,13 @@ const day = 86_400_000;
 
 export function testReports({ account, store, opened }: Bench): void {
   /** A call of an account from its reservation to its end. */
-  async function call(id: string, name: string, key: string, amount: bigint, more: Parameters<typeof settlement>[2] = {}): Promise<void> {
+  async function call(
+    id: string,
+    name: string,
+    key: string,
+    amount: bigint,
+    more: Parameters<typeof settlement>[2] = {},
+  ): Promise<void> {
     await store().reserve(request(id, name, { key, quotes: [quote(50n)] }));
     await store().settle(settlement(id, amount, more));
   }
@@ -16,38 +22,111 @@ export function testReports({ account, store, opened }: Bench): void {
   describe('reports', () => {
     it('have each entry of a call, in order, with all that is known of it', async () => {
       const name = await account(100n);
-      await call(`${name}-1`, name, 'key-7', 60n, { reason: 'aborted', basis: 'estimate', suspect: true, usage: '{"input":60,"output":0}', costs: '[["input",60,"0.001"]]', at: 3000 });
+      await call(`${name}-1`, name, 'key-7', 60n, {
+        reason: 'aborted',
+        basis: 'estimate',
+        suspect: true,
+        usage: '{"input":60,"output":0}',
+        costs: '[["input",60,"0.001"]]',
+        at: 3000,
+      });
       const rows = await store().entries({ call: `${name}-1`, limit: 10 });
-      const common = { account: name, call: `${name}-1`, key: 'key-7', model: 'house/model', provider: 'house', price: price.version, source: undefined, reference: undefined, credits: 0n };
+      const common = {
+        account: name,
+        call: `${name}-1`,
+        key: 'key-7',
+        model: 'house/model',
+        provider: 'house',
+        price: price.version,
+        source: undefined,
+        reference: undefined,
+        credits: 0n,
+      };
       const [made] = rows;
       expect(rows).toEqual([
-        expect.objectContaining({ ...common, kind: 'reserve', at: 1000, available: -50n, reserved: 50n, revenue: 0n, reservation: undefined, flags: [] }),
         expect.objectContaining({
-          ...common, kind: 'post', at: 3000, available: 0n, reserved: -50n, revenue: 50n, reservation: made?.number,
-          reason: 'aborted', basis: 'estimate', input: 60, output: 0, usage: '{"input":60,"output":0}', costs: '[["input",60,"0.001"]]', attempts: 1, flags: ['suspect'],
+          ...common,
+          kind: 'reserve',
+          at: 1000,
+          available: -50n,
+          reserved: 50n,
+          revenue: 0n,
+          reservation: undefined,
+          flags: [],
         }),
-        expect.objectContaining({ ...common, kind: 'overage', at: 3000, available: -10n, revenue: 10n, reservation: made?.number }),
+        expect.objectContaining({
+          ...common,
+          kind: 'post',
+          at: 3000,
+          available: 0n,
+          reserved: -50n,
+          revenue: 50n,
+          reservation: made?.number,
+          reason: 'aborted',
+          basis: 'estimate',
+          input: 60,
+          output: 0,
+          usage: '{"input":60,"output":0}',
+          costs: '[["input",60,"0.001"]]',
+          attempts: 1,
+          flags: ['suspect'],
+        }),
+        expect.objectContaining({
+          ...common,
+          kind: 'overage',
+          at: 3000,
+          available: -10n,
+          revenue: 10n,
+          reservation: made?.number,
+        }),
       ]);
     });
 
     it('have the kind and reference of each credit', async () => {
       const name = await account(0n);
-      await store().credit({ account: name, amount: 5n, kind: 'gift-card', reference: `${name}-card`, at: 44 });
+      await store().credit({
+        account: name,
+        amount: 5n,
+        kind: 'gift-card',
+        reference: `${name}-card`,
+        at: 44,
+      });
       expect(await store().entries({ account: name, limit: 9 })).toMatchObject([
-        { kind: 'credit', at: 44, credits: -5n, available: 5n, source: 'gift-card', reference: `${name}-card`, call: undefined, key: undefined },
+        {
+          kind: 'credit',
+          at: 44,
+          credits: -5n,
+          available: 5n,
+          source: 'gift-card',
+          reference: `${name}-card`,
+          call: undefined,
+          key: undefined,
+        },
       ]);
     });
 
     it('narrow rows by account, key, kind and time, a page at a time', async () => {
       const name = await account(1000n);
-      for (const [index, key] of ['key-1', 'key-2', 'key-1'].entries()) await call(`${name}-${index}`, name, key, 3n, { at: 5000 + index });
-      const found = async (query: Partial<EntryQuery>) => (await store().entries({ account: name, kinds: ['post'], limit: 9, ...query })).map((row) => row.call);
+      for (const [index, key] of ['key-1', 'key-2', 'key-1'].entries())
+        await call(`${name}-${index}`, name, key, 3n, { at: 5000 + index });
+      const found = async (query: Partial<EntryQuery>) =>
+        (await store().entries({ account: name, kinds: ['post'], limit: 9, ...query })).map(
+          (row) => row.call,
+        );
       expect(await found({})).toEqual([`${name}-0`, `${name}-1`, `${name}-2`]);
       expect(await found({ key: 'key-2' })).toEqual([`${name}-1`]);
       expect(await found({ from: 5001, to: 5002 })).toEqual([`${name}-1`]);
       const [first] = await store().entries({ account: name, kinds: ['post'], limit: 1 });
       expect(await found({ after: first?.number, limit: 1 })).toEqual([`${name}-1`]);
-      expect((await store().entries({ account: name, limit: 9 })).map(({ kind }) => kind)).toEqual(['credit', 'reserve', 'post', 'reserve', 'post', 'reserve', 'post']);
+      expect((await store().entries({ account: name, limit: 9 })).map(({ kind }) => kind)).toEqual([
+        'credit',
+        'reserve',
+        'post',
+        'reserve',
+        'post',
+        'reserve',
+        'post',
+      ]);
     });
 
     it('sum up calls by key, model, provider and day', async () => {
@@ -59,26 +138,43 @@ export function testReports({ account, store, opened }: Bench): void {
       await store().settle(settlement(`${name}-4`, undefined));
       const usage = (query: Partial<UsageQuery>) => store().usage({ account: name, by: [], ...query });
       expect(await usage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n }]);
-      expect(await usage({ by: ['key'] })).toEqual([{ key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n }, { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n }]);
+      expect(await usage({ by: ['key'] })).toEqual([
+        { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n },
+        { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n },
+      ]);
       expect(await usage({ by: ['day', 'model'], to: 2 * day })).toEqual([
         { day: '1970-01-02', model: 'house/model', calls: 1, input: 3, output: 5, cost: 3n },
         { day: '1970-01-02', model: 'house/other', calls: 1, input: 60, output: 0, cost: 60n },
       ]);
-      expect(await usage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day })).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n }]);
+      expect(
+        await usage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day }),
+      ).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n }]);
       expect(await usage({ from: 9 * day })).toEqual([{ calls: 0, input: 0, output: 0, cost: 0n }]);
     });
 
-    it('have what is pending, with what its owner\'s last beat said, and its sum', async () => {
+    it("have what is pending, with what its owner's last beat said, and its sum", async () => {
       const name = await account(100n);
       await store().reserve(request(`${name}-1`, name, { key: 'key-3' }));
       await store().beat({ lease: 1000, progress: [progress(`${name}-1`, 3n, { delivered: 12 })] });
-      const record = { call: `${name}-1`, account: name, key: 'key-3', amount: 10n, owner: store().owner, created: 1000, sent: true, delivered: 12 };
+      const record = {
+        call: `${name}-1`,
+        account: name,
+        key: 'key-3',
+        amount: 10n,
+        owner: store().owner,
+        created: 1000,
+        sent: true,
+        delivered: 12,
+      };
       expect(await store().listPending({ account: name, limit: 9 })).toEqual([record]);
       expect(await store().listPending({ after: `${name}-1`, account: name, limit: 9 })).toEqual([]);
       const before = await store().totals();
       await store().settle(settlement(`${name}-1`, 3n));
       const after = await store().totals();
-      expect({ calls: before.pendingCalls - after.pendingCalls, amount: before.pendingAmount - after.pendingAmount }).toEqual({ calls: 1, amount: 10n });
+      expect({
+        calls: before.pendingCalls - after.pendingCalls,
+        amount: before.pendingAmount - after.pendingAmount,
+      }).toEqual({ calls: 1, amount: 10n });
       expect(after.accounts).toBe((await opened().books()).accounts.length);
     });
   });
@@ -91,7 +187,11 @@ export function testReports({ account, store, opened }: Bench): void {
       expect(before).toMatchObject({ ok: true, findings: [] });
       const name = await account(100n);
       await call(`${name}-1`, name, 'key-1', 3n);
-      expect(await audited()).toMatchObject({ ok: true, entries: before.entries + 3, accounts: before.accounts + 1 });
+      expect(await audited()).toMatchObject({
+        ok: true,
+        entries: before.entries + 3,
+        accounts: before.accounts + 1,
+      });
     });
 
     it('of another store reads everything', async () => {

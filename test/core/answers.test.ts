@@ -1,33 +1,65 @@
 /** A call that is answered again has one result: the last of them, in the place of the first. */
 import { describe, expect, it } from 'vitest';
-import { answeredApart, answeredOnce } from '../../core/answers.ts';
+import { answeredApart, answeredOnce } from '../../core/crossing/tool-results.ts';
 import type { Block, Turn } from '../../core/index.ts';
 
-const call = (id: string): Turn => ({ role: 'assistant', blocks: [{ type: 'tool-call', id, name: 'look', arguments: '{}' }] });
-const result = (callId: string, text: string, at = text): Block => ({ type: 'tool-result', callId, content: [{ type: 'text', text }], at });
+const call = (id: string): Turn => ({
+  role: 'assistant',
+  blocks: [{ type: 'tool-call', id, name: 'look', arguments: '{}' }],
+});
+const result = (callId: string, text: string, at = text): Block => ({
+  type: 'tool-result',
+  callId,
+  content: [{ type: 'text', text }],
+  at,
+});
 const told = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
 
 function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost: string[] } {
   const { request, losses } = answeredOnce({ model: 'a/b', stream: false, turns });
-  const results = request.turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'tool-result' ? block.at : [])));
+  const results = request.turns.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (block.type === 'tool-result' ? block.at : [])),
+  );
   return { results, roles: request.turns.map(({ role }) => role), lost: losses.map(({ path }) => path) };
 }
 
 describe('a call that is answered again', () => {
   it('has its last result, where the first stood, and the others are told by their places', () => {
-    expect(answered(call('a'), told(result('a', 'one')), told(result('a', 'two')), told({ type: 'text', text: 'Well?' }, result('a', 'three')))).toEqual({
-      results: ['three'], roles: ['assistant', 'user', 'user'], lost: ['one', 'two'],
+    expect(
+      answered(
+        call('a'),
+        told(result('a', 'one')),
+        told(result('a', 'two')),
+        told({ type: 'text', text: 'Well?' }, result('a', 'three')),
+      ),
+    ).toEqual({
+      results: ['three'],
+      roles: ['assistant', 'user', 'user'],
+      lost: ['one', 'two'],
     });
   });
 
   it('is another call where a vendor numbers the calls of every reply anew, be they parallel', () => {
-    const turns = [call('a'), call('a'), told(result('a', 'one'), result('a', 'two')), call('a'), told(result('a', 'three'))];
+    const turns = [
+      call('a'),
+      call('a'),
+      told(result('a', 'one'), result('a', 'two')),
+      call('a'),
+      told(result('a', 'three')),
+    ];
     expect(answered(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
-    expect(answered(...turns, told(result('a', 'four')))).toMatchObject({ results: ['one', 'two', 'four'], lost: ['three'] });
+    expect(answered(...turns, told(result('a', 'four')))).toMatchObject({
+      results: ['one', 'two', 'four'],
+      lost: ['three'],
+    });
   });
 
   it('is left alone where it never is', () => {
-    const request = { model: 'a/b', stream: false, turns: [call('a'), told(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }] };
+    const request = {
+      model: 'a/b',
+      stream: false,
+      turns: [call('a'), told(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
+    };
     expect(answeredOnce(request).request).toBe(request);
   });
 });
@@ -36,29 +68,71 @@ describe('a request for another protocol', () => {
   const said = (text: string): Block => ({ type: 'text', text });
   const kinds = (...turns: Turn[]): unknown => {
     const { request, losses } = answeredApart({ model: 'a/b', stream: false, turns });
-    return [request.turns.map(({ role, blocks }) => [role, ...blocks.map((block) => (block.type === 'tool-result' ? `${block.callId}${block.custom ? ' custom' : ''}` : block.type))]), losses.length];
+    return [
+      request.turns.map(({ role, blocks }) => [
+        role,
+        ...blocks.map((block) =>
+          block.type === 'tool-result' ? `${block.callId}${block.custom ? ' custom' : ''}` : block.type,
+        ),
+      ]),
+      losses.length,
+    ];
   };
 
   it('has a result for every call that the conversation went on without, in front of those that are there', () => {
-    const custom: Turn = { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }] };
+    const custom: Turn = {
+      role: 'assistant',
+      blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
+    };
     expect(kinds(call('a'), call('b'), custom, told(result('b', 'one')), told(said('Well?')))).toEqual([
-      [['assistant', 'tool-call'], ['assistant', 'tool-call'], ['assistant', 'tool-call'], ['tool', 'a', 'c custom'], ['user', 'b'], ['user', 'text']], 2,
+      [
+        ['assistant', 'tool-call'],
+        ['assistant', 'tool-call'],
+        ['assistant', 'tool-call'],
+        ['tool', 'a', 'c custom'],
+        ['user', 'b'],
+        ['user', 'text'],
+      ],
+      2,
     ]);
   });
 
   it('has results apart from the turn of the model that held them', () => {
-    const turn: Turn = { role: 'assistant', blocks: [...call('a').blocks, result('a', 'one'), said('Done.')] };
-    expect(kinds(turn, told(said('And?')))).toEqual([[['assistant', 'tool-call'], ['tool', 'a'], ['assistant', 'text'], ['user', 'text']], 0]);
+    const turn: Turn = {
+      role: 'assistant',
+      blocks: [...call('a').blocks, result('a', 'one'), said('Done.')],
+    };
+    expect(kinds(turn, told(said('And?')))).toEqual([
+      [
+        ['assistant', 'tool-call'],
+        ['tool', 'a'],
+        ['assistant', 'text'],
+        ['user', 'text'],
+      ],
+      0,
+    ]);
   });
 
   it('tells two calls with one id apart', () => {
-    expect(kinds(call('a'), call('a'), told(result('a', 'one'), result('a', 'two')), told(said('x')))).toMatchObject({ 1: 0 });
+    expect(
+      kinds(call('a'), call('a'), told(result('a', 'one'), result('a', 'two')), told(said('x'))),
+    ).toMatchObject({ 1: 0 });
     expect(kinds(call('a'), told(result('a', 'one')), call('a'), told(said('x')))).toMatchObject({ 1: 1 });
   });
 
   it('is left alone where nothing is missing, and where the call is the last word', () => {
-    const request = { model: 'a/b', stream: false, turns: [call('a'), told(result('a', 'one')), told(said('x'))] };
+    const request = {
+      model: 'a/b',
+      stream: false,
+      turns: [call('a'), told(result('a', 'one')), told(said('x'))],
+    };
     expect(answeredApart(request).request).toBe(request);
-    expect(kinds(told(said('x')), call('a'))).toEqual([[['user', 'text'], ['assistant', 'tool-call']], 0]);
+    expect(kinds(told(said('x')), call('a'))).toEqual([
+      [
+        ['user', 'text'],
+        ['assistant', 'tool-call'],
+      ],
+      0,
+    ]);
   });
 });

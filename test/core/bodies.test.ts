@@ -1,31 +1,49 @@
 import { describe, expect, it } from 'vitest';
-import { mostBodies } from '../../core/bodies.ts';
 import { checkConfig } from '../../core/config.ts';
-import { mostReplies, ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
+import { mostBodies } from '../../core/http/bodies.ts';
+import { mostReplies, ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
 describe('bytes of all bodies where the configuration does not say how many', () => {
-  it.each([[1, GiB, 128], [1, 2 * GiB, 256], [1, 64 * GiB, 512], [4, 4 * GiB, 128], [1, Infinity, 512]])('are for %d workers in %d bytes of memory %d MiB', (workers, memory, most) => {
+  it.each([
+    [1, GiB, 128],
+    [1, 2 * GiB, 256],
+    [1, 64 * GiB, 512],
+    [4, 4 * GiB, 128],
+    [1, Infinity, 512],
+  ])('are for %d workers in %d bytes of memory %d MiB', (workers, memory, most) => {
     expect(mostBodies({ bodyLimit: 32 * MiB, workers }, memory)).toBe(most * MiB);
   });
 
   it('are enough for one, however little memory there is', () => {
     expect(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }, 100 * MiB)).toBe(32 * MiB);
-    expect(checkConfig({ server: { bodyLimit: 600 * MiB }, plugins: [] }, 'test').server.bodiesLimit).toBe(600 * MiB);
+    expect(checkConfig({ server: { bodyLimit: 600 * MiB }, plugins: [] }, 'test').server.bodiesLimit).toBe(
+      600 * MiB,
+    );
   });
 
   it('go by the memory there is, and are left alone where they are named', () => {
     const { bodiesLimit } = checkConfig({ plugins: [] }, 'test').server;
     expect(bodiesLimit).toBe(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }));
-    expect(checkConfig({ server: { bodiesLimit: bodiesLimit + 1 }, plugins: [] }, 'test').server.bodiesLimit).toBe(bodiesLimit + 1);
-    expect(() => checkConfig({ server: { bodyLimit: 2, bodiesLimit: 1 }, plugins: [] }, 'test')).toThrow('must not be smaller');
+    expect(
+      checkConfig({ server: { bodiesLimit: bodiesLimit + 1 }, plugins: [] }, 'test').server.bodiesLimit,
+    ).toBe(bodiesLimit + 1);
+    expect(() => checkConfig({ server: { bodyLimit: 2, bodiesLimit: 1 }, plugins: [] }, 'test')).toThrow(
+      'must not be smaller',
+    );
   });
 });
 
 describe('bytes of all replies where the configuration does not say how many', () => {
-  it.each([[1, 64 * GiB, 4 * GiB, 128], [1, GiB, 4 * GiB, 32], [4, GiB, 4 * GiB, 8], [1, 64 * GiB, 192 * MiB, 6], [1, 256 * MiB, 192 * MiB, 6]])('are for %d workers in %d bytes of memory, with a heap of %d, %d MiB', (workers, memory, heap, most) => {
+  it.each([
+    [1, 64 * GiB, 4 * GiB, 128],
+    [1, GiB, 4 * GiB, 32],
+    [4, GiB, 4 * GiB, 8],
+    [1, 64 * GiB, 192 * MiB, 6],
+    [1, 256 * MiB, 192 * MiB, 6],
+  ])('are for %d workers in %d bytes of memory, with a heap of %d, %d MiB', (workers, memory, heap, most) => {
     expect(mostReplies({ workers }, { memory, heap })).toBe(most * MiB);
   });
 
@@ -40,12 +58,18 @@ describe('the memory of replies', () => {
   const free = 64 * 1024;
 
   it('is shared by all calls, each of which has a little for nothing, and is given back', () => {
-    const [first, second, third] = [new ReplyMemory(budget), new ReplyMemory(budget), new ReplyMemory(budget)];
+    const [first, second, third] = [
+      new ReplyMemory(budget),
+      new ReplyMemory(budget),
+      new ReplyMemory(budget),
+    ];
     first.add(free + 600);
     expect(() => second.add(free + 600)).toThrow(expect.objectContaining({ code: 'overloaded' }));
     expect(() => third.add(free + 1001)).toThrow(expect.objectContaining({ code: 'upstream_failed' }));
     second.add(free + 350);
-    expect(() => budget.checkRoom()).toThrow(expect.objectContaining({ code: 'overloaded', details: expect.objectContaining({ retryAfter: 2 }) }));
+    expect(() => budget.checkRoom()).toThrow(
+      expect.objectContaining({ code: 'overloaded', details: expect.objectContaining({ retryAfter: 2 }) }),
+    );
     third.add(free);
     first.reset();
     expect(() => budget.checkRoom()).not.toThrow();

@@ -1,9 +1,9 @@
 /** A JSON body says each field once: a vendor may read another of two than the gateway does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readCarefully } from '../../core/http/careful-json.ts';
+import { parseJson } from '../../core/http/json-body.ts';
 import { isGatewayError } from '../../core/index.ts';
-import { readCarefully } from '../../core/careful-json.ts';
-import { parseJson } from '../../core/json.ts';
 
 /** The field that a body is refused for. */
 function refusedFor(text: string): string | undefined {
@@ -20,7 +20,11 @@ function refusedFor(text: string): string | undefined {
 
 it.each([
   ['at the top', '{"model":"a","model":"b"}', 'model'],
-  ['in an object', '{"generationConfig":{"maxOutputTokens":1,"topK":1,"maxOutputTokens":9}}', 'generationConfig.maxOutputTokens'],
+  [
+    'in an object',
+    '{"generationConfig":{"maxOutputTokens":1,"topK":1,"maxOutputTokens":9}}',
+    'generationConfig.maxOutputTokens',
+  ],
   ['in a list', '{"tools":[{"type":"a"},{"type":"b","x":[1,2,{}],"type":"c"}]}', 'tools[1].type'],
   ['behind nested objects', '{"a":{"b":{"c":1}},"a":2}', 'a'],
   ['with an escaped spelling', '{"model":"a","mod\\u0065l":"b"}', 'model'],
@@ -36,7 +40,13 @@ it.each([
   expect(refusedFor(text)).toBe(field);
 });
 
-it.each(['{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}', '{"a,":1,"b":":","c[":{"d":"\\\\"}}', '{"a":"{\\"a\\":1,\\"a\\":2}"}', '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}', '{ "a" : ": " , "b\\"" : [ ":" ] }'])('takes %s', (text) => {
+it.each([
+  '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}',
+  '{"a,":1,"b":":","c[":{"d":"\\\\"}}',
+  '{"a":"{\\"a\\":1,\\"a\\":2}"}',
+  '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}',
+  '{ "a" : ": " , "b\\"" : [ ":" ] }',
+])('takes %s', (text) => {
   expect(refusedFor(text)).toBeUndefined();
 });
 
@@ -48,9 +58,16 @@ it('shows no more of a path than helps', () => {
 describe('an escaped name', () => {
   const withName = (name: string): string => `{"model":"a","${name}":100000}`;
 
-  it.each([['max_token\\\\', 'max_token\\u0073'], ['ma\\\\u0078_toke', 'ma\\u0078_tokens'], ['\\\\', '\\u540d']])('is read as written after a body that named a field %s', (before, name) => {
+  it.each([
+    ['max_token\\\\', 'max_token\\u0073'],
+    ['ma\\\\u0078_toke', 'ma\\u0078_tokens'],
+    ['\\\\', '\\u540d'],
+  ])('is read as written after a body that named a field %s', (before, name) => {
     for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(withName(before)));
-    expect(parseJson(Buffer.from(withName(name))).value).toEqual({ model: 'a', [String(JSON.parse(`"${name}"`))]: 100_000 });
+    expect(parseJson(Buffer.from(withName(name))).value).toEqual({
+      model: 'a',
+      [String(JSON.parse(`"${name}"`))]: 100_000,
+    });
   });
 
   it('counts as the same field after a body that hides it', () => {
@@ -67,30 +84,52 @@ describe('an escaped name', () => {
 describe('any body', () => {
   type Tree = { readonly text: string; readonly repeats: boolean };
   const space = fc.constantFrom('', '', '', ' ', '\n\t');
-  const name = fc.oneof(fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'), fc.string({ maxLength: 3 }));
-  const written = fc.tuple(name, fc.boolean()).map(([text, escapes]) =>
-    escapes ? `"${Array.from(text, (char) => [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"` : JSON.stringify(text));
+  const name = fc.oneof(
+    fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'),
+    fc.string({ maxLength: 3 }),
+  );
+  const written = fc
+    .tuple(name, fc.boolean())
+    .map(([text, escapes]) =>
+      escapes
+        ? `"${Array.from(text, (char) => [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"`
+        : JSON.stringify(text),
+    );
   const { object } = fc.letrec<{ value: Tree; object: Tree }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small' },
-      fc.oneof(written, fc.constantFrom('1', '-0.5e3', 'null', 'true')).map((text): Tree => ({ text, repeats: false })),
+      fc
+        .oneof(written, fc.constantFrom('1', '-0.5e3', 'null', 'true'))
+        .map((text): Tree => ({ text, repeats: false })),
       tie('object'),
-      fc.array(fc.tuple(space, tie('value')), { maxLength: 4 }).map((items): Tree => ({ text: `[${items.map(([gap, { text }]) => gap + text).join(',')}]`, repeats: items.some(([, { repeats }]) => repeats) })),
+      fc.array(fc.tuple(space, tie('value')), { maxLength: 4 }).map((items): Tree => ({
+        text: `[${items.map(([gap, { text }]) => gap + text).join(',')}]`,
+        repeats: items.some(([, { repeats }]) => repeats),
+      })),
     ),
     object: fc.array(fc.tuple(written, space, space, tie('value')), { maxLength: 5 }).map((members): Tree => {
       const names = members.map(([key]): unknown => JSON.parse(key));
       const text = `{${members.map(([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`).join(',')}}`;
-      return { text, repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats) };
+      return {
+        text,
+        repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats),
+      };
     }),
   }));
 
   it('is refused if one of its objects holds a field twice, however it is written', () => {
     let refused = 0;
-    fc.assert(fc.property(object, ({ text, repeats }) => {
-      expect(refusedFor(text) !== undefined).toBe(repeats);
-      if (repeats) refused += 1;
-      else expect(JSON.stringify(readCarefully(text))).toBe(JSON.stringify(parseJson(Buffer.from(text)).value));
-    }), { numRuns: 3000 });
+    fc.assert(
+      fc.property(object, ({ text, repeats }) => {
+        expect(refusedFor(text) !== undefined).toBe(repeats);
+        if (repeats) refused += 1;
+        else
+          expect(JSON.stringify(readCarefully(text))).toBe(
+            JSON.stringify(parseJson(Buffer.from(text)).value),
+          );
+      }),
+      { numRuns: 3000 },
+    );
     expect(refused).toBeGreaterThan(100);
   });
 });

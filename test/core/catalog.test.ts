@@ -1,17 +1,22 @@
 /** Which models there are: several providers of one, aliases, keys of one provider, and models whose day has passed. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Catalog } from '../../core/catalog.ts';
+import { Registry } from '../../core/host/registry.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { Registry } from '../../core/registry.ts';
-import { targetFinder } from '../../core/targets.ts';
+import { targetFinder } from '../../core/upstream/targets.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { modelFacts } from '../support/station.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00Z') }));
 afterEach(() => void vi.useRealTimers());
 
-const provider = (name: string, credential?: number): Provider => ({ name, endpoints: {}, sign: (request) => request, ...(credential === undefined ? {} : { credential }) });
+const provider = (name: string, credential?: number): Provider => ({
+  name,
+  endpoints: {},
+  sign: (request) => request,
+  ...(credential === undefined ? {} : { credential }),
+});
 const model = (facts: Parameters<typeof modelFacts>[0] = {}) => checkModel(modelFacts(facts));
 
 function catalog(...models: ReturnType<typeof model>[]): Catalog {
@@ -31,12 +36,17 @@ describe('what all calls share', () => {
     const [target] = targets;
     if (!target) throw new Error('no target');
     expect(() => Reflect.apply(Array.prototype.pop, targets, [])).toThrow(TypeError);
-    for (const shared of [target, target.model, target.model.capabilities, target.price]) expect(Object.isFrozen(shared)).toBe(true);
+    for (const shared of [target, target.model, target.model.capabilities, target.price])
+      expect(Object.isFrozen(shared)).toBe(true);
   });
 });
 
 describe('a model with a last day', () => {
-  const models = [model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }), model({ id: 'house/new' }), model({ id: 'house/last', expires: '2026-04-30' })];
+  const models = [
+    model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }),
+    model({ id: 'house/new' }),
+    model({ id: 'house/last', expires: '2026-04-30' }),
+  ];
 
   it('is served through that day, and afterwards is none, with a word on what to use', () => {
     const made = catalog(...models);
@@ -46,10 +56,16 @@ describe('a model with a last day', () => {
     vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
     expect(made.find('house/old')).toEqual([]);
     expect(made.models().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
-    expect(made.missing('house/old').message).toBe('The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.');
+    expect(made.missing('house/old').message).toBe(
+      'The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.',
+    );
     vi.setSystemTime(new Date('2026-05-01T00:00:00Z'));
     expect(made.find('house/last')).toEqual([]);
-    expect(made.missing('house/last')).toMatchObject({ code: 'model_not_found', message: 'The model "house/last" was withdrawn after 2026-04-30.', details: { param: 'model' } });
+    expect(made.missing('house/last')).toMatchObject({
+      code: 'model_not_found',
+      message: 'The model "house/last" was withdrawn after 2026-04-30.',
+      details: { param: 'model' },
+    });
   });
 
   it('makes what was rendered from the catalogue old', () => {
@@ -70,15 +86,23 @@ describe('a model with a last day', () => {
 
 describe('an id', () => {
   it('may be an alias, or the canonical slug, unless a model has it for its own', () => {
-    const made = catalog(model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }), model({ id: 'house/two' }));
-    for (const id of ['house/one', 'house/first', 'house/one-20260101']) expect(made.find(id)[0]?.model.id).toBe('house/one');
+    const made = catalog(
+      model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }),
+      model({ id: 'house/two' }),
+    );
+    for (const id of ['house/one', 'house/first', 'house/one-20260101'])
+      expect(made.find(id)[0]?.model.id).toBe('house/one');
     expect(made.find('house/two')[0]?.model.id).toBe('house/two');
     expect(made.find('house/none')).toEqual([]);
     expect(made.models()).toHaveLength(2);
   });
 
   it('nobody knows is told as such', () => {
-    expect(catalog().missing('house/none', 'provider.fallback')).toMatchObject({ code: 'model_not_found', details: { param: 'provider.fallback' }, message: expect.stringContaining('house/none') });
+    expect(catalog().missing('house/none', 'provider.fallback')).toMatchObject({
+      code: 'model_not_found',
+      details: { param: 'provider.fallback' },
+      message: expect.stringContaining('house/none'),
+    });
   });
 });
 
@@ -88,7 +112,13 @@ describe('several that serve a model', () => {
     made.offer(provider('a', 1), [model()]);
     made.offer(provider('a', 2), [model()]);
     made.offer(provider('b'), [model({ name: 'As b calls it' })]);
-    expect(made.find('house/model').map((offer) => [offer.provider.name, offer.provider.credential])).toEqual([['a', 1], ['a', 2], ['b', undefined]]);
+    expect(made.find('house/model').map((offer) => [offer.provider.name, offer.provider.credential])).toEqual(
+      [
+        ['a', 1],
+        ['a', 2],
+        ['b', undefined],
+      ],
+    );
     expect(made.models().map(({ name }) => name)).toEqual(['Model']);
   });
 });

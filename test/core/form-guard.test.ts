@@ -1,18 +1,21 @@
+import { Readable } from 'node:stream';
 /** What goes by the guard of forms, whatever pieces it comes in. */
 import { describe, expect, it } from 'vitest';
-import { Readable } from 'node:stream';
-import { FormGuard } from '../../core/form-guard.ts';
+import { FormGuard } from '../../core/http/form-guard.ts';
 import { GatewayError } from '../../core/index.ts';
 
 const tooLarge = (): GatewayError => new GatewayError('body_too_large', 'too large');
 
 async function passed(form: string, size: number, limit = 1_000_000): Promise<string> {
-  const pieces = Array.from({ length: Math.ceil(form.length / size) }, (_, index) => Buffer.from(form.slice(index * size, (index + 1) * size)));
+  const pieces = Array.from({ length: Math.ceil(form.length / size) }, (_, index) =>
+    Buffer.from(form.slice(index * size, (index + 1) * size)),
+  );
   const guard = new FormGuard({ 'content-type': 'multipart/form-data; boundary="here"' }, limit, tooLarge);
   return Buffer.concat(await Readable.from(pieces).pipe(guard).toArray()).toString();
 }
 
-const part = (head: number, body: number): string => `--here\r\n${'h'.repeat(head)}\r\n\r\n${'b\r\n--her'.repeat(body)}\r\n`;
+const part = (head: number, body: number): string =>
+  `--here\r\n${'h'.repeat(head)}\r\n\r\n${'b\r\n--her'.repeat(body)}\r\n`;
 const end = '--here--\r\n';
 
 describe.each([1, 2, 7, 11, 64, 4096, 65_536])('a form in pieces of %i', (size) => {

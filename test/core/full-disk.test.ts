@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, it, vi } from 'vitest';
-import { readUpload } from '../../core/uploads.ts';
+import { readUpload } from '../../core/http/uploads.ts';
 
 vi.mock('node:fs', async (original) => {
   const real = await original<typeof fs>();
@@ -18,8 +18,20 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('is an error of the server', async () => {
   const form = `--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n${'x'.repeat(100_000)}\r\n--b--\r\n`;
-  const headers = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': String(form.length) };
+  const headers = {
+    'content-type': 'multipart/form-data; boundary=b',
+    'content-length': String(form.length),
+  };
   const request = Object.assign(Readable.from([Buffer.from(form)]), { headers });
-  const context = Object.assign(Object.create(null), { req: request, request: {}, method: 'POST', is: () => 'multipart/form-data' });
-  await expect(readUpload(context, 1_000_000, folder)).rejects.toMatchObject({ code: 'internal', status: 500, message: expect.stringContaining('ENOSPC') });
+  const context = Object.assign(Object.create(null), {
+    req: request,
+    request: {},
+    method: 'POST',
+    is: () => 'multipart/form-data',
+  });
+  await expect(readUpload(context, 1_000_000, folder)).rejects.toMatchObject({
+    code: 'internal',
+    status: 500,
+    message: expect.stringContaining('ENOSPC'),
+  });
 });

@@ -20,19 +20,35 @@ it('a call meets them in the order they are written in', async () => {
     name: 'recorder',
     options: z.strictObject({}),
     apply({ hooks }) {
-      for (const name of ['ready', 'meter', 'observe', 'close'] as const) hooks[name].tapPromise('recorder', meet(name));
-      hooks.authenticate.tapPromise('recorder', async () => (met.add('authenticate'), { kind: 'user', account: 'a', key: 'k' }));
+      for (const name of ['ready', 'meter', 'observe', 'close'] as const)
+        hooks[name].tapPromise('recorder', meet(name));
+      hooks.authenticate.tapPromise(
+        'recorder',
+        async () => (met.add('authenticate'), { kind: 'user', account: 'a', key: 'k' }),
+      );
       hooks.replay.tapPromise('recorder', async () => (met.add('replay'), undefined));
       hooks.route.tapPromise('recorder', async (targets) => (met.add('route'), targets));
       hooks.authorize.tapPromise('recorder', async (grant) => (met.add('authorize'), grant));
       hooks.attempt.tap('recorder', () => (met.add('attempt'), undefined));
-      hooks.transformRequest.tapPromise({ name: 'recorder', when: () => true }, async (request) => (met.add('transformRequest'), request));
-      hooks.dispatch.tapPromise({ name: 'recorder', before: 'demo' }, async () => (met.add('dispatch'), undefined));
-      hooks.transformStream.tap({ name: 'recorder', when: () => true }, (events) => (met.add('transformStream'), events));
+      hooks.transformRequest.tapPromise(
+        { name: 'recorder', when: () => true },
+        async (request) => (met.add('transformRequest'), request),
+      );
+      hooks.dispatch.tapPromise(
+        { name: 'recorder', before: 'demo' },
+        async () => (met.add('dispatch'), undefined),
+      );
+      hooks.transformStream.tap(
+        { name: 'recorder', when: () => true },
+        (events) => (met.add('transformStream'), events),
+      );
     },
   });
   const gateway = await startGateway({ plugins: [ask(), chatCompletions(), demo({ pace: 0 }), recorder()] });
-  const reply = await fetch(`${gateway.url}/ask`, { method: 'POST', body: '{"model":"demo/echo","ask":"Hello!","stream":true}' });
+  const reply = await fetch(`${gateway.url}/ask`, {
+    method: 'POST',
+    body: '{"model":"demo/echo","ask":"Hello!","stream":true}',
+  });
   expect(await reply.text()).toContain('"ended":"stop"');
   await gateway.ended(1);
   await gateway.close();
@@ -46,20 +62,32 @@ function typesIn(text: string): string[] {
 
 /** What core/hooks.ts says of each hook: how it is tapped, what it passes and what it gives. */
 function declared(): object[] {
-  const [, body = ''] = /export interface Hooks \{\n(.*?)\n\}/s.exec(readFileSync(join(root, 'core/hooks.ts'), 'utf8')) ?? [];
+  const [, body = ''] =
+    /export interface Hooks \{\n(.*?)\n\}/s.exec(readFileSync(join(root, 'core/hooks.ts'), 'utf8')) ?? [];
   return [...body.matchAll(/^ {2}readonly (\w+): (.*);$/gm)].map(([, hook = '', type = '']) => {
     const [, simple = '', result = ''] = /^\w+<\[(.*)\], (.*)>$/.exec(type) ?? [];
     const [, parameters = simple, answer = result] = /tap: \((.*)\) => (.*)$/.exec(type) ?? [];
-    return { hook, waits: type.includes('tapPromise') || type.startsWith('AsyncTap'), passes: typesIn(parameters), gives: typesIn(answer) };
+    return {
+      hook,
+      waits: type.includes('tapPromise') || type.startsWith('AsyncTap'),
+      passes: typesIn(parameters),
+      gives: typesIn(answer),
+    };
   });
 }
 
 it('the README has each with what it passes and gives', () => {
-  const [, section = ''] = /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
+  const [, section = ''] =
+    /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
   const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');
-  const told = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(([, hook, tap, , passes = '', gives = '']) => ({
-    hook, waits: tap === undefined, passes: typesIn(quoted(passes)), gives: typesIn(quoted(gives)),
-  }));
+  const told = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(
+    ([, hook, tap, , passes = '', gives = '']) => ({
+      hook,
+      waits: tap === undefined,
+      passes: typesIn(quoted(passes)),
+      gives: typesIn(quoted(gives)),
+    }),
+  );
   expect(told).toEqual(declared());
   expect(told.map(({ hook }) => hook)).toEqual(names);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseJson } from '../../core/json.ts';
+import { parseJson } from '../../core/http/json-body.ts';
 
 it('gives the value, its very text and its very bytes', () => {
   const bytes = Buffer.from(' {"a": 1.0}');
@@ -8,10 +8,16 @@ it('gives the value, its very text and its very bytes', () => {
   expect(read.bytes).toBe(bytes);
 });
 
-const fieldsOf = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 0]));
+const fieldsOf = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 0]));
 
 /** Ten objects in a list: each counts as a field, and so does the list. */
-const wide = (fields: number): Buffer => Buffer.from(JSON.stringify({ tools: [fieldsOf(fields - 11 - 9 * 9000), ...Array.from({ length: 9 }, () => fieldsOf(9000))] }));
+const wide = (fields: number): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      tools: [fieldsOf(fields - 11 - 9 * 9000), ...Array.from({ length: 9 }, () => fieldsOf(9000))],
+    }),
+  );
 
 it('takes as many fields as a conversation can have', () => {
   expect(parseJson(wide(100_000)).bytes.length).toBeGreaterThan(800_000);
@@ -20,13 +26,23 @@ it('takes as many fields as a conversation can have', () => {
 it('names the first of too many fields of the body itself', () => {
   const own = (fields: number): Buffer => Buffer.from(JSON.stringify(fieldsOf(fields)));
   expect(parseJson(own(1000)).value).toHaveProperty('f999');
-  expect(() => parseJson(own(1001))).toThrow(expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param: 'f1000' }) }));
+  expect(() => parseJson(own(1001))).toThrow(
+    expect.objectContaining({
+      code: 'invalid_request',
+      details: expect.objectContaining({ param: 'f1000' }),
+    }),
+  );
 });
 
 it('names the first of too many fields of an object', () => {
   const body = (fields: number): Buffer => Buffer.from(JSON.stringify({ metadata: fieldsOf(fields) }));
   expect(parseJson(body(20_000)).value).toHaveProperty('metadata.f19999');
-  expect(() => parseJson(body(20_001))).toThrow(expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param: 'f20000' }) }));
+  expect(() => parseJson(body(20_001))).toThrow(
+    expect.objectContaining({
+      code: 'invalid_request',
+      details: expect.objectContaining({ param: 'f20000' }),
+    }),
+  );
 });
 
 it.each([

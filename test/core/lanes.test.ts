@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { Tally } from '../../core/billing/reply-progress.ts';
 import { createHooks } from '../../core/hooks.ts';
-import { crossReply, type Piece } from '../../core/lanes.ts';
-import { ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
-import { Tally } from '../../core/tally.ts';
-import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
+import { crossReply, type Piece } from '../../core/lanes.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
+import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
 import { routed } from '../support/exchange.ts';
 import { readCall } from '../support/families.ts';
@@ -18,13 +18,26 @@ const broken = `data: ${JSON.stringify({ error: { message: 'no more' } })}\n\n`;
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
 
-const ownCall = { protocol: chat, call: readCall('chat-completions', { model: 'house/model', messages: [{ role: 'user', content: 'Hello' }], stream: true }) };
+const ownCall = {
+  protocol: chat,
+  call: readCall('chat-completions', {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hello' }],
+    stream: true,
+  }),
+};
 
 /** What becomes of chunks of a chat-completions vendor for a client of the plain protocol, or of its own; `left` where the vendor is not read to its end. */
-async function crossed(chunks: readonly string[], { tapped = false, verbatim = false } = {}): Promise<{ pieces: Piece[]; error: unknown; left: boolean; tally: Tally }> {
+async function crossed(
+  chunks: readonly string[],
+  { tapped = false, verbatim = false } = {},
+): Promise<{ pieces: Piece[]; error: unknown; left: boolean; tally: Tally }> {
   const hooks = createHooks();
   if (tapped) hooks.transformStream.tap('nothing', (events) => events);
-  const exchange = { ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }), ...(verbatim ? ownCall : {}) };
+  const exchange = {
+    ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }),
+    ...(verbatim ? ownCall : {}),
+  };
   let left = true;
   const body = async function* (): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) yield Buffer.from(chunk);
@@ -34,7 +47,14 @@ async function crossed(chunks: readonly string[], { tapped = false, verbatim = f
   const tally = new Tally();
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
   try {
-    for await (const piece of crossReply(hooks, exchange, response, { tally, memory: new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 })) }, { verbatim, stops: [] })) pieces.push(piece);
+    for await (const piece of crossReply(
+      hooks,
+      exchange,
+      response,
+      { tally, memory: new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 })) },
+      { verbatim, stops: [] },
+    ))
+      pieces.push(piece);
   } catch (error) {
     return { pieces, error, left, tally };
   }
@@ -47,7 +67,10 @@ function textOf(pieces: readonly Piece[]): string {
 
 describe('a translated stream', () => {
   it('goes on chunk by chunk, its last word by itself', async () => {
-    const { pieces, error } = await crossed([said('one ') + said('two '), said('three ') + said('four') + finished]);
+    const { pieces, error } = await crossed([
+      said('one ') + said('two '),
+      said('three ') + said('four') + finished,
+    ]);
     expect(error).toBeUndefined();
     expect(pieces.map(({ text, last }) => [text.match(/one|two|three|four|done/g), last])).toEqual([
       [['one', 'two'], false],
@@ -58,17 +81,28 @@ describe('a translated stream', () => {
 
   it('says the same where a tap sees its events', async () => {
     const chunks = [said('one ') + said('two '), said('three') + finished];
-    expect(textOf((await crossed(chunks, { tapped: true })).pieces)).toBe(textOf((await crossed(chunks)).pieces));
+    expect(textOf((await crossed(chunks, { tapped: true })).pieces)).toBe(
+      textOf((await crossed(chunks)).pieces),
+    );
   });
 
-  it('is read to its vendor\'s end, so that the connection can be used again', async () => {
-    expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({ error: undefined, left: false });
+  it("is read to its vendor's end, so that the connection can be used again", async () => {
+    expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({
+      error: undefined,
+      left: false,
+    });
   });
 });
 
-describe.each([['verbatim', true], ['translated', false]])('a %s stream', (_lane, verbatim) => {
+describe.each([
+  ['verbatim', true],
+  ['translated', false],
+])('a %s stream', (_lane, verbatim) => {
   it('gives on what came before its vendor broke off within a chunk', async () => {
-    const { pieces, error } = await crossed([said('one ') + said('two') + broken + said('three') + finished], { verbatim });
+    const { pieces, error } = await crossed(
+      [said('one ') + said('two') + broken + said('three') + finished],
+      { verbatim },
+    );
     expect(textOf(pieces)).toContain('two');
     expect(textOf(pieces)).not.toContain('three');
     expect(error).toMatchObject({ code: 'upstream_failed' });
@@ -77,16 +111,24 @@ describe.each([['verbatim', true], ['translated', false]])('a %s stream', (_lane
   const garbage = 'data: {"choices":[{]\n\n';
 
   it('goes on behind an event that cannot be read, which the client is not sent', async () => {
-    const { pieces, error, tally } = await crossed([said('one ') + garbage, said('two') + garbage + finished], { verbatim });
+    const { pieces, error, tally } = await crossed(
+      [said('one ') + garbage, said('two') + garbage + finished],
+      { verbatim },
+    );
     expect(error).toBeUndefined();
     expect(textOf(pieces)).toMatch(/one [^]*two/);
     expect(textOf(pieces)).not.toContain('[{]');
     expect(pieces.at(-1)).toMatchObject({ last: true });
-    expect([tally.unreadable, tally.losses]).toEqual([2, [expect.objectContaining({ path: 'reply.event', code: 'reply' })]]);
+    expect([tally.unreadable, tally.losses]).toEqual([
+      2,
+      [expect.objectContaining({ path: 'reply.event', code: 'reply' })],
+    ]);
   });
 
   it('is broken where more than a few events cannot be read', async () => {
-    const { pieces, error, tally } = await crossed([said('one'), garbage.repeat(6), said('two') + finished], { verbatim });
+    const { pieces, error, tally } = await crossed([said('one'), garbage.repeat(6), said('two') + finished], {
+      verbatim,
+    });
     expect(textOf(pieces)).toContain('one');
     expect(textOf(pieces)).not.toContain('two');
     expect([tally.complete, error]).toMatchObject([false, { code: 'upstream_failed' }]);
@@ -97,15 +139,24 @@ describe.each([['verbatim', true], ['translated', false]])('a %s stream', (_lane
     expect(error).toMatchObject({ code: 'upstream_failed' });
   });
 
-  it.each(['data:\n\n', 'data: \n\n', 'event: message\ndata:\n\n'])('does not end at an event without data: %j', async (empty) => {
-    const { pieces, error, tally } = await crossed([empty + said('one') + empty, said('two') + empty + finished], { verbatim });
-    expect(error).toBeUndefined();
-    expect(textOf(pieces)).toMatch(/one[^]*two/);
-    expect([tally.unreadable, /^data: ?$/m.test(textOf(pieces))]).toEqual([0, false]);
-  });
+  it.each(['data:\n\n', 'data: \n\n', 'event: message\ndata:\n\n'])(
+    'does not end at an event without data: %j',
+    async (empty) => {
+      const { pieces, error, tally } = await crossed(
+        [empty + said('one') + empty, said('two') + empty + finished],
+        { verbatim },
+      );
+      expect(error).toBeUndefined();
+      expect(textOf(pieces)).toMatch(/one[^]*two/);
+      expect([tally.unreadable, /^data: ?$/m.test(textOf(pieces))]).toEqual([0, false]);
+    },
+  );
 
-  it.each(['event: error\ndata: upstream timed out\n\n', 'event: error\ndata:\n\n'])('breaks off at an error that cannot be read: %j', async (frame) => {
-    const { error } = await crossed([said('one') + frame, said('two') + finished], { verbatim });
-    expect(error).toMatchObject({ code: 'upstream_failed' });
-  });
+  it.each(['event: error\ndata: upstream timed out\n\n', 'event: error\ndata:\n\n'])(
+    'breaks off at an error that cannot be read: %j',
+    async (frame) => {
+      const { error } = await crossed([said('one') + frame, said('two') + finished], { verbatim });
+      expect(error).toMatchObject({ code: 'upstream_failed' });
+    },
+  );
 });

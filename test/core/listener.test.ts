@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { closeListener, listen, urlOf } from '../../core/listener.ts';
+import { closeListener, listen, urlOf } from '../../core/http/listener.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -18,7 +18,11 @@ it('closes a connection that has never sent a request when it stops', async () =
 });
 
 it('serves a request on a connection that was open before it stops', async () => {
-  const server = await listen({ host: '127.0.0.1', port: 0 }, (_, response) => void setTimeout(() => response.end('served'), 200), logger);
+  const server = await listen(
+    { host: '127.0.0.1', port: 0 },
+    (_, response) => void setTimeout(() => response.end('served'), 200),
+    logger,
+  );
   const arrived = once(server, 'request');
   const reply = fetch(urlOf(server, '127.0.0.1'));
   await arrived;

@@ -1,13 +1,29 @@
 import { expect, it } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
-import { boundLosses, clientPath, inClientWords, lossHeader, lossRefusal, type Loss } from '../../core/loss.ts';
+import {
+  boundLosses,
+  clientPath,
+  inClientWords,
+  lossHeader,
+  lossRefusal,
+  type Loss,
+} from '../../core/loss.ts';
 
 it('names each lost field by its path', () => {
-  expect(lossHeader([{ path: 'tools[2].strict', reason: 'x', code: 'unsupported' }, { path: 'messages[0].name', reason: 'y', code: 'unsupported' }])).toBe('tools[2].strict,messages[0].name');
+  expect(
+    lossHeader([
+      { path: 'tools[2].strict', reason: 'x', code: 'unsupported' },
+      { path: 'messages[0].name', reason: 'y', code: 'unsupported' },
+    ]),
+  ).toBe('tools[2].strict,messages[0].name');
 });
 
 it('stops at 2 kB and counts the rest', () => {
-  const losses = Array.from({ length: 300 }, (_, index) => ({ path: `messages[${index}].name`, reason: 'no names', code: 'unsupported' as const }));
+  const losses = Array.from({ length: 300 }, (_, index) => ({
+    path: `messages[${index}].name`,
+    reason: 'no names',
+    code: 'unsupported' as const,
+  }));
   const header = lossHeader(losses);
   const told = header.split(',').length - 1;
   expect(Buffer.byteLength(header)).toBeLessThanOrEqual(2048 + 5);
@@ -18,32 +34,66 @@ it('lists each path once, a thousand at most, and counts the others', () => {
   const lost = (path: string): Loss => ({ path, reason: 'no place for it', code: 'unsupported' });
   expect(boundLosses(['a', 'b', 'a'].map(lost))).toEqual([lost('a'), lost('b')]);
   const many = boundLosses(Array.from({ length: 60_000 }, (_, index) => lost(`x_${index}`)));
-  expect(many.slice(999)).toEqual([lost('x_999'), { path: '+59000', reason: '59000 more are not listed', code: 'unsupported' }]);
+  expect(many.slice(999)).toEqual([
+    lost('x_999'),
+    { path: '+59000', reason: '59000 more are not listed', code: 'unsupported' },
+  ]);
   const header = lossHeader(many);
   expect(header.endsWith(`,+${60_000 - (header.split(',').length - 1)}`)).toBe(true);
 });
 
 it('is only the count where the first is longer than that', () => {
-  expect(lossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' })))).toBe('+2');
+  expect(
+    lossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' }))),
+  ).toBe('+2');
 });
 
 it('never lets a path break the header, or pass for two', () => {
-  expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe('a??set-cookie:?b??');
+  expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe(
+    'a??set-cookie:?b??',
+  );
   expect(lossHeader([{ path: 'a,b', reason: '', code: 'unsupported' }])).toBe('a?b');
 });
 
 it('names the first lost field as the one at fault when a call is refused', () => {
-  expect(lossRefusal([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({ code: 'unsupported_parameter', details: { param: 'seed' } });
+  expect(lossRefusal([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({
+    code: 'unsupported_parameter',
+    details: { param: 'seed' },
+  });
 });
 
 it('tells a loss where the client wrote it', () => {
   const request = {
-    model: 'a/b', stream: false,
-    turns: [{ role: 'user' as const, at: 'messages[4]', blocks: [{ type: 'text' as const, text: '', at: 'messages[4].content[1]' }, { type: 'text' as const, text: '' }] }],
+    model: 'a/b',
+    stream: false,
+    turns: [
+      {
+        role: 'user' as const,
+        at: 'messages[4]',
+        blocks: [
+          { type: 'text' as const, text: '', at: 'messages[4].content[1]' },
+          { type: 'text' as const, text: '' },
+        ],
+      },
+    ],
   };
   const names = { topP: 'top_p', outputLimit: 'max_tokens', 'logprobs.top': 'top_logprobs' };
-  const told = ['turns[0].blocks[0].cache', 'turns[0].blocks[1].cache', 'turns[0].name', 'topP', 'logprobs.top', 'seed'].map((path) => clientPath(path, request, names));
-  expect(told).toEqual(['messages[4].content[1].cache', 'messages[4].blocks[1].cache', 'messages[4].name', 'top_p', 'top_logprobs', 'seed']);
+  const told = [
+    'turns[0].blocks[0].cache',
+    'turns[0].blocks[1].cache',
+    'turns[0].name',
+    'topP',
+    'logprobs.top',
+    'seed',
+  ].map((path) => clientPath(path, request, names));
+  expect(told).toEqual([
+    'messages[4].content[1].cache',
+    'messages[4].blocks[1].cache',
+    'messages[4].name',
+    'top_p',
+    'top_logprobs',
+    'seed',
+  ]);
 });
 
 it('tells a refused field by the name the client has for it', () => {
@@ -51,7 +101,14 @@ it('tells a refused field by the name the client has for it', () => {
     throw new GatewayError('unsupported_parameter', 'no', { param });
   };
   const names = { candidates: 'n', tools: 'offers' };
-  expect(() => inClientWords(refuse('candidates'), names)).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'n' }) }));
-  expect(() => inClientWords(refuse('tools[0].x'), names)).toThrow(expect.objectContaining({ details: { param: 'tools[0].x' } }));
+  expect(() => inClientWords(refuse('candidates'), names)).toThrow(
+    expect.objectContaining({
+      code: 'unsupported_parameter',
+      details: expect.objectContaining({ param: 'n' }),
+    }),
+  );
+  expect(() => inClientWords(refuse('tools[0].x'), names)).toThrow(
+    expect.objectContaining({ details: { param: 'tools[0].x' } }),
+  );
   expect(inClientWords(() => 1, names)).toBe(1);
 });

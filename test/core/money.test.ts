@@ -1,7 +1,16 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { affordableOutput, costOf, formatUsd, parseUsd, priceSchema, toUsdNumber, worstCost, type Price } from '../../core/money.ts';
+import {
+  affordableOutput,
+  costOf,
+  formatUsd,
+  parseUsd,
+  priceSchema,
+  toUsdNumber,
+  worstCost,
+  type Price,
+} from '../../core/money.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });
@@ -17,12 +26,20 @@ describe('amounts', () => {
     expect(formatUsd(nano)).toBe(text);
   });
 
-  it.each(['', '1.', '.5', '1e3', '0.0000000001', '1,5', ' 1', 'NaN'])('refuses "%s" as an amount', (text) => {
-    expect(() => parseUsd(text)).toThrow(RangeError);
-  });
+  it.each(['', '1.', '.5', '1e3', '0.0000000001', '1,5', ' 1', 'NaN'])(
+    'refuses "%s" as an amount',
+    (text) => {
+      expect(() => parseUsd(text)).toThrow(RangeError);
+    },
+  );
 
   it('reads back what it writes', () => {
-    fc.assert(fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), (nano) => parseUsd(formatUsd(nano)) === nano));
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
+        (nano) => parseUsd(formatUsd(nano)) === nano,
+      ),
+    );
   });
 
   it('shows the nearest double only in the balance reply', () => {
@@ -32,11 +49,27 @@ describe('amounts', () => {
 });
 
 describe('the cost of a call', () => {
-  const price = priceSchema.parse({ input: '2.50', output: '10', cacheRead: '1.25', cacheWrite5m: '3.125', reasoning: '12', tiers: [{ above: 200_000, input: '5', output: '20' }] });
+  const price = priceSchema.parse({
+    input: '2.50',
+    output: '10',
+    cacheRead: '1.25',
+    cacheWrite5m: '3.125',
+    reasoning: '12',
+    tiers: [{ above: 200_000, input: '5', output: '20' }],
+  });
 
   it('prices cached and written tokens apart and the rest at the base rate', () => {
     const usage = { input: 1000, cacheRead: 400, cacheWrite5m: 100, output: 50, reasoning: 20 };
-    expect(formatUsd(costOf(usage, price))).toBe(new Decimal('2.5').times(500).plus(new Decimal('1.25').times(400)).plus(new Decimal('3.125').times(100)).plus(new Decimal(12).times(20)).plus(new Decimal(10).times(30)).div(1e6).toFixed());
+    expect(formatUsd(costOf(usage, price))).toBe(
+      new Decimal('2.5')
+        .times(500)
+        .plus(new Decimal('1.25').times(400))
+        .plus(new Decimal('3.125').times(100))
+        .plus(new Decimal(12).times(20))
+        .plus(new Decimal(10).times(30))
+        .div(1e6)
+        .toFixed(),
+    );
   });
 
   it('takes the long-context rates for the whole call once its input is above the tier', () => {
@@ -45,26 +78,56 @@ describe('the cost of a call', () => {
   });
 
   it('counts what is priced apiece by the piece', () => {
-    const apiece = priceSchema.parse({ input: '0', output: '0', request: '0.001', webSearch: '0.01', fileSearch: '0.0025', container: '0.03', image: '0.2' });
-    expect(formatUsd(costOf({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece))).toBe('0.301');
-    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, webSearches: 3, fileSearches: 4, containers: 2 }, apiece))).toBe('0.301');
+    const apiece = priceSchema.parse({
+      input: '0',
+      output: '0',
+      request: '0.001',
+      webSearch: '0.01',
+      fileSearch: '0.0025',
+      container: '0.03',
+      image: '0.2',
+    });
+    expect(formatUsd(costOf({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece))).toBe(
+      '0.301',
+    );
+    expect(
+      formatUsd(
+        worstCost(
+          { input: 0, output: 0, candidates: 1, webSearches: 3, fileSearches: 4, containers: 2 },
+          apiece,
+        ),
+      ),
+    ).toBe('0.301');
   });
 
   it('takes the rates of what is served before others for that alone, however long it is', () => {
-    const fast = priceSchema.parse({ input: '1', output: '2', modes: { fast: { input: '10', output: '20' } }, tiers: [{ above: 100, input: '5', output: '6' }] });
-    const costs = [{}, { mode: 'usual' }, { mode: 'fast' }].map((served) => formatUsd(costOf({ input: 101, output: 0, ...served }, fast)));
+    const fast = priceSchema.parse({
+      input: '1',
+      output: '2',
+      modes: { fast: { input: '10', output: '20' } },
+      tiers: [{ above: 100, input: '5', output: '6' }],
+    });
+    const costs = [{}, { mode: 'usual' }, { mode: 'fast' }].map((served) =>
+      formatUsd(costOf({ input: 101, output: 0, ...served }, fast)),
+    );
     expect(costs).toEqual(['0.000505', '0.000505', '0.00101']);
-    expect(costOf({ input: 1000, output: 0, mode: 'fast' }, price)).toBe(costOf({ input: 1000, output: 0 }, price));
+    expect(costOf({ input: 1000, output: 0, mode: 'fast' }, price)).toBe(
+      costOf({ input: 1000, output: 0 }, price),
+    );
   });
 
   it('never lets a part be larger than its whole', () => {
-    expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(costOf({ input: 10, cacheRead: 10, output: 0 }, price));
+    expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(
+      costOf({ input: 10, cacheRead: 10, output: 0 }, price),
+    );
   });
 
   it('counts sound that was read from the cache once, at its own rate, that of what is cached, or that of sound', () => {
     const usage = { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 0 };
     const rates = { input: '1', output: '0', inputAudio: '100' };
-    const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) => formatUsd(costOf(usage, priceSchema.parse({ ...rates, ...cached }))));
+    const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) =>
+      formatUsd(costOf(usage, priceSchema.parse({ ...rates, ...cached }))),
+    );
     // 70 of fresh text and 50 of fresh sound; 30 of text and 150 of sound from the cache.
     expect(costs).toEqual(['0.006573', '0.005088', '0.0201']);
   });
@@ -81,60 +144,188 @@ describe('the cost of a call', () => {
   it('equals an independent computation for any usage and price', () => {
     fc.assert(
       fc.property(rate, rate, rate, tokens, tokens, tokens, (input, output, cacheRead, all, cached, out) => {
-        const oracle = new Decimal(String(cacheRead)).times(Math.min(cached, all)).plus(new Decimal(String(input)).times(all - Math.min(cached, all))).plus(new Decimal(String(output)).times(out)).div(1e6).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN);
-        return costOf({ input: all, cacheRead: cached, output: out }, { input, output, cacheRead, tiers: [] }).toString() === oracle.toFixed();
+        const oracle = new Decimal(String(cacheRead))
+          .times(Math.min(cached, all))
+          .plus(new Decimal(String(input)).times(all - Math.min(cached, all)))
+          .plus(new Decimal(String(output)).times(out))
+          .div(1e6)
+          .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN);
+        return (
+          costOf(
+            { input: all, cacheRead: cached, output: out },
+            { input, output, cacheRead, tiers: [] },
+          ).toString() === oracle.toFixed()
+        );
       }),
     );
   });
 });
 
 describe('the worst case', () => {
-  const anyPrice: fc.Arbitrary<Price> = fc.record({ input: rate, output: rate, cacheWrite1h: rate, reasoning: rate, tiers: fc.constant([]) });
+  const anyPrice: fc.Arbitrary<Price> = fc.record({
+    input: rate,
+    output: rate,
+    cacheWrite1h: rate,
+    reasoning: rate,
+    tiers: fc.constant([]),
+  });
 
   it('is not below it where the call asks to be served otherwise than usual, served so or not', () => {
     fc.assert(
-      fc.property(anyPrice, fc.record({ input: rate, output: rate, cacheWrite1h: rate }), tokens, tokens, fc.nat(), fc.boolean(), (usual, fastRates, input, output, part, fast) => {
-        const price = { ...usual, modes: { fast: fastRates } };
-        return costOf({ input, output, cacheWrite1h: part % (input + 1), mode: fast ? 'fast' : 'usual' }, price) <= worstCost({ input, output, candidates: 1, mode: 'fast' }, price) + 1n;
-      }),
+      fc.property(
+        anyPrice,
+        fc.record({ input: rate, output: rate, cacheWrite1h: rate }),
+        tokens,
+        tokens,
+        fc.nat(),
+        fc.boolean(),
+        (usual, fastRates, input, output, part, fast) => {
+          const price = { ...usual, modes: { fast: fastRates } };
+          return (
+            costOf(
+              { input, output, cacheWrite1h: part % (input + 1), mode: fast ? 'fast' : 'usual' },
+              price,
+            ) <=
+            worstCost({ input, output, candidates: 1, mode: 'fast' }, price) + 1n
+          );
+        },
+      ),
     );
   });
 
   it('is never below what a call within its bounds costs', () => {
     fc.assert(
       fc.property(anyPrice, tokens, tokens, fc.nat(), fc.nat(), (price, input, output, part, reasoning) => {
-        const usage = { input, cacheWrite1h: part % (input + 1), output, reasoning: reasoning % (output + 1) };
+        const usage = {
+          input,
+          cacheWrite1h: part % (input + 1),
+          output,
+          reasoning: reasoning % (output + 1),
+        };
         return costOf(usage, price) <= worstCost({ input, output, candidates: 1 }, price) + 1n;
       }),
     );
   });
 
-  const anyRates = fc.record({ input: rate, output: rate }).chain((base) => fc.record(Object.fromEntries(['cacheRead', 'cacheReadAudio', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage', 'reasoning', 'outputAudio', 'outputImage'].map((kind) => [kind, rate])), { requiredKeys: [] }).map((parts) => ({ ...base, ...parts })));
-  const anyFees = fc.record({ request: rate, image: rate, webSearch: rate, fileSearch: rate, container: rate }, { requiredKeys: [] });
-  const fullPrice: fc.Arbitrary<Price> = fc.record({ rates: anyRates, fees: anyFees, tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates }), { maxLength: 2 }), fast: anyRates }).map(({ rates, fees, tiers, fast }) => ({
-    ...rates, ...fees, tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })), modes: { fast },
-  }));
+  const anyRates = fc
+    .record({ input: rate, output: rate })
+    .chain((base) =>
+      fc
+        .record(
+          Object.fromEntries(
+            [
+              'cacheRead',
+              'cacheReadAudio',
+              'cacheWrite5m',
+              'cacheWrite1h',
+              'inputAudio',
+              'inputImage',
+              'reasoning',
+              'outputAudio',
+              'outputImage',
+            ].map((kind) => [kind, rate]),
+          ),
+          { requiredKeys: [] },
+        )
+        .map((parts) => ({ ...base, ...parts })),
+    );
+  const anyFees = fc.record(
+    { request: rate, image: rate, webSearch: rate, fileSearch: rate, container: rate },
+    { requiredKeys: [] },
+  );
+  const fullPrice: fc.Arbitrary<Price> = fc
+    .record({
+      rates: anyRates,
+      fees: anyFees,
+      tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates }), {
+        maxLength: 2,
+      }),
+      fast: anyRates,
+    })
+    .map(({ rates, fees, tiers, fast }) => ({
+      ...rates,
+      ...fees,
+      tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })),
+      modes: { fast },
+    }));
   const some = fc.integer({ min: 0, max: 2000 });
-  const parts = fc.record({ cacheRead: some, cacheReadAudio: some, cacheWrite5m: some, cacheWrite1h: some, inputAudio: some, inputImage: some, reasoning: some, outputAudio: some, outputImage: some }, { requiredKeys: [] });
-  const uses = fc.record({ candidates: fc.integer({ min: 1, max: 4 }), searches: fc.nat(9), fileSearches: fc.nat(9), containers: fc.nat(2), images: fc.nat(4) });
+  const parts = fc.record(
+    {
+      cacheRead: some,
+      cacheReadAudio: some,
+      cacheWrite5m: some,
+      cacheWrite1h: some,
+      inputAudio: some,
+      inputImage: some,
+      reasoning: some,
+      outputAudio: some,
+      outputImage: some,
+    },
+    { requiredKeys: [] },
+  );
+  const uses = fc.record({
+    candidates: fc.integer({ min: 1, max: 4 }),
+    searches: fc.nat(9),
+    fileSearches: fc.nat(9),
+    containers: fc.nat(2),
+    images: fc.nat(4),
+  });
 
   it('holds for whatever a vendor that keeps the limits may say, of any part, at any rates and with any fees', () => {
     fc.assert(
-      fc.property(fullPrice, some, some, parts, uses, fc.constantFrom(undefined, 'fast', 'usual'), (price, input, output, part, { candidates, searches, fileSearches, containers, images }, mode) => {
-        const usage = { ...part, input, output: output * candidates, webSearches: searches, fileSearches, containers, images: Math.min(images, candidates), ...(mode === undefined ? {} : { mode }) };
-        expect(costOf(usage, price)).toBeLessThanOrEqual(worstCost({ input, output, candidates, webSearches: searches, fileSearches, containers, mode: mode === 'fast' ? mode : undefined }, price));
-      }),
+      fc.property(
+        fullPrice,
+        some,
+        some,
+        parts,
+        uses,
+        fc.constantFrom(undefined, 'fast', 'usual'),
+        (price, input, output, part, { candidates, searches, fileSearches, containers, images }, mode) => {
+          const usage = {
+            ...part,
+            input,
+            output: output * candidates,
+            webSearches: searches,
+            fileSearches,
+            containers,
+            images: Math.min(images, candidates),
+            ...(mode === undefined ? {} : { mode }),
+          };
+          expect(costOf(usage, price)).toBeLessThanOrEqual(
+            worstCost(
+              {
+                input,
+                output,
+                candidates,
+                webSearches: searches,
+                fileSearches,
+                containers,
+                mode: mode === 'fast' ? mode : undefined,
+              },
+              price,
+            ),
+          );
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   it('fits into the amount it was made affordable for', () => {
     fc.assert(
-      fc.property(anyPrice, fc.bigInt({ min: 0n, max: 10n ** 12n }), tokens, fc.integer({ min: 1, max: 8 }), (price, amount, input, candidates) => {
-        const output = affordableOutput(amount, { input, candidates }, price);
-        if (output < 0) return worstCost({ input, output: 0, candidates }, price) >= amount;
-        return output === Number.MAX_SAFE_INTEGER || worstCost({ input, output, candidates }, price) <= amount;
-      }),
+      fc.property(
+        anyPrice,
+        fc.bigInt({ min: 0n, max: 10n ** 12n }),
+        tokens,
+        fc.integer({ min: 1, max: 8 }),
+        (price, amount, input, candidates) => {
+          const output = affordableOutput(amount, { input, candidates }, price);
+          if (output < 0) return worstCost({ input, output: 0, candidates }, price) >= amount;
+          return (
+            output === Number.MAX_SAFE_INTEGER || worstCost({ input, output, candidates }, price) <= amount
+          );
+        },
+      ),
     );
   });
 });

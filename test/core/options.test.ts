@@ -6,17 +6,32 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, settingsSchema } from '../../core/config.ts';
 import { definePlugin } from '../../core/index.ts';
-import { runVerb } from '../support/process.ts';
 import { bundledPlugins } from '../support/inventory.ts';
 import { optionRows } from '../support/option-rows.ts';
+import { runVerb } from '../support/process.ts';
 
 const sample = definePlugin({
   name: 'sample',
   options: z.strictObject({
-    store: z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('file'), path: z.string() }), z.strictObject({ kind: z.literal('none') })]).optional(),
-    limits: z.strictObject({ parallel: z.int().optional(), window: z.int().default(60).transform((value) => value * 1000) }).prefault({}),
+    store: z
+      .discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('file'), path: z.string() }),
+        z.strictObject({ kind: z.literal('none') }),
+      ])
+      .optional(),
+    limits: z
+      .strictObject({
+        parallel: z.int().optional(),
+        window: z
+          .int()
+          .default(60)
+          .transform((value) => value * 1000),
+      })
+      .prefault({}),
     rules: z.array(z.strictObject({ model: z.string() })).default([]),
-    onAbort: z.union([z.literal('cancel'), z.strictObject({ drain: z.strictObject({ seconds: z.number() }) })]).optional(),
+    onAbort: z
+      .union([z.literal('cancel'), z.strictObject({ drain: z.strictObject({ seconds: z.number() }) })])
+      .optional(),
     names: z.record(z.string().startsWith('a', 'must begin with a'), z.string()).optional(),
   }),
   apply: () => undefined,
@@ -38,7 +53,10 @@ describe('an option', () => {
     [{ rules: [{ model: 'x' }, { modle: 'x' }] }, 'unknown option "rules.1.modle"; "rules.1" has "model"'],
     [{ store: { kind: 'file', path: 'x', fiel: 'x' } }, /unknown option "store\.fiel"; "store" has .*"path"/],
     [{ store: { kind: 'tape' } }, /option "store\.kind": .*'file' \| 'none'/],
-    [{ onAbort: { drain: { secs: 1 } } }, 'unknown option "onAbort.drain.secs"; "onAbort.drain" has "seconds"'],
+    [
+      { onAbort: { drain: { secs: 1 } } },
+      'unknown option "onAbort.drain.secs"; "onAbort.drain" has "seconds"',
+    ],
     [{ onAbort: 'never' }, /option "onAbort": .*"cancel", or: .*expected object/],
     [{ names: { b: 'x' } }, 'option "names.b": must begin with a'],
     [3, /plugin "sample": .*expected object/],
@@ -49,7 +67,9 @@ describe('an option', () => {
 
   it('of the gateway itself is told in the same words, all at once', () => {
     const wrong = { server: { prot: 1, host: 7 }, timeouts: { idel: 1 }, plugins: [] };
-    expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(/^my\.config\.ts: .*"server\.host".*unknown option "server\.prot"; "server" has "host", "port".*"timeouts\.idel"; "timeouts" has "connect"/);
+    expect(() => checkConfig(wrong, 'my.config.ts')).toThrow(
+      /^my\.config\.ts: .*"server\.host".*unknown option "server\.prot"; "server" has "host", "port".*"timeouts\.idel"; "timeouts" has "connect"/,
+    );
   });
 });
 
@@ -65,39 +85,78 @@ describe('every bundled plugin', () => {
 
   it.each(plugins)('$name tells an unknown option, and what it has', ({ name, factory }) => {
     const options = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : undefined;
-    const told = options ? `plugin "${name}": unknown option "noSuchOption"; it has ${options.map((option) => `"${option}"`).join(', ') || 'none'}` : `plugin "${name}": option "noSuchOption": `;
+    const told = options
+      ? `plugin "${name}": unknown option "noSuchOption"; it has ${options.map((option) => `"${option}"`).join(', ') || 'none'}`
+      : `plugin "${name}": option "noSuchOption": `;
     expect(() => factory(unchecked({ noSuchOption: 1 }))).toThrow(told);
   });
 
   it.each(plugins)('$name tells each option that has a value of another kind', ({ name, factory }) => {
     const shape = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : [];
     for (const option of shape) {
-      expect(() => factory(unchecked({ [option]: ofNoKind })), option).toThrow(new RegExp(`^plugin "${name}": (.*; )?option "${option}[."]`));
+      expect(() => factory(unchecked({ [option]: ofNoKind })), option).toThrow(
+        new RegExp(`^plugin "${name}": (.*; )?option "${option}[."]`),
+      );
     }
   });
 
-  it.each(plugins)('$name tells what is wrong inside each of its options that has some', ({ name, factory }) => {
-    for (const path of new Set(optionRows(factory.options).flatMap(({ option }) => (option.includes('.') ? option.slice(0, option.lastIndexOf('.')) : [])))) {
-      const options = path.split('.').reduceRight<unknown>((inner, step) => ({ [step]: inner }), { noSuchOption: 1 });
-      expect(() => factory(unchecked(options)), path).toThrow(new RegExp(`plugin "${name}": .*(unknown option "${path}\\.noSuchOption"; "${path}" has "|option "${path}\\.\\w+": )`));
-    }
-  });
+  it.each(plugins)(
+    '$name tells what is wrong inside each of its options that has some',
+    ({ name, factory }) => {
+      for (const path of new Set(
+        optionRows(factory.options).flatMap(({ option }) =>
+          option.includes('.') ? option.slice(0, option.lastIndexOf('.')) : [],
+        ),
+      )) {
+        const options = path
+          .split('.')
+          .reduceRight<unknown>((inner, step) => ({ [step]: inner }), { noSuchOption: 1 });
+        expect(() => factory(unchecked(options)), path).toThrow(
+          new RegExp(
+            `plugin "${name}": .*(unknown option "${path}\\.noSuchOption"; "${path}" has "|option "${path}\\.\\w+": )`,
+          ),
+        );
+      }
+    },
+  );
 
   it('is told with the file when it is a configuration that is checked', async () => {
     const file = join(folder, 'wrong.mjs');
-    writeFileSync(file, "import { rateLimits } from 'tollgate/plugins/operations/rate-limits';\nexport default { plugins: [rateLimits({ perKey: { request: 1 } })] };\n");
+    writeFileSync(
+      file,
+      "import { rateLimits } from 'tollgate/plugins/operations/rate-limits';\nexport default { plugins: [rateLimits({ perKey: { request: 1 } })] };\n",
+    );
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-    expect([code, errors]).toEqual([1, `tollgate: ${file}: plugin "rate-limits": unknown option "perKey.request"; "perKey" has "requests", "tokens", "parallel"\n`]);
+    expect([code, errors]).toEqual([
+      1,
+      `tollgate: ${file}: plugin "rate-limits": unknown option "perKey.request"; "perKey" has "requests", "tokens", "parallel"\n`,
+    ]);
   });
 });
 
 describe('a configuration that cannot be loaded', () => {
   it.each([
     ['export default {\n  plugins: [],\n  {\n};\n', /line 3: /, 'broken.ts'],
-    ["import { nope } from 'tollgate/plugins/auth/nope';\nexport default { plugins: [] };\n", /there is no tollgate\/plugins\/auth\/nope; plugins\/auth has api-key-header, bearer, google-api-key/, 'missing.mjs'],
-    ["import { beerer } from 'tollgate/plugins/auth/bearer';\nexport default { plugins: [] };\n", /line 1: .*'beerer'/, 'named.mjs'],
-    ["import { usageOf } from 'tollgate/plugins/metres/nope';\nexport default { plugins: [] };\n", /nor a folder plugins\/metres/, 'folder.mjs'],
-    ['export const config = { plugins: [] };\n', /has to export its configuration as default/, 'named-export.mjs'],
+    [
+      "import { nope } from 'tollgate/plugins/auth/nope';\nexport default { plugins: [] };\n",
+      /there is no tollgate\/plugins\/auth\/nope; plugins\/auth has api-key-header, bearer, google-api-key/,
+      'missing.mjs',
+    ],
+    [
+      "import { beerer } from 'tollgate/plugins/auth/bearer';\nexport default { plugins: [] };\n",
+      /line 1: .*'beerer'/,
+      'named.mjs',
+    ],
+    [
+      "import { usageOf } from 'tollgate/plugins/metres/nope';\nexport default { plugins: [] };\n",
+      /nor a folder plugins\/metres/,
+      'folder.mjs',
+    ],
+    [
+      'export const config = { plugins: [] };\n',
+      /has to export its configuration as default/,
+      'named-export.mjs',
+    ],
   ])('says where and why: %j', async (text, told, name) => {
     const file = join(folder, name);
     writeFileSync(file, text);
@@ -107,22 +166,36 @@ describe('a configuration that cannot be loaded', () => {
     expect([code, errors.split('\n').length]).toEqual([1, 2]);
   });
 
-  it.each(['gateway.config.ts', 'gateway.config.js'])('says how to make %s a module where its package is none', async (name) => {
-    const place = join(folder, 'commonjs');
-    mkdirSync(place, { recursive: true });
-    writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}');
-    const file = join(place, name);
-    writeFileSync(file, "import { defineConfig } from 'tollgate';\nexport default defineConfig({ plugins: [] });\n");
-    const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-    expect([code, errors]).toEqual([1, expect.stringContaining(`tollgate: ${file}: it is read as CommonJS and has to be a module: write "type": "module"`)]);
-    const renamed = file.replace(/\.(.s)$/, '.m$1');
-    renameSync(file, renamed);
-    expect((await runVerb(['check'], { TOLLGATE_CONFIG: renamed })).code).toBe(0);
-  });
+  it.each(['gateway.config.ts', 'gateway.config.js'])(
+    'says how to make %s a module where its package is none',
+    async (name) => {
+      const place = join(folder, 'commonjs');
+      mkdirSync(place, { recursive: true });
+      writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}');
+      const file = join(place, name);
+      writeFileSync(
+        file,
+        "import { defineConfig } from 'tollgate';\nexport default defineConfig({ plugins: [] });\n",
+      );
+      const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+      expect([code, errors]).toEqual([
+        1,
+        expect.stringContaining(
+          `tollgate: ${file}: it is read as CommonJS and has to be a module: write "type": "module"`,
+        ),
+      ]);
+      const renamed = file.replace(/\.(.s)$/, '.m$1');
+      renameSync(file, renamed);
+      expect((await runVerb(['check'], { TOLLGATE_CONFIG: renamed })).code).toBe(0);
+    },
+  );
 
   it('is told of with how to make one where there is none', async () => {
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: join(folder, 'none.ts') });
-    expect([code, errors]).toEqual([1, expect.stringMatching(/there is no such file; "tollgate init" writes one/)]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/there is no such file; "tollgate init" writes one/),
+    ]);
   });
 
   it('names no setting twice', () => {

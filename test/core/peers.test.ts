@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkPeer } from '../../core/peers.ts';
+import { checkPeer } from '../../core/process/peer-versions.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
@@ -18,9 +18,14 @@ function asking(name: string, facts: object, module = 'index.js'): () => void {
 }
 
 describe('a package that asks for tollgate', () => {
-  it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])('is let in where it works with %s', (range) => {
-    expect(asking(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } })).not.toThrow();
-  });
+  it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])(
+    'is let in where it works with %s',
+    (range) => {
+      expect(
+        asking(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),
+      ).not.toThrow();
+    },
+  );
 
   it('is let in where it does not say', () => {
     expect(asking('silent', { version: '1.0.0' })).not.toThrow();
@@ -28,7 +33,9 @@ describe('a package that asks for tollgate', () => {
   });
 
   it('is refused by name, with both versions, where it works with others', () => {
-    expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(`the package "later" works with tollgate ^99.1.0, and this is ${version}`);
+    expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
+      `the package "later" works with tollgate ^99.1.0, and this is ${version}`,
+    );
   });
 
   it('is known by any of its modules', () => {

@@ -1,10 +1,10 @@
 /** Figures of a vendor's that cannot be true: bounded, flagged, and never free. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chargeFor } from '../../core/charge.ts';
+import { chargeFor } from '../../core/billing/charge.ts';
+import { Tally } from '../../core/billing/reply-progress.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
 import { worstCost } from '../../core/money.ts';
-import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 
@@ -14,7 +14,11 @@ Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
 const bytes = exchange.call.size.textBytes;
 
 /** What a completed call is charged whose vendor sent these figures, one after the other, and so much text. */
-function charged(figures: readonly Usage[], text = 'hello there', outcome: 'completed' | 'aborted' = 'completed'): Charge {
+function charged(
+  figures: readonly Usage[],
+  text = 'hello there',
+  outcome: 'completed' | 'aborted' = 'completed',
+): Charge {
   const tally = new Tally();
   tally.read({ type: 'block-delta', candidate: 0, block: 0, text });
   for (const usage of figures) tally.read({ type: 'usage', usage });
@@ -25,15 +29,27 @@ const estimate = { input: Math.ceil(bytes / 4), output: 3 };
 
 describe('figures that can be true', () => {
   it('are charged as they are', () => {
-    expect(charged([{ input: 9, output: 4 }])).toEqual({ usage: { input: 9, output: 4 }, cost: 17_000n, basis: 'usage', suspect: false });
+    expect(charged([{ input: 9, output: 4 }])).toEqual({
+      usage: { input: 9, output: 4 },
+      cost: 17_000n,
+      basis: 'usage',
+      suspect: false,
+    });
   });
 
   it('are charged once, however often they are told', () => {
-    expect(charged([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({ cost: 17_000n, basis: 'usage', suspect: false });
+    expect(charged([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({
+      cost: 17_000n,
+      basis: 'usage',
+      suspect: false,
+    });
   });
 
   it('may be more than the bytes by what a vendor adds of its own', () => {
-    expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({ usage: { input: bytes + 400 }, suspect: false });
+    expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({
+      usage: { input: bytes + 400 },
+      suspect: false,
+    });
   });
 });
 
@@ -48,7 +64,12 @@ describe('zero for input and output', () => {
   };
 
   it('is the bill of a complete reply', () => {
-    expect(told(true, 'tool-call')).toEqual({ usage: { input: 0, output: 0 }, cost: 0n, basis: 'usage', suspect: false });
+    expect(told(true, 'tool-call')).toEqual({
+      usage: { input: 0, output: 0 },
+      cost: 0n,
+      basis: 'usage',
+      suspect: false,
+    });
   });
 
   it('is suspect where a model wrote text', () => {
@@ -57,11 +78,18 @@ describe('zero for input and output', () => {
 
   it('is not believed of a reply that was cut, nor of a picture', () => {
     expect(told(false, 'tool-call')).toMatchObject({ usage: estimate, basis: 'estimate', suspect: true });
-    expect(told(true, 'image')).toMatchObject({ usage: { input: estimate.input }, basis: 'estimate', suspect: true });
+    expect(told(true, 'image')).toMatchObject({
+      usage: { input: estimate.input },
+      basis: 'estimate',
+      suspect: true,
+    });
   });
 
   it('does not make an unlikely number of searches free', () => {
-    expect(told(true, 'tool-call', { webSearches: 1001 })).toMatchObject({ basis: 'estimate', suspect: true });
+    expect(told(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
+      basis: 'estimate',
+      suspect: true,
+    });
   });
 });
 
@@ -85,16 +113,36 @@ describe('the last figure of a field', () => {
   });
 
   it.each<[vendor: string, figures: Usage[], bill: Usage]>([
-    ['Gemini corrects its output from 169 to 79', [{ input: 5, output: 169 }, { input: 5, output: 79 }], { input: 5, output: 79 }],
-    ['Anthropic corrects its input from 612 to 28', [{ input: 612 }, { input: 28, output: 9 }], { input: 28, output: 9 }],
+    [
+      'Gemini corrects its output from 169 to 79',
+      [
+        { input: 5, output: 169 },
+        { input: 5, output: 79 },
+      ],
+      { input: 5, output: 79 },
+    ],
+    [
+      'Anthropic corrects its input from 612 to 28',
+      [{ input: 612 }, { input: 28, output: 9 }],
+      { input: 28, output: 9 },
+    ],
   ])('may be smaller than the one before: %s', (_, figures, bill) => {
     expect(charged(figures)).toMatchObject({ usage: bill, basis: 'usage', suspect: false });
   });
 });
 
 describe('what nobody said the price of', () => {
-  it.each<[kind: string, usage: Usage]>([['sound', { inputAudio: 5 }], ['sound of its own', { outputAudio: 2 }], ['a picture', { outputImage: 2 }]])('makes a call suspect: %s', (_, usage) => {
-    expect(charged([{ input: 5, output: 4, ...usage }])).toEqual({ usage: { input: 5, output: 4, ...usage }, cost: 13_000n, basis: 'usage', suspect: true });
+  it.each<[kind: string, usage: Usage]>([
+    ['sound', { inputAudio: 5 }],
+    ['sound of its own', { outputAudio: 2 }],
+    ['a picture', { outputImage: 2 }],
+  ])('makes a call suspect: %s', (_, usage) => {
+    expect(charged([{ input: 5, output: 4, ...usage }])).toEqual({
+      usage: { input: 5, output: 4, ...usage },
+      cost: 13_000n,
+      basis: 'usage',
+      suspect: true,
+    });
   });
 
   it('is no more than its model is known to take, at the rate of all it takes', () => {
@@ -109,18 +157,36 @@ describe('a call that brings in more than its bytes', () => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { output: 4, ...usage } });
     const call = { ...exchange.call, size: { ...exchange.call.size, ...size } };
-    return chargeFor('completed', { ...exchange, call, canonical: () => ({ ...exchange.canonical(), ...more }) }, tally);
+    return chargeFor(
+      'completed',
+      { ...exchange, call, canonical: () => ({ ...exchange.canonical(), ...more }) },
+      tally,
+    );
   };
 
   it('is believed up to a context where a part is to be fetched', () => {
-    const document = { type: 'media', kind: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } } as const;
+    const document = {
+      type: 'media',
+      kind: 'document',
+      source: { type: 'url', url: 'https://example.com/a.pdf' },
+    } as const;
     const turns = [{ ...turn, role: 'user' as const, blocks: [document] }];
-    expect([told({ input: contextLength }, {}, { turns }), told({ input: contextLength + 1 }, {}, { turns }), told({ input: contextLength }, {})].map(({ suspect }) => suspect)).toEqual([false, true, true]);
+    expect(
+      [
+        told({ input: contextLength }, {}, { turns }),
+        told({ input: contextLength + 1 }, {}, { turns }),
+        told({ input: contextLength }, {}),
+      ].map(({ suspect }) => suspect),
+    ).toEqual([false, true, true]);
   });
 
   it('is believed up to a context for each use of a tool that the vendor runs', () => {
     const most = contextLength * 4;
-    expect([told({ input: most }, { rounds: 3 }), told({ input: most + 1 }, { rounds: 3 })].map(({ suspect }) => suspect)).toEqual([false, true]);
+    expect(
+      [told({ input: most }, { rounds: 3 }), told({ input: most + 1 }, { rounds: 3 })].map(
+        ({ suspect }) => suspect,
+      ),
+    ).toEqual([false, true]);
   });
 
   it('is believed what it read from a cache that it names', () => {
@@ -129,7 +195,10 @@ describe('a call that brings in more than its bytes', () => {
   });
 
   it('is not believed what it read afresh beside that cache', () => {
-    expect(told({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({ basis: 'estimate', suspect: true });
+    expect(told({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
+      basis: 'estimate',
+      suspect: true,
+    });
   });
 });
 
@@ -140,7 +209,10 @@ describe('a call that cannot be read but by its own vendor', () => {
     const unreadable = (): never => {
       throw new Error('no other protocol has a word for it');
     };
-    expect(chargeFor('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({ usage: { input: 20_000 }, suspect: false });
+    expect(chargeFor('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({
+      usage: { input: 20_000 },
+      suspect: false,
+    });
   });
 });
 
@@ -149,8 +221,16 @@ describe('figures that cannot be true', () => {
     ['no input at all', [{ input: 0, output: 4 }], { input: estimate.input, output: 4 }],
     ['no output, and text came', [{ input: 5, output: 0 }], { input: 5, output: estimate.output }],
     ['nothing at all', [{ input: 0, output: 0 }], estimate],
-    ['more input than bytes', [{ input: 9_007_199_254_740_991, output: 4 }], { input: estimate.input, output: 4 }],
-    ['more output than the model can', [{ input: 5, output: 9_007_199_254_740_991 }], { input: 5, output: estimate.output }],
+    [
+      'more input than bytes',
+      [{ input: 9_007_199_254_740_991, output: 4 }],
+      { input: estimate.input, output: 4 },
+    ],
+    [
+      'more output than the model can',
+      [{ input: 5, output: 9_007_199_254_740_991 }],
+      { input: 5, output: estimate.output },
+    ],
   ])('are estimated and flagged: %s', (_, figures, usage) => {
     const charge = charged(figures);
     expect(charge).toMatchObject({ usage, basis: 'estimate', suspect: true });
@@ -158,35 +238,65 @@ describe('figures that cannot be true', () => {
   });
 
   it('take their parts with them', () => {
-    expect(charged([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({ input: estimate.input, output: 4 });
+    expect(charged([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({
+      input: estimate.input,
+      output: 4,
+    });
   });
 
   it('are flagged where a part is more than its whole, and priced as if it filled it', () => {
-    expect(charged([{ input: 5, cacheRead: 50, output: 4 }])).toMatchObject({ cost: 500n + 8000n, suspect: true });
+    expect(charged([{ input: 5, cacheRead: 50, output: 4 }])).toMatchObject({
+      cost: 500n + 8000n,
+      suspect: true,
+    });
   });
 
   it('are not believed of a call that broke off either', () => {
-    expect(charged([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({ usage: estimate, suspect: true });
+    expect(charged([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({
+      usage: estimate,
+      suspect: true,
+    });
   });
 
   it('are none where they are missing: that is an estimate and no lie', () => {
     expect(charged([])).toMatchObject({ usage: estimate, basis: 'estimate', suspect: false });
-    expect(charged([{ input: 9 }])).toMatchObject({ usage: { input: 9, output: estimate.output }, basis: 'estimate', suspect: false });
+    expect(charged([{ input: 9 }])).toMatchObject({
+      usage: { input: 9, output: estimate.output },
+      basis: 'estimate',
+      suspect: false,
+    });
   });
 });
 
 const figure = fc.oneof(fc.constant(0), fc.nat(200), fc.nat(10_000), fc.maxSafeNat());
-const anyUsage = fc.record({ input: figure, output: figure, cacheRead: figure, reasoning: figure, cacheWrite5m: figure, webSearches: figure }, { requiredKeys: [] });
+const anyUsage = fc.record(
+  {
+    input: figure,
+    output: figure,
+    cacheRead: figure,
+    reasoning: figure,
+    cacheWrite5m: figure,
+    webSearches: figure,
+  },
+  { requiredKeys: [] },
+);
 
 describe('whatever a vendor tells', () => {
   it('costs something, and no more than a model can cost for so many bytes', () => {
-    const most = worstCost({ input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 }, house.price);
+    const most = worstCost(
+      { input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 },
+      house.price,
+    );
     fc.assert(
-      fc.property(fc.array(anyUsage, { maxLength: 4 }), fc.constantFrom('completed' as const, 'aborted' as const), (figures, outcome) => {
-        const { cost } = charged(figures, 'hello there', outcome);
-        expect(cost).toBeGreaterThan(0n);
-        expect(cost).toBeLessThanOrEqual(most);
-      }),
+      fc.property(
+        fc.array(anyUsage, { maxLength: 4 }),
+        fc.constantFrom('completed' as const, 'aborted' as const),
+        (figures, outcome) => {
+          const { cost } = charged(figures, 'hello there', outcome);
+          expect(cost).toBeGreaterThan(0n);
+          expect(cost).toBeLessThanOrEqual(most);
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -3,33 +3,51 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
+import { Registry } from '../../core/host/registry.ts';
+import { Resources } from '../../core/host/resources.ts';
 import { definePlugin, pluginInterface, type Plugin } from '../../core/plugin.ts';
-import { Registry } from '../../core/registry.ts';
-import { Resources } from '../../core/resources.ts';
 
 const quiet = pino({ level: 'silent' });
-const sample = definePlugin({ name: 'sample', options: z.strictObject({ size: z.int().default(3), mode: z.enum(['a', 'b']).optional() }), apply: () => undefined });
+const sample = definePlugin({
+  name: 'sample',
+  options: z.strictObject({ size: z.int().default(3), mode: z.enum(['a', 'b']).optional() }),
+  apply: () => undefined,
+});
 
 function failing(message: string): Plugin {
-  return { name: 'failing', interface: pluginInterface, apply: () => { throw new Error(message); } };
+  return {
+    name: 'failing',
+    interface: pluginInterface,
+    apply: () => {
+      throw new Error(message);
+    },
+  };
 }
 
 describe('options', () => {
   it('are told with plugin, option and what there is', () => {
-    expect(() => sample(JSON.parse('{"sise":1}'))).toThrow('plugin "sample": unknown option "sise"; it has "size", "mode"');
+    expect(() => sample(JSON.parse('{"sise":1}'))).toThrow(
+      'plugin "sample": unknown option "sise"; it has "size", "mode"',
+    );
     expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
   });
 
   it('are filled with their defaults', () => {
     let given: unknown;
-    definePlugin({ name: 'x', options: z.strictObject({ size: z.int().default(3) }), apply: (_, options) => void (given = options) })().apply(JSON.parse('{}'));
+    definePlugin({
+      name: 'x',
+      options: z.strictObject({ size: z.int().default(3) }),
+      apply: (_, options) => void (given = options),
+    })().apply(JSON.parse('{}'));
     expect(given).toEqual({ size: 3 });
   });
 });
 
 describe('a configuration', () => {
   it('leaves out falsy entries', () => {
-    expect(checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name)).toEqual(['sample']);
+    expect(
+      checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name),
+    ).toEqual(['sample']);
   });
 
   it.each([
@@ -44,7 +62,9 @@ describe('a configuration', () => {
   });
 
   it('names the plugin that could not be applied', () => {
-    expect(() => createGateway(checkConfig({ plugins: [failing('no such file')] }, 'f'), quiet)).toThrow('plugin "failing": no such file');
+    expect(() => createGateway(checkConfig({ plugins: [failing('no such file')] }, 'f'), quiet)).toThrow(
+      'plugin "failing": no such file',
+    );
   });
 
   it('says which file could not be read', async () => {
@@ -58,18 +78,27 @@ describe('the version of the plugin interface', () => {
 
   it('is on every plugin that definePlugin makes, and can be written beside the name of one made by hand', () => {
     expect(own.interface).toBe(pluginInterface);
-    expect(checkConfig({ plugins: [own, { name: 'by-hand', interface: pluginInterface, apply: () => undefined }] }, 'f').plugins).toHaveLength(2);
+    expect(
+      checkConfig(
+        { plugins: [own, { name: 'by-hand', interface: pluginInterface, apply: () => undefined }] },
+        'f',
+      ).plugins,
+    ).toHaveLength(2);
   });
 
   it('is told beside ours where they differ, with what to do', () => {
     expect(checking([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
       `my.config.ts: the plugin "later" was made for version ${pluginInterface + 1} of the plugin interface, and this Tollgate has version ${pluginInterface}: update Tollgate`,
     );
-    expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow('install a newer version of the plugin');
+    expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
+      'install a newer version of the plugin',
+    );
   });
 
   it.each([undefined, null, '1', 0.5])('has to be said: %j is refused with how to', (made) => {
-    expect(checking([{ ...own, name: 'silent', interface: made }])).toThrow(/plugin "silent" does not say .* definePlugin/);
+    expect(checking([{ ...own, name: 'silent', interface: made }])).toThrow(
+      /plugin "silent" does not say .* definePlugin/,
+    );
   });
 });
 
@@ -100,7 +129,14 @@ describe('a process-owned resource', () => {
 
   it('may be tried again after it could not be opened, and is then closed like any other', async () => {
     const resources = new Resources();
-    await expect(resources.open('broken', {}, () => Promise.reject(new Error('no')), () => undefined)).rejects.toThrow('no');
+    await expect(
+      resources.open(
+        'broken',
+        {},
+        () => Promise.reject(new Error('no')),
+        () => undefined,
+      ),
+    ).rejects.toThrow('no');
     const close = vi.fn<(thing: number) => void>();
     expect(await resources.open('broken', {}, () => 7, close)).toBe(7);
     const others = new Resources();

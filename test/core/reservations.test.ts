@@ -2,43 +2,103 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { useBound } from '../../core/bound.ts';
-import { chargeFor } from '../../core/charge.ts';
+import { chargeFor } from '../../core/billing/charge.ts';
+import { useBound } from '../../core/billing/cost-bounds.ts';
+import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
 import { worstCost } from '../../core/money.ts';
-import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 
 type Rates = Pick<NonNullable<ModelFacts['price']>, (typeof kinds)[number]>;
-const kinds = ['input', 'output', 'cacheRead', 'cacheReadAudio', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage', 'reasoning', 'outputAudio', 'outputImage'] as const;
+const kinds = [
+  'input',
+  'output',
+  'cacheRead',
+  'cacheReadAudio',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'inputAudio',
+  'inputImage',
+  'reasoning',
+  'outputAudio',
+  'outputImage',
+] as const;
 
 const usd = fc.nat(40_000).map((cents) => new Decimal(cents).div(1000).toFixed());
 const part = fc.option(usd, { nil: undefined });
 const rates: fc.Arbitrary<Rates> = fc.record(
-  { input: usd, output: usd, cacheRead: usd, cacheReadAudio: usd, cacheWrite5m: usd, cacheWrite1h: usd, inputAudio: usd, inputImage: usd, reasoning: usd, outputAudio: usd, outputImage: usd },
+  {
+    input: usd,
+    output: usd,
+    cacheRead: usd,
+    cacheReadAudio: usd,
+    cacheWrite5m: usd,
+    cacheWrite1h: usd,
+    inputAudio: usd,
+    inputImage: usd,
+    reasoning: usd,
+    outputAudio: usd,
+    outputImage: usd,
+  },
   { requiredKeys: ['input', 'output'] },
 );
-const fee = fc.record({ webSearch: part, fileSearch: part, container: part, request: part, image: part }).map((fees) => Object.fromEntries(Object.entries(fees).filter(([, rate]) => rate !== undefined)));
+const fee = fc
+  .record({ webSearch: part, fileSearch: part, container: part, request: part, image: part })
+  .map((fees) => Object.fromEntries(Object.entries(fees).filter(([, rate]) => rate !== undefined)));
 const prices: fc.Arbitrary<NonNullable<ModelFacts['price']>> = fc
-  .record({ base: rates, fees: fee, tiers: fc.uniqueArray(fc.record({ above: fc.integer({ min: 1, max: 30_000 }), rates }), { selector: ({ above }) => above, maxLength: 3 }), fast: rates })
-  .map(({ base, fees, tiers, fast }) => ({ ...base, ...fees, tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })), modes: { fast } }));
+  .record({
+    base: rates,
+    fees: fee,
+    tiers: fc.uniqueArray(fc.record({ above: fc.integer({ min: 1, max: 30_000 }), rates }), {
+      selector: ({ above }) => above,
+      maxLength: 3,
+    }),
+    fast: rates,
+  })
+  .map(({ base, fees, tiers, fast }) => ({
+    ...base,
+    ...fees,
+    tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })),
+    modes: { fast },
+  }));
 
 const most = fc.constantFrom(0, 1, 3, 7, Infinity);
-const fees: fc.Arbitrary<Fee[]> = fc.subarray([{ name: 'webSearch' as const, field: 'a' }, { name: 'fileSearch' as const, field: 'b' }, { name: 'container' as const, field: 'c' }]).chain((chosen) => fc.tuple(...chosen.map((each) => most.map((limit) => ({ ...each, most: limit })))));
+const fees: fc.Arbitrary<Fee[]> = fc
+  .subarray([
+    { name: 'webSearch' as const, field: 'a' },
+    { name: 'fileSearch' as const, field: 'b' },
+    { name: 'container' as const, field: 'c' },
+  ])
+  .chain((chosen) => fc.tuple(...chosen.map((each) => most.map((limit) => ({ ...each, most: limit })))));
 const calls = fc.record({
   fees,
   outputLimit: fc.option(fc.integer({ min: 1, max: 2000 }), { nil: undefined }),
   candidates: fc.integer({ min: 1, max: 3 }),
   modes: fc.constantFrom([], [{ name: 'fast', field: 'speed' }]),
-  size: fc.record({ textBytes: fc.integer({ min: 1, max: 20_000 }), images: fc.nat(2), mediaBytes: fc.nat(5000), fetched: fc.boolean(), cached: fc.boolean(), uncached: fc.boolean(), rounds: fc.constantFrom(0, 1, 4, Infinity) }),
+  size: fc.record({
+    textBytes: fc.integer({ min: 1, max: 20_000 }),
+    images: fc.nat(2),
+    mediaBytes: fc.nat(5000),
+    fetched: fc.boolean(),
+    cached: fc.boolean(),
+    uncached: fc.boolean(),
+    rounds: fc.constantFrom(0, 1, 4, Infinity),
+  }),
 });
 const protocols = fc.constantFrom(undefined, 'marked' as const, 'automatic' as const);
 
-function exchangeOf(price: NonNullable<ModelFacts['price']>, call: Partial<Routed['call']>, caching: 'marked' | 'automatic' | undefined): Routed {
+function exchangeOf(
+  price: NonNullable<ModelFacts['price']>,
+  call: Partial<Routed['call']>,
+  caching: 'marked' | 'automatic' | undefined,
+): Routed {
   const plain = target('house', price, { contextLength: 40_000 });
   const { protocol } = plain;
-  const exchange = routed({ ...plain, protocol: { ...protocol, upstream: { ...protocol.upstream, ...(caching ? { caching } : {}) } } });
+  const exchange = routed({
+    ...plain,
+    protocol: { ...protocol, upstream: { ...protocol.upstream, ...(caching ? { caching } : {}) } },
+  });
   exchange.attempt.sent = true;
   return { ...exchange, call: { ...exchange.call, ...call } };
 }
@@ -50,8 +110,21 @@ function reservedFor({ call, grant, attempt }: Routed): bigint {
 const figure = fc.oneof(fc.nat(50), fc.nat(3000), fc.nat(60_000), fc.maxSafeNat());
 const told: fc.Arbitrary<Usage> = fc.record(
   {
-    input: figure, output: figure, cacheRead: figure, cacheReadAudio: figure, cacheWrite5m: figure, cacheWrite1h: figure, inputAudio: figure, inputImage: figure, reasoning: figure,
-    outputAudio: figure, outputImage: figure, webSearches: figure, fileSearches: figure, containers: figure, mode: fc.constantFrom('usual', 'fast', 'unheard-of'),
+    input: figure,
+    output: figure,
+    cacheRead: figure,
+    cacheReadAudio: figure,
+    cacheWrite5m: figure,
+    cacheWrite1h: figure,
+    inputAudio: figure,
+    inputImage: figure,
+    reasoning: figure,
+    outputAudio: figure,
+    outputImage: figure,
+    webSearches: figure,
+    fileSearches: figure,
+    containers: figure,
+    mode: fc.constantFrom('usual', 'fast', 'unheard-of'),
   },
   { requiredKeys: [] },
 );
@@ -60,17 +133,25 @@ describe('whatever a vendor reports', () => {
   it('never costs more than was reserved where it is suspect, and a call served unasked never does', () => {
     let suspects = 0;
     fc.assert(
-      fc.property(prices, calls, protocols, fc.array(told, { maxLength: 3 }), fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const), fc.boolean(), (price, call, caching, reports, outcome, paints) => {
-        const exchange = exchangeOf(price, call, caching);
-        const tally = new Tally();
-        tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
-        tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
-        for (const usage of reports) tally.read({ type: 'usage', usage });
-        const charge = chargeFor(outcome, exchange, tally);
-        const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
-        if (charge.suspect) suspects += 1;
-        if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(reservedFor(exchange));
-      }),
+      fc.property(
+        prices,
+        calls,
+        protocols,
+        fc.array(told, { maxLength: 3 }),
+        fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const),
+        fc.boolean(),
+        (price, call, caching, reports, outcome, paints) => {
+          const exchange = exchangeOf(price, call, caching);
+          const tally = new Tally();
+          tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
+          tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
+          for (const usage of reports) tally.read({ type: 'usage', usage });
+          const charge = chargeFor(outcome, exchange, tally);
+          const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
+          if (charge.suspect) suspects += 1;
+          if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(reservedFor(exchange));
+        },
+      ),
       { numRuns: 1500 },
     );
     expect(suspects).toBeGreaterThan(100);
@@ -81,13 +162,25 @@ describe('whatever a vendor reports', () => {
 function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Usage {
   const bound = useBound(call, attempt.target, grant.outputLimit);
   let place = 0;
-  const upTo = (limit: number | undefined): number => Math.floor((shares[place++ % shares.length] ?? 0) * (limit ?? 0));
-  const [fresh, cached, output] = [Math.max(1, upTo(bound.input)), upTo(bound.cached), Math.max(1, upTo(bound.output * bound.candidates))];
+  const upTo = (limit: number | undefined): number =>
+    Math.floor((shares[place++ % shares.length] ?? 0) * (limit ?? 0));
+  const [fresh, cached, output] = [
+    Math.max(1, upTo(bound.input)),
+    upTo(bound.cached),
+    Math.max(1, upTo(bound.output * bound.candidates)),
+  ];
   const [cacheRead, cacheWrite1h, inputAudio] = [upTo(fresh), bound.uncached ? 0 : upTo(fresh), upTo(fresh)];
   return {
-    input: fresh + cached, output, inputAudio,
-    cacheRead: cached + Math.min(cacheRead, fresh - cacheWrite1h), cacheWrite1h, cacheWrite5m: 0,
-    reasoning: upTo(output), webSearches: upTo(bound.webSearches), fileSearches: upTo(bound.fileSearches), containers: upTo(bound.containers),
+    input: fresh + cached,
+    output,
+    inputAudio,
+    cacheRead: cached + Math.min(cacheRead, fresh - cacheWrite1h),
+    cacheWrite1h,
+    cacheWrite5m: 0,
+    reasoning: upTo(output),
+    webSearches: upTo(bound.webSearches),
+    fileSearches: upTo(bound.fileSearches),
+    containers: upTo(bound.containers),
     ...(call.modes?.length ? { mode: (shares[0] ?? 0) < 0.5 ? 'fast' : 'usual' } : {}),
   };
 }
@@ -95,28 +188,45 @@ function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Us
 describe('an honest vendor', () => {
   it('never costs more than was reserved', () => {
     fc.assert(
-      fc.property(prices, calls, protocols, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }), (price, call, caching, shares) => {
-        const exchange = exchangeOf(price, call, caching);
-        const tally = new Tally();
-        tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
-        tally.read({ type: 'usage', usage: honest(exchange, shares) });
-        tally.read({ type: 'response-end' });
-        const { cost, basis } = chargeFor('completed', exchange, tally);
-        expect(basis).toBe('usage');
-        expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
-      }),
+      fc.property(
+        prices,
+        calls,
+        protocols,
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }),
+        (price, call, caching, shares) => {
+          const exchange = exchangeOf(price, call, caching);
+          const tally = new Tally();
+          tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
+          tally.read({ type: 'usage', usage: honest(exchange, shares) });
+          tally.read({ type: 'response-end' });
+          const { cost, basis } = chargeFor('completed', exchange, tally);
+          expect(basis).toBe('usage');
+          expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
+        },
+      ),
       { numRuns: 1000 },
     );
   });
 });
 
 /** The dearest of all figures that a call can come to, found by trying the lengths at which the price changes. */
-function dearestByTrial(price: Price, { outputLimit: longest }: Model, bytes: number, output: number): Decimal {
-  const perMillion = (tokens: number, rate: bigint): Decimal => new Decimal(tokens).times(rate.toString()).div(1_000_000);
-  const lengths = [bytes, ...price.tiers.flatMap(({ above }) => [above, above + 1])].filter((length) => length <= bytes);
+function dearestByTrial(
+  price: Price,
+  { outputLimit: longest }: Model,
+  bytes: number,
+  output: number,
+): Decimal {
+  const perMillion = (tokens: number, rate: bigint): Decimal =>
+    new Decimal(tokens).times(rate.toString()).div(1_000_000);
+  const lengths = [bytes, ...price.tiers.flatMap(({ above }) => [above, above + 1])].filter(
+    (length) => length <= bytes,
+  );
   return Decimal.max(
     ...lengths.map((length) => {
-      const tier = price.tiers.filter(({ above }) => length > above).toSorted((one, other) => one.above - other.above).at(-1);
+      const tier = price.tiers
+        .filter(({ above }) => length > above)
+        .toSorted((one, other) => one.above - other.above)
+        .at(-1);
       const { input, output: out } = tier ?? price;
       return perMillion(length, input).plus(perMillion(Math.min(output, longest), out));
     }),
@@ -124,18 +234,43 @@ function dearestByTrial(price: Price, { outputLimit: longest }: Model, bytes: nu
 }
 
 describe('tiers for long input', () => {
-  const rising = fc.record({ above: fc.integer({ min: 10, max: 20_000 }), input: fc.nat(10_000), more: fc.nat(10_000), output: fc.nat(10_000), bytes: fc.integer({ min: 1, max: 20_000 }), outputLimit: fc.integer({ min: 1, max: 1000 }) });
+  const rising = fc.record({
+    above: fc.integer({ min: 10, max: 20_000 }),
+    input: fc.nat(10_000),
+    more: fc.nat(10_000),
+    output: fc.nat(10_000),
+    bytes: fc.integer({ min: 1, max: 20_000 }),
+    outputLimit: fc.integer({ min: 1, max: 1000 }),
+  });
 
   it('are reserved for exactly where the bytes of a call can reach them', () => {
     fc.assert(
-      fc.property(rising, fc.constantFrom(-1, 0, 1, undefined), ({ above, input, more, output, bytes, outputLimit }, beside) => {
-        const length = beside === undefined ? bytes : above + beside;
-        const rate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
-        const price = { input: rate(input), output: rate(output), tiers: [{ above, input: rate(input + more), output: rate(output + more) }] };
-        const exchange = exchangeOf(price, { outputLimit, size: { textBytes: length, images: 0, mediaBytes: 0 } }, undefined);
-        const { model, price: parsed } = exchange.attempt.target;
-        expect(reservedFor(exchange)).toBe(BigInt(dearestByTrial(parsed, model, length, outputLimit).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed()));
-      }),
+      fc.property(
+        rising,
+        fc.constantFrom(-1, 0, 1, undefined),
+        ({ above, input, more, output, bytes, outputLimit }, beside) => {
+          const length = beside === undefined ? bytes : above + beside;
+          const rate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
+          const price = {
+            input: rate(input),
+            output: rate(output),
+            tiers: [{ above, input: rate(input + more), output: rate(output + more) }],
+          };
+          const exchange = exchangeOf(
+            price,
+            { outputLimit, size: { textBytes: length, images: 0, mediaBytes: 0 } },
+            undefined,
+          );
+          const { model, price: parsed } = exchange.attempt.target;
+          expect(reservedFor(exchange)).toBe(
+            BigInt(
+              dearestByTrial(parsed, model, length, outputLimit)
+                .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN)
+                .toFixed(),
+            ),
+          );
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -2,8 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Attempt, type ErrorCode, type ErrorDetails } from '../../core/index.ts';
-import { failureKind } from '../../core/failure.ts';
-import { decide, retriesSchema, type History, type RetrySettings, type Step } from '../../core/retries/policy.ts';
+import {
+  decide,
+  retriesSchema,
+  type History,
+  type RetrySettings,
+  type Step,
+} from '../../core/retries/policy.ts';
+import { failureKind } from '../../core/upstream/failures.ts';
 import { routed } from '../support/exchange.ts';
 import { targetAt } from '../support/traffic.ts';
 
@@ -27,15 +33,30 @@ const failures = {
   seal: { code: 'invalid_request', status: 400, details: { rejects: 'reasoning' } },
 } as const satisfies Record<string, Failure>;
 
-function failed(target: Target, { code, status, unsent = false, details = {} }: Failure, facts: Partial<Attempt> = {}): Attempt {
+function failed(
+  target: Target,
+  { code, status, unsent = false, details = {} }: Failure,
+  facts: Partial<Attempt> = {},
+): Attempt {
   const error = new GatewayError(code, 'It failed.', details);
   return { ...routed(target).attempt, target, error, status, sent: !unsent, ...facts };
 }
 
-const told = (failure: Failure, seconds: number): Failure => ({ ...failure, details: { retryAfter: seconds } });
+const told = (failure: Failure, seconds: number): Failure => ({
+  ...failure,
+  details: { retryAfter: seconds },
+});
 
-function after(attempts: readonly Attempt[], targets: readonly Target[], facts: Partial<History> = {}, options: Partial<RetrySettings> = {}): Step {
-  return decide({ targets, attempts, elapsed: 0, hasBudget: true, random: 0, ...facts }, { ...settings, ...options });
+function after(
+  attempts: readonly Attempt[],
+  targets: readonly Target[],
+  facts: Partial<History> = {},
+  options: Partial<RetrySettings> = {},
+): Step {
+  return decide(
+    { targets, attempts, elapsed: 0, hasBudget: true, random: 0, ...facts },
+    { ...settings, ...options },
+  );
 }
 
 const first = targetAt('first');
@@ -45,14 +66,24 @@ const painter = targetAt('painter', { output: ['text', 'image'] });
 
 describe('a failure that may be over in a moment', () => {
   const { transient } = failures;
-  const times = (count: number, target = first): Attempt[] => Array.from({ length: count }, () => failed(target, transient));
+  const times = (count: number, target = first): Attempt[] =>
+    Array.from({ length: count }, () => failed(target, transient));
 
   it.each<[string, Failure]>([
-    ['500', transient], ['502', { ...transient, status: 502 }], ['503', { code: 'upstream_overloaded', status: 503 }],
-    ['529', { code: 'upstream_overloaded', status: 529 }], ['408', { code: 'timeout', status: 408 }], ['409', { code: 'conflict', status: 409 }],
-    ['a broken connection', { code: 'upstream_failed' }], ['an unreadable reply', { ...transient, status: 200 }],
+    ['500', transient],
+    ['502', { ...transient, status: 502 }],
+    ['503', { code: 'upstream_overloaded', status: 503 }],
+    ['529', { code: 'upstream_overloaded', status: 529 }],
+    ['408', { code: 'timeout', status: 408 }],
+    ['409', { code: 'conflict', status: 409 }],
+    ['a broken connection', { code: 'upstream_failed' }],
+    ['an unreadable reply', { ...transient, status: 200 }],
   ])('(%s) is followed by the same target', (_, failure) => {
-    expect(after([failed(first, failure)], [first])).toEqual({ type: 'retry', wait: 500, withoutReasoning: false });
+    expect(after([failed(first, failure)], [first])).toEqual({
+      type: 'retry',
+      wait: 500,
+      withoutReasoning: false,
+    });
   });
 
   it('waits twice as long each time, and up to half of that less', () => {
@@ -79,7 +110,10 @@ describe('a failure that may be over in a moment', () => {
   it('waits as long as the vendor asks, but not where another provider is left', () => {
     expect(after([failed(first, told(transient, 7))], [first])).toMatchObject({ type: 'retry', wait: 7000 });
     expect(after([failed(first, told(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
-    expect(after([failed(first, told(transient, 0.2))], [first, second])).toMatchObject({ type: 'retry', wait: 200 });
+    expect(after([failed(first, told(transient, 0.2))], [first, second])).toMatchObject({
+      type: 'retry',
+      wait: 200,
+    });
   });
 
   it('ends where the vendor asks for more than the longest wait, and the client may try again', () => {
@@ -87,7 +121,10 @@ describe('a failure that may be over in a moment', () => {
   });
 
   it('ends at the deadline, and where retries are off: the client may try again', () => {
-    expect(after(times(1), [first], { elapsed: settings.deadline })).toEqual({ type: 'stop', isFinal: false });
+    expect(after(times(1), [first], { elapsed: settings.deadline })).toEqual({
+      type: 'stop',
+      isFinal: false,
+    });
     expect(after(times(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
   });
 
@@ -99,13 +136,25 @@ describe('a failure that may be over in a moment', () => {
 
 describe('other failures', () => {
   it('a key at its limit is followed by another key, and waits where there is none', () => {
-    expect(after([failed(keys[0], told(failures.limit, 1))], [...keys, second])).toEqual({ type: 'next', targets: [keys[1], second] });
-    expect(after([failed(first, told(failures.limit, 2))], [first])).toMatchObject({ type: 'retry', wait: 2000 });
-    expect(after([failed(first, told(failures.limit, 30))], [first])).toEqual({ type: 'stop', isFinal: false });
+    expect(after([failed(keys[0], told(failures.limit, 1))], [...keys, second])).toEqual({
+      type: 'next',
+      targets: [keys[1], second],
+    });
+    expect(after([failed(first, told(failures.limit, 2))], [first])).toMatchObject({
+      type: 'retry',
+      wait: 2000,
+    });
+    expect(after([failed(first, told(failures.limit, 30))], [first])).toEqual({
+      type: 'stop',
+      isFinal: false,
+    });
   });
 
   it('a silent route is not asked by another key', () => {
-    expect(after([failed(keys[0], failures.silence)], [...keys, second])).toEqual({ type: 'next', targets: [second] });
+    expect(after([failed(keys[0], failures.silence)], [...keys, second])).toEqual({
+      type: 'next',
+      targets: [second],
+    });
     expect(after([failed(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
   });
 
@@ -120,13 +169,28 @@ describe('other failures', () => {
   });
 
   it('a wrong request ends the call', () => {
-    expect(after([failed(first, failures.request)], [first, second])).toEqual({ type: 'stop', isFinal: false });
+    expect(after([failed(first, failures.request)], [first, second])).toEqual({
+      type: 'stop',
+      isFinal: false,
+    });
   });
 
   it('reasoning that is not accepted is left out once', () => {
-    expect(after([failed(first, failures.seal)], [first])).toEqual({ type: 'retry', wait: 0, withoutReasoning: true });
-    expect(after([failed(first, failures.seal), failed(first, failures.seal, { withoutReasoning: true })], [first])).toEqual({ type: 'stop', isFinal: false });
-    const later = [failed(first, failures.seal), failed(first, failures.transient, { withoutReasoning: true })];
+    expect(after([failed(first, failures.seal)], [first])).toEqual({
+      type: 'retry',
+      wait: 0,
+      withoutReasoning: true,
+    });
+    expect(
+      after(
+        [failed(first, failures.seal), failed(first, failures.seal, { withoutReasoning: true })],
+        [first],
+      ),
+    ).toEqual({ type: 'stop', isFinal: false });
+    const later = [
+      failed(first, failures.seal),
+      failed(first, failures.transient, { withoutReasoning: true }),
+    ];
     expect(after(later, [first])).toMatchObject({ type: 'retry', withoutReasoning: true });
   });
 
@@ -150,17 +214,32 @@ const anyFailure = fc.record({
   hasBudget: fc.boolean(),
   random: fc.double({ min: 0, max: 1, noNaN: true }),
 });
-const anyTarget = fc.record({ name: fc.constantFrom('a', 'b', 'c'), key: fc.constantFrom(1, 2), paints: fc.boolean() });
-const anySettings = fc.record({ attempts: fc.integer({ min: 1, max: 5 }), base: fc.integer({ min: 0, max: 2000 }), longestWait: fc.integer({ min: 0, max: 20_000 }), deadline: fc.integer({ min: 0, max: 60_000 }) });
+const anyTarget = fc.record({
+  name: fc.constantFrom('a', 'b', 'c'),
+  key: fc.constantFrom(1, 2),
+  paints: fc.boolean(),
+});
+const anySettings = fc.record({
+  attempts: fc.integer({ min: 1, max: 5 }),
+  base: fc.integer({ min: 0, max: 2000 }),
+  longestWait: fc.integer({ min: 0, max: 20_000 }),
+  deadline: fc.integer({ min: 0, max: 60_000 }),
+});
 
 const route = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
 
 describe('any call', () => {
   it('ends, keeps its limits, and never asks again what must not be asked again', () => {
-    const targetsOf = fc.uniqueArray(anyTarget, { minLength: 1, maxLength: 6, selector: ({ name, key }) => `${name} ${key}` });
+    const targetsOf = fc.uniqueArray(anyTarget, {
+      minLength: 1,
+      maxLength: 6,
+      selector: ({ name, key }) => `${name} ${key}`,
+    });
     fc.assert(
       fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
-        const targets = wanted.map(({ name, key, paints }) => targetAt(name, paints ? { output: ['image'] } : {}, key));
+        const targets = wanted.map(({ name, key, paints }) =>
+          targetAt(name, paints ? { output: ['image'] } : {}, key),
+        );
         const attempts: Attempt[] = [];
         let elapsed = 0;
         let target = targets[0];
@@ -171,14 +250,20 @@ describe('any call', () => {
           const { retryAfter, failure, took, hasBudget, random } = value;
           elapsed += took;
           const details = 'details' in failure ? failure.details : {};
-          const latest = failed(target, { ...failure, details: { ...details, retryAfter } }, { withoutReasoning });
+          const latest = failed(
+            target,
+            { ...failure, details: { ...details, retryAfter } },
+            { withoutReasoning },
+          );
           attempts.push(latest);
           const kind = latest.error && failureKind(latest.error, latest);
           const step = after(attempts, targets, { elapsed, hasBudget, random }, options);
           const last = target;
           target = undefined;
           if (step.type === 'retry') {
-            expect(kind === 'transient' || kind === 'limit' || (kind === 'seal' && !withoutReasoning)).toBe(true);
+            expect(kind === 'transient' || kind === 'limit' || (kind === 'seal' && !withoutReasoning)).toBe(
+              true,
+            );
             expect(step.wait).toBeLessThanOrEqual(options.longestWait + options.base / 2);
             if (kind !== 'seal') expect(hasBudget && elapsed + step.wait <= options.deadline).toBe(true);
             elapsed += step.wait;
@@ -186,7 +271,11 @@ describe('any call', () => {
             target = last;
           } else if (step.type === 'next') {
             expect(['transient', 'limit', 'silence', 'target']).toContain(kind);
-            const silent = new Set(attempts.filter(({ error }) => error?.code === 'timeout').map((attempt) => route(attempt.target)));
+            const silent = new Set(
+              attempts
+                .filter(({ error }) => error?.code === 'timeout')
+                .map((attempt) => route(attempt.target)),
+            );
             for (const left of step.targets) {
               expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
               expect(silent.has(route(left))).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Running } from '../../core/running.ts';
+import { Running } from '../../core/util/slots.ts';
 
 describe('things that run', () => {
   it('are counted, and gone through, until their places are given back', () => {

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locateString, splice, spliceBytes, type Edit } from '../../core/splice.ts';
+import { locateString, splice, spliceBytes, type Edit } from '../../core/crossing/splice.ts';
 
 describe('splice', () => {
   it('changes the value and no other byte', () => {
-    const text = '{ "seed" : 9007199254740993,\n\t"model": "a" ,"t":1.0,  "metadata":{"model":"kept"}, "x":"\\u00e9\\"}{" }';
-    expect(splice(text, [{ path: ['model'], value: 'openai "x"' }])).toBe(text.replace('"a"', '"openai \\"x\\""'));
+    const text =
+      '{ "seed" : 9007199254740993,\n\t"model": "a" ,"t":1.0,  "metadata":{"model":"kept"}, "x":"\\u00e9\\"}{" }';
+    expect(splice(text, [{ path: ['model'], value: 'openai "x"' }])).toBe(
+      text.replace('"a"', '"openai \\"x\\""'),
+    );
   });
 
   it.each([
@@ -18,20 +21,31 @@ describe('splice', () => {
   });
 
   it('adds what is missing, inside an inner object too', () => {
-    expect(splice('{}', [{ path: ['stream_options', 'include_usage'], value: true }])).toBe('{"stream_options":{"include_usage":true}}');
-    expect(splice('{"stream_options":{"x":1}}', [{ path: ['stream_options', 'include_usage'], value: true }])).toBe('{"stream_options":{"include_usage":true,"x":1}}');
-    expect(splice('{"stream_options":null}', [{ path: ['stream_options', 'include_usage'], value: true }])).toBe('{"stream_options":{"include_usage":true}}');
+    expect(splice('{}', [{ path: ['stream_options', 'include_usage'], value: true }])).toBe(
+      '{"stream_options":{"include_usage":true}}',
+    );
+    expect(
+      splice('{"stream_options":{"x":1}}', [{ path: ['stream_options', 'include_usage'], value: true }]),
+    ).toBe('{"stream_options":{"include_usage":true,"x":1}}');
+    expect(
+      splice('{"stream_options":null}', [{ path: ['stream_options', 'include_usage'], value: true }]),
+    ).toBe('{"stream_options":{"include_usage":true}}');
   });
 
   it('writes values in ASCII, whatever the text is in', () => {
-    expect(splice('{"model":"é"}', [{ path: ['model'], value: '模型 ü😀' }])).toBe('{"model":"\\u6a21\\u578b \\u00fc\\ud83d\\ude00"}');
+    expect(splice('{"model":"é"}', [{ path: ['model'], value: '模型 ü😀' }])).toBe(
+      '{"model":"\\u6a21\\u578b \\u00fc\\ud83d\\ude00"}',
+    );
   });
 
   it('says what JSON.parse would say after the same edits, for any object', () => {
     // No name ends in a backslash: the JSON.parse of V8 14.6 itself takes such a name for another one it has seen before.
     const names = fc.constantFrom('a', 'b', 'c', 'model', 'x y', '"', '\\n', 'é');
     const objects = fc.dictionary(names, fc.jsonValue());
-    const edits = fc.uniqueArray(fc.record({ name: names, value: fc.option(fc.jsonValue(), { nil: undefined }) }), { selector: ({ name }) => name, maxLength: 5 });
+    const edits = fc.uniqueArray(
+      fc.record({ name: names, value: fc.option(fc.jsonValue(), { nil: undefined }) }),
+      { selector: ({ name }) => name, maxLength: 5 },
+    );
     fc.assert(
       fc.property(objects, edits, fc.constantFrom(undefined, 1, '\t'), (object, wanted, indent) => {
         const expected: Record<string, unknown> = { ...object };
@@ -39,7 +53,10 @@ describe('splice', () => {
           if (value === undefined) delete expected[name];
           else expected[name] = value;
         }
-        const made = splice(JSON.stringify(object, null, indent), wanted.map(({ name, value }): Edit => ({ path: [name], value })));
+        const made = splice(
+          JSON.stringify(object, null, indent),
+          wanted.map(({ name, value }): Edit => ({ path: [name], value })),
+        );
         expect(JSON.parse(made)).toEqual(JSON.parse(JSON.stringify(expected)));
       }),
     );
@@ -47,7 +64,11 @@ describe('splice', () => {
 });
 
 describe('spliceBytes', () => {
-  const edits: readonly Edit[] = [{ path: ['model'], value: 'up' }, { path: ['provider'], value: undefined }, { path: ['options', 'usage'], value: true }];
+  const edits: readonly Edit[] = [
+    { path: ['model'], value: 'up' },
+    { path: ['provider'], value: undefined },
+    { path: ['options', 'usage'], value: true },
+  ];
 
   it('makes of any body the bytes of the text with the same edits', () => {
     const names = fc.constantFrom('model', 'provider', 'options', 'é', '“', '😀', '\u00ff');

@@ -2,12 +2,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frame, SseReader } from '../../core/sse.ts';
+import { frame, SseReader } from '../../core/crossing/sse.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const streams: Record<string, string> = {
-  'line feeds': 'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\nevent: ping\ndata: {}\n\ndata: [DONE]\n\n',
-  'a name before its data, and lines of another order': 'event: a\ndata: 1\n\ndata: 2\nevent: b\n\nevent: \ndata: 3\n\nid: 4\ndata:4\n\n',
+  'line feeds':
+    'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\nevent: ping\ndata: {}\n\ndata: [DONE]\n\n',
+  'a name before its data, and lines of another order':
+    'event: a\ndata: 1\n\ndata: 2\nevent: b\n\nevent: \ndata: 3\n\nid: 4\ndata:4\n\n',
   'both kinds of line ends': 'data: 1\n\ndata: 2\r\n\r\ndata: 3\n\n',
   'carriage returns and line feeds': 'data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n',
   'carriage returns alone': 'data: {"a":1}\r\rdata: {"b":2}\r\r',
@@ -37,7 +39,12 @@ describe('reading a stream', () => {
     const whole = readIn(stream, []);
     fc.assert(
       fc.property(fc.array(fc.nat(Buffer.byteLength(stream)), { maxLength: 40 }), (cuts) => {
-        expect(readIn(stream, cuts.toSorted((first, second) => first - second)).events).toEqual(whole.events);
+        expect(
+          readIn(
+            stream,
+            cuts.toSorted((first, second) => first - second),
+          ).events,
+        ).toEqual(whole.events);
       }),
     );
   });
@@ -61,7 +68,13 @@ describe('reading a stream', () => {
   });
 
   it('closes a last event that lacks its blank line', () => {
-    expect(readIn('data: a\n\ndata: b', [])).toEqual({ raw: 'data: a\n\ndata: b\n\n', events: [{ event: undefined, data: 'a' }, { event: undefined, data: 'b' }] });
+    expect(readIn('data: a\n\ndata: b', [])).toEqual({
+      raw: 'data: a\n\ndata: b\n\n',
+      events: [
+        { event: undefined, data: 'a' },
+        { event: undefined, data: 'b' },
+      ],
+    });
   });
 
   it('takes a long event in small pieces without reading it again for each', async () => {
@@ -85,30 +98,49 @@ describe('reading a stream', () => {
 });
 
 describe('every stream of the golden files', () => {
-  const files = globSync(join(import.meta.dirname, '../golden/*/*/reply.sse')).map((file) => readFileSync(file, 'utf8'));
+  const files = globSync(join(import.meta.dirname, '../golden/*/*/reply.sse')).map((file) =>
+    readFileSync(file, 'utf8'),
+  );
   const endings: readonly (readonly [string, (text: string) => string])[] = [
-    ['LF', (text) => text], ['CR and LF', (text) => text.replaceAll('\n', '\r\n')], ['CR', (text) => text.replaceAll('\n', '\r')],
-    ['all of them by turns', (text) => text.split('\n').reduce((all, line, place) => all + ['\n', '\r', '\r\n'][place % 3] + line)],
+    ['LF', (text) => text],
+    ['CR and LF', (text) => text.replaceAll('\n', '\r\n')],
+    ['CR', (text) => text.replaceAll('\n', '\r')],
+    [
+      'all of them by turns',
+      (text) => text.split('\n').reduce((all, line, place) => all + ['\n', '\r', '\r\n'][place % 3] + line),
+    ],
   ];
 
-  it.each(endings)('with lines that end by %s, and a mark of the byte order, says the same in pieces of one byte as whole', (_, end) => {
-    expect(files.length).toBeGreaterThan(20);
-    for (const file of files) {
-      const plain = file.replaceAll('\r\n', '\n');
-      const { events } = readIn(plain, []);
-      expect(events.length).toBeGreaterThan(0);
-      for (const stream of [end(plain), `\ufeff${end(plain)}`]) {
-        expect(readIn(stream, Array.from({ length: Buffer.byteLength(stream) }, (_each, at) => at)).events).toEqual(events);
-        // Each line of a file is like many others: about a hundred places are as good as all.
-        const step = Math.ceil(Buffer.byteLength(stream) / 100) | 1;
-        for (let at = 1; at < Buffer.byteLength(stream); at += step) expect(readIn(stream, [at]).events.length).toBe(events.length);
+  it.each(endings)(
+    'with lines that end by %s, and a mark of the byte order, says the same in pieces of one byte as whole',
+    (_, end) => {
+      expect(files.length).toBeGreaterThan(20);
+      for (const file of files) {
+        const plain = file.replaceAll('\r\n', '\n');
+        const { events } = readIn(plain, []);
+        expect(events.length).toBeGreaterThan(0);
+        for (const stream of [end(plain), `\ufeff${end(plain)}`]) {
+          expect(
+            readIn(
+              stream,
+              Array.from({ length: Buffer.byteLength(stream) }, (_each, at) => at),
+            ).events,
+          ).toEqual(events);
+          // Each line of a file is like many others: about a hundred places are as good as all.
+          const step = Math.ceil(Buffer.byteLength(stream) / 100) | 1;
+          for (let at = 1; at < Buffer.byteLength(stream); at += step)
+            expect(readIn(stream, [at]).events.length).toBe(events.length);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('writing a frame', () => {
   it('is read as what was written', () => {
-    expect(readIn(frame('{"a":1}', 'message_start') + frame('x'), []).events).toEqual([{ event: 'message_start', data: '{"a":1}' }, { event: undefined, data: 'x' }]);
+    expect(readIn(frame('{"a":1}', 'message_start') + frame('x'), []).events).toEqual([
+      { event: 'message_start', data: '{"a":1}' },
+      { event: undefined, data: 'x' },
+    ]);
   });
 });

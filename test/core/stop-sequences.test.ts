@@ -2,15 +2,28 @@
 import fc from 'fast-check';
 import '../support/seed.ts';
 import { describe, expect, it } from 'vitest';
+import { stopAt } from '../../core/crossing/stop-sequences.ts';
 import type { CanonicalEvent } from '../../core/index.ts';
-import { stopAt } from '../../core/stop-sequences.ts';
 
 const usage: CanonicalEvent = { type: 'usage', usage: { input: 3, output: 9 } };
 const end: CanonicalEvent = { type: 'response-end' };
-const finish = (candidate: number): CanonicalEvent => ({ type: 'finish', candidate, reason: { unified: 'stop', raw: 'completed' } });
-const start = (block: number, kind: 'text' | 'reasoning' | 'tool-call' = 'text', candidate = 0): CanonicalEvent => ({ type: 'block-start', candidate, block, kind });
+const finish = (candidate: number): CanonicalEvent => ({
+  type: 'finish',
+  candidate,
+  reason: { unified: 'stop', raw: 'completed' },
+});
+const start = (
+  block: number,
+  kind: 'text' | 'reasoning' | 'tool-call' = 'text',
+  candidate = 0,
+): CanonicalEvent => ({ type: 'block-start', candidate, block, kind });
 const close = (block: number, candidate = 0): CanonicalEvent => ({ type: 'block-end', candidate, block });
-const say = (block: number, text: string, candidate = 0): CanonicalEvent => ({ type: 'block-delta', candidate, block, text });
+const say = (block: number, text: string, candidate = 0): CanonicalEvent => ({
+  type: 'block-delta',
+  candidate,
+  block,
+  text,
+});
 
 async function watched(events: readonly CanonicalEvent[], ...sequences: string[]): Promise<CanonicalEvent[]> {
   return Array.fromAsync(
@@ -23,53 +36,132 @@ async function watched(events: readonly CanonicalEvent[], ...sequences: string[]
   );
 }
 
-const textOf = (events: readonly CanonicalEvent[], candidate = 0): string => events.map((event) => (event.type === 'block-delta' && event.candidate === candidate ? event.text : '')).join('');
+const textOf = (events: readonly CanonicalEvent[], candidate = 0): string =>
+  events
+    .map((event) => (event.type === 'block-delta' && event.candidate === candidate ? event.text : ''))
+    .join('');
 const endOf = (events: readonly CanonicalEvent[]): unknown => events.find(({ type }) => type === 'finish');
 
 describe('a reply watched for stop sequences', () => {
   it('ends before the sequence, says which, and keeps what the vendor counted', async () => {
-    const events = await watched([{ type: 'response-start' }, start(0), say(0, 'one EN'), say(0, 'D two'), close(0), finish(0), usage, end], 'END');
+    const events = await watched(
+      [
+        { type: 'response-start' },
+        start(0),
+        say(0, 'one EN'),
+        say(0, 'D two'),
+        close(0),
+        finish(0),
+        usage,
+        end,
+      ],
+      'END',
+    );
     expect(events).toEqual([
-      { type: 'response-start' }, start(0), say(0, 'one '), close(0),
-      { type: 'finish', candidate: 0, reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: 'END' },
-      usage, end,
+      { type: 'response-start' },
+      start(0),
+      say(0, 'one '),
+      close(0),
+      {
+        type: 'finish',
+        candidate: 0,
+        reason: { unified: 'stop-sequence', raw: 'stop_sequence' },
+        stopSequence: 'END',
+      },
+      usage,
+      end,
     ]);
   });
 
   it('is left as it is where no sequence comes, down to what might have been the beginning of one', async () => {
-    const events = await watched([start(0), say(0, 'one EN'), close(0), start(1), say(1, 'D'), close(1), finish(0), end], 'END');
+    const events = await watched(
+      [start(0), say(0, 'one EN'), close(0), start(1), say(1, 'D'), close(1), finish(0), end],
+      'END',
+    );
     expect([textOf(events), endOf(events)]).toEqual(['one END', finish(0)]);
   });
 
   it('drops what comes behind: text, calls, and whatever hangs on them', async () => {
-    const events = await watched([start(0), say(0, 'a STOP b'), close(0), start(1, 'tool-call'), say(1, '{}'), close(1), finish(0), end], 'STOP');
-    expect(events.map(({ type }) => type)).toEqual(['block-start', 'block-delta', 'block-end', 'finish', 'response-end']);
+    const events = await watched(
+      [start(0), say(0, 'a STOP b'), close(0), start(1, 'tool-call'), say(1, '{}'), close(1), finish(0), end],
+      'STOP',
+    );
+    expect(events.map(({ type }) => type)).toEqual([
+      'block-start',
+      'block-delta',
+      'block-end',
+      'finish',
+      'response-end',
+    ]);
   });
 
   it('is not watched in its thoughts and arguments', async () => {
-    const events = await watched([start(0, 'reasoning'), say(0, 'x STOP'), close(0), start(1, 'tool-call'), say(1, '{"a":"STOP"}'), close(1), finish(0), end], 'STOP');
+    const events = await watched(
+      [
+        start(0, 'reasoning'),
+        say(0, 'x STOP'),
+        close(0),
+        start(1, 'tool-call'),
+        say(1, '{"a":"STOP"}'),
+        close(1),
+        finish(0),
+        end,
+      ],
+      'STOP',
+    );
     expect([textOf(events), endOf(events)]).toEqual(['x STOP{"a":"STOP"}', finish(0)]);
   });
 
   it('ends each candidate by itself', async () => {
-    const events = await watched([start(0), start(1, 'text', 1), say(0, 'a.'), say(1, 'b!', 1), say(0, 'c'), say(1, 'd', 1), close(0), close(1, 1), finish(0), finish(1), end], '.');
+    const events = await watched(
+      [
+        start(0),
+        start(1, 'text', 1),
+        say(0, 'a.'),
+        say(1, 'b!', 1),
+        say(0, 'c'),
+        say(1, 'd', 1),
+        close(0),
+        close(1, 1),
+        finish(0),
+        finish(1),
+        end,
+      ],
+      '.',
+    );
     expect([textOf(events, 0), textOf(events, 1)]).toEqual(['a', 'b!d']);
-    expect(events.filter(({ type }) => type === 'finish').map((event) => event.type === 'finish' && event.reason.unified)).toEqual(['stop-sequence', 'stop']);
+    expect(
+      events
+        .filter(({ type }) => type === 'finish')
+        .map((event) => event.type === 'finish' && event.reason.unified),
+    ).toEqual(['stop-sequence', 'stop']);
   });
 
   it('shows the same however the text is cut', async () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '🌊'), minLength: 0, maxLength: 30 });
-    const sequences = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '🌊'), minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 });
+    const sequences = fc.array(
+      fc.string({ unit: fc.constantFrom('a', 'b', '🌊'), minLength: 1, maxLength: 4 }),
+      { minLength: 1, maxLength: 3 },
+    );
     await fc.assert(
-      fc.asyncProperty(letters, sequences, fc.array(fc.nat(31), { maxLength: 6 }), async (text, stops, cuts) => {
-        const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((one, other) => one - other), text.length];
-        const pieces = places.slice(1).map((place, index) => say(0, text.slice(places[index], place)));
-        const whole = await watched([start(0), say(0, text), close(0), finish(0), end], ...stops);
-        const cut = await watched([start(0), ...pieces, close(0), finish(0), end], ...stops);
-        expect([textOf(cut), endOf(cut)]).toEqual([textOf(whole), endOf(whole)]);
-        expect(stops.some((stop) => textOf(whole).includes(stop))).toBe(false);
-        expect(text.startsWith(textOf(whole))).toBe(true);
-      }),
+      fc.asyncProperty(
+        letters,
+        sequences,
+        fc.array(fc.nat(31), { maxLength: 6 }),
+        async (text, stops, cuts) => {
+          const places = [
+            0,
+            ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((one, other) => one - other),
+            text.length,
+          ];
+          const pieces = places.slice(1).map((place, index) => say(0, text.slice(places[index], place)));
+          const whole = await watched([start(0), say(0, text), close(0), finish(0), end], ...stops);
+          const cut = await watched([start(0), ...pieces, close(0), finish(0), end], ...stops);
+          expect([textOf(cut), endOf(cut)]).toEqual([textOf(whole), endOf(whole)]);
+          expect(stops.some((stop) => textOf(whole).includes(stop))).toBe(false);
+          expect(text.startsWith(textOf(whole))).toBe(true);
+        },
+      ),
     );
   });
 });

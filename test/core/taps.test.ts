@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
-import { conditionOf, freezeTaps, tappable } from '../../core/taps.ts';
+import { conditionOf, freezeTaps, tappable } from '../../core/host/taps.ts';
 
 let core: CoreHooks;
 let hooks: Hooks;
@@ -27,20 +27,25 @@ describe('tapping', () => {
   });
 
   it('tells which hooks there are when one is not', () => {
-    expect(() => Reflect.get(hooks, 'autenticate')).toThrow(/no hook "autenticate"; there are: ready, authenticate/);
+    expect(() => Reflect.get(hooks, 'autenticate')).toThrow(
+      /no hook "autenticate"; there are: ready, authenticate/,
+    );
   });
 
   it('is refused once the gateway is ready', () => {
     freezeTaps(core);
-    expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow('"authenticate" can be tapped in "apply" alone');
+    expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow(
+      '"authenticate" can be tapped in "apply" alone',
+    );
   });
 
   it('stops authenticate at the first principal, and goes on after undefined', async () => {
     const asked: string[] = [];
-    const answering = (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
-      asked.push(name);
-      return principal;
-    };
+    const answering =
+      (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
+        asked.push(name);
+        return principal;
+      };
     hooks.authenticate.tapPromise('none', answering('none', undefined));
     hooks.authenticate.tapPromise('one', answering('one', { kind: 'user', account: 'a', key: 'k' }));
     hooks.authenticate.tapPromise('never', answering('never', undefined));
@@ -55,8 +60,13 @@ describe('tapping', () => {
   });
 
   it('refuses a waterfall tap that answers nothing, where tapable would keep the old value', async () => {
-    hooks.route.tapPromise('silent', untyped(async () => undefined));
-    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"silent" on "route" returned nothing');
+    hooks.route.tapPromise(
+      'silent',
+      untyped(async () => undefined),
+    );
+    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow(
+      '"silent" on "route" returned nothing',
+    );
   });
 
   it('takes what is answered at once, beside what is waited for', async () => {
@@ -69,9 +79,17 @@ describe('tapping', () => {
   });
 
   it('refuses a promise where an answer at once was due: nobody would wait for it', async () => {
-    hooks.route.tap('late', untyped(async () => []));
-    hooks.replay.tap('late', untyped(async () => undefined));
-    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"late" on "route" returned a promise; it has to tap by "tapPromise"');
+    hooks.route.tap(
+      'late',
+      untyped(async () => []),
+    );
+    hooks.replay.tap(
+      'late',
+      untyped(async () => undefined),
+    );
+    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow(
+      '"late" on "route" returned a promise; it has to tap by "tapPromise"',
+    );
     await expect(core.replay.promise(untyped({}))).rejects.toThrow('"late" on "replay" returned a promise');
   });
 
@@ -84,7 +102,9 @@ describe('tapping', () => {
     hooks.transformStream.tap({ name: 'late', when: () => true }, failing);
     core.attempt.call(untyped({}), untyped({ id: 'x' }));
     await core.observe.promise(untyped({ exchange: { id: 'x' } }));
-    expect(() => core.transformStream.call(untyped([]), untyped({}))).toThrow('"late" on "transformStream" returned a promise; it has to answer at once');
+    expect(() => core.transformStream.call(untyped([]), untyped({}))).toThrow(
+      '"late" on "transformStream" returned a promise; it has to answer at once',
+    );
     await setImmediate();
     process.off('unhandledRejection', lost);
     expect(lost).not.toHaveBeenCalled();
@@ -119,20 +139,34 @@ describe('a tap that is wrong', () => {
     dispatch: () => core.dispatch.promise(untyped({}), untyped({})),
     transformStream: () => core.transformStream.call(untyped([]), untyped({})),
   };
-  const ways = Object.keys(call).flatMap((hook) => [...(hook === 'transformRequest' ? [] : [[hook, 'tap']]), ...(hook === 'transformStream' ? [] : [[hook, 'tapPromise']])]);
+  const ways = Object.keys(call).flatMap((hook) => [
+    ...(hook === 'transformRequest' ? [] : [[hook, 'tap']]),
+    ...(hook === 'transformStream' ? [] : [[hook, 'tapPromise']]),
+  ]);
 
   /** Taps past the types, and answers what became of a call. */
   async function failure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
-    Reflect.get(Reflect.get(hooks, hook), way)({ name: 'mine', when: () => true }, way === 'tap' ? tap : async () => tap());
-    return Promise.try(call[hook] ?? slip).then(() => undefined, (error: unknown) => error);
+    Reflect.get(Reflect.get(hooks, hook), way)(
+      { name: 'mine', when: () => true },
+      way === 'tap' ? tap : async () => tap(),
+    );
+    return Promise.try(call[hook] ?? slip).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   }
 
   it.each(ways)('on %s is named, by %s, where it throws by a slip', async (hook, way) => {
-    expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({ plugin: 'mine', message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`) });
+    expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({
+      plugin: 'mine',
+      message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`),
+    });
   });
 
   it.each(ways)('on %s is named, by %s, where it answers something else', async (hook, way) => {
-    expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({ message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /) });
+    expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({
+      message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /),
+    });
   });
 
   it.each(ways)('on %s refuses, by %s, in its own words', async (hook, way) => {
@@ -158,15 +192,24 @@ describe('a tap that is wrong', () => {
     const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
       throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
     };
-    expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({ plugin: 'mine', message: expect.stringContaining('"a b"') });
+    expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({
+      plugin: 'mine',
+      message: expect.stringContaining('"a b"'),
+    });
   });
 
-  it.each(ways.filter(([hook]) => hook !== 'dispatch'))('on %s is named, by %s, where it refuses with a code that is none', async (hook, way) => {
-    const refuse = (): never => {
-      throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
-    };
-    expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({ plugin: 'mine', message: expect.stringContaining('there is no error code "sunday"; there are: invalid_request') });
-  });
+  it.each(ways.filter(([hook]) => hook !== 'dispatch'))(
+    'on %s is named, by %s, where it refuses with a code that is none',
+    async (hook, way) => {
+      const refuse = (): never => {
+        throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
+      };
+      expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({
+        plugin: 'mine',
+        message: expect.stringContaining('there is no error code "sunday"; there are: invalid_request'),
+      });
+    },
+  );
 
   it('on dispatch lets what became of a connection be told by its code', async () => {
     const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
@@ -179,19 +222,31 @@ describe('a tap that is wrong', () => {
   it('is named where its condition fails, wherever that is asked', async () => {
     hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
     const [tap] = core.transformRequest.taps;
-    expect(() => tap && conditionOf(tap)(untyped({}))).toThrow('plugin "mine": its tap on "transformRequest" failed: slip');
-    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow('plugin "mine"');
+    expect(() => tap && conditionOf(tap)(untyped({}))).toThrow(
+      'plugin "mine": its tap on "transformRequest" failed: slip',
+    );
+    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
+      'plugin "mine"',
+    );
   });
 
-  it.each([true, false])('is named where its condition answers a promise, which would be taken for a yes: kept %s', async (kept) => {
-    const lost = vi.fn();
-    process.once('unhandledRejection', lost);
-    hooks.transformRequest.tapPromise({ name: 'mine', when: untyped(async () => kept || slip()) }, async (request) => request);
-    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow('the tap "mine" on "transformRequest" returned a promise; its "when" has to answer at once');
-    await setImmediate();
-    process.off('unhandledRejection', lost);
-    expect(lost).not.toHaveBeenCalled();
-  });
+  it.each([true, false])(
+    'is named where its condition answers a promise, which would be taken for a yes: kept %s',
+    async (kept) => {
+      const lost = vi.fn();
+      process.once('unhandledRejection', lost);
+      hooks.transformRequest.tapPromise(
+        { name: 'mine', when: untyped(async () => kept || slip()) },
+        async (request) => request,
+      );
+      await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
+        'the tap "mine" on "transformRequest" returned a promise; its "when" has to answer at once',
+      );
+      await setImmediate();
+      process.off('unhandledRejection', lost);
+      expect(lost).not.toHaveBeenCalled();
+    },
+  );
 });
 
 describe('isolation', () => {
@@ -235,12 +290,19 @@ describe('isolation', () => {
 
 describe('conditions', () => {
   it('run a transform only for the exchanges it asked for, and are known to the lanes', async () => {
-    hooks.transformRequest.tapPromise({ name: 'shout', when: ({ call }) => call.stream }, async (request) => ({ ...request, model: request.model.toUpperCase() }));
+    hooks.transformRequest.tapPromise(
+      { name: 'shout', when: ({ call }) => call.stream },
+      async (request) => ({ ...request, model: request.model.toUpperCase() }),
+    );
     const [tap] = core.transformRequest.taps;
     const streamed = untyped({ call: { stream: true } });
     const whole = untyped({ call: { stream: false } });
     expect(tap && [conditionOf(tap)(streamed), conditionOf(tap)(whole)]).toEqual([true, false]);
-    expect(await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed)).toMatchObject({ model: 'A' });
-    expect(await core.transformRequest.promise({ model: 'a', stream: false, turns: [] }, whole)).toMatchObject({ model: 'a' });
+    expect(
+      await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),
+    ).toMatchObject({ model: 'A' });
+    expect(
+      await core.transformRequest.promise({ model: 'a', stream: false, turns: [] }, whole),
+    ).toMatchObject({ model: 'a' });
   });
 });

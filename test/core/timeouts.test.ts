@@ -1,7 +1,7 @@
 /** How long a target may be silent: what the operator says, otherwise what the request suggests. */
 import { describe, expect, it } from 'vitest';
-import { attemptTimeouts, type ChosenTimeouts } from '../../core/timeouts.ts';
 import type { ClientCall, Target } from '../../core/index.ts';
+import { attemptTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
 import { routed } from '../support/exchange.ts';
 import { targetAt } from '../support/traffic.ts';
 
@@ -12,11 +12,16 @@ const painter = targetAt('a', { output: ['image'] });
 /** Seconds to the first event, or to the whole reply. */
 function seconds(call: Partial<ClientCall>, target: Target = plain, chosen: ChosenTimeouts = {}): number {
   const exchange = routed(target);
-  const asked = { ...exchange, call: { ...exchange.call, stream: true, size: { textBytes: 0, images: 0, mediaBytes: 0 }, ...call } };
+  const asked = {
+    ...exchange,
+    call: { ...exchange.call, stream: true, size: { textBytes: 0, images: 0, mediaBytes: 0 }, ...call },
+  };
   return attemptTimeouts(asked, target, chosen).firstEvent / 1000;
 }
 
-const textOf = (textBytes: number): Partial<ClientCall> => ({ size: { textBytes, images: 0, mediaBytes: 0 } });
+const textOf = (textBytes: number): Partial<ClientCall> => ({
+  size: { textBytes, images: 0, mediaBytes: 0 },
+});
 
 describe('the timeout of a stream', () => {
   it('is 45 seconds, and one more for each 40 kB of input', () => {
@@ -24,7 +29,16 @@ describe('the timeout of a stream', () => {
   });
 
   it.each<[ClientCall['effort'], number]>([
-    ['none', 45], ['minimal', 50], ['low', 60], ['medium', 75], ['high', 135], ['xhigh', 225], ['max', 225], [0, 45], [3000, 75], [100_000, 225],
+    ['none', 45],
+    ['minimal', 50],
+    ['low', 60],
+    ['medium', 75],
+    ['high', 135],
+    ['xhigh', 225],
+    ['max', 225],
+    [0, 45],
+    [3000, 75],
+    [100_000, 225],
   ])('grows with the effort %s', (effort, expected) => {
     expect(seconds({ effort })).toBe(expected);
   });
@@ -48,7 +62,10 @@ describe('the timeout of a JSON reply', () => {
 
 it("the provider's own numbers go before the gateway's, and those before the request's", () => {
   const chosen = { firstEvent: 7000, reply: 8000 };
-  const own: Target = { ...plain, provider: { ...plain.provider, patience: { firstEvent: 5000, reply: 6000 } } };
+  const own: Target = {
+    ...plain,
+    provider: { ...plain.provider, patience: { firstEvent: 5000, reply: 6000 } },
+  };
   expect([seconds({}, plain, chosen), seconds({ stream: false }, plain, chosen)]).toEqual([7, 8]);
   expect([seconds({}, own, chosen), seconds({ stream: false }, own, chosen)]).toEqual([5, 6]);
 });

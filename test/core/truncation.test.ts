@@ -1,7 +1,7 @@
 /** A conversation that is too long loses its oldest exchanges, and never half of one. */
 import { describe, expect, it } from 'vitest';
+import { shortenTo } from '../../core/crossing/truncation.ts';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
-import { shortenTo } from '../../core/truncation.ts';
 
 const text = (words: string): Block => ({ type: 'text', text: words });
 const call: Block = { type: 'tool-call', id: 'c', name: 'look', arguments: '{}' };
@@ -9,13 +9,27 @@ const result: Block = { type: 'tool-result', callId: 'c', content: [{ type: 'tex
 const turn = (role: Turn['role'], ...blocks: Block[]): Turn => ({ role, blocks });
 
 function shortened(share: number, ...turns: Turn[]): { kept: Turn[]; lost: string[] } | undefined {
-  const request: CanonicalRequest = { model: 'a/b', stream: false, turns: turns.map((each, index) => ({ ...each, at: `input[${index}]` })) };
+  const request: CanonicalRequest = {
+    model: 'a/b',
+    stream: false,
+    turns: turns.map((each, index) => ({ ...each, at: `input[${index}]` })),
+  };
   const short = shortenTo(share, request);
-  return short && { kept: short.request.turns.map(({ at: _at, ...rest }) => rest), lost: short.losses.map(({ path, code }) => `${path} ${code}`) };
+  return (
+    short && {
+      kept: short.request.turns.map(({ at: _at, ...rest }) => rest),
+      lost: short.losses.map(({ path, code }) => `${path} ${code}`),
+    }
+  );
 }
 
 const instructions = turn('system', text('Be brief.'));
-const first = [turn('user', text('x'.repeat(500))), turn('assistant', call), turn('tool', result), turn('assistant', text('y'.repeat(100)))];
+const first = [
+  turn('user', text('x'.repeat(500))),
+  turn('assistant', call),
+  turn('tool', result),
+  turn('assistant', text('y'.repeat(100))),
+];
 const second = [turn('user', text('z'.repeat(100))), turn('assistant', text('w'))];
 const last = turn('user', text('And now?'));
 
@@ -37,8 +51,13 @@ describe('a conversation that is too long', () => {
     expect(shortened(1 / 4, instructions)).toBeUndefined();
   });
 
-  it('does not take results of tools in the user\'s name for the beginning of an exchange', () => {
-    const loop = [turn('user', text('x'.repeat(900))), turn('assistant', call), turn('user', result), turn('assistant', text('done'))];
+  it("does not take results of tools in the user's name for the beginning of an exchange", () => {
+    const loop = [
+      turn('user', text('x'.repeat(900))),
+      turn('assistant', call),
+      turn('user', result),
+      turn('assistant', text('done')),
+    ];
     expect(shortened(3 / 4, ...loop)).toBeUndefined();
   });
 });

@@ -3,11 +3,31 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkModel, definePlugin, GatewayError, type CanonicalEvent, type Host, type Received, type UpstreamRequest } from '../../core/index.ts';
+import {
+  checkModel,
+  definePlugin,
+  GatewayError,
+  type CanonicalEvent,
+  type Host,
+  type Received,
+  type UpstreamRequest,
+} from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
 
-const hooks = ['authenticate', 'replay', 'route', 'authorize', 'when', 'transformRequest', 'dispatch', 'transformStream', 'attempt', 'meter', 'observe'] as const;
+const hooks = [
+  'authenticate',
+  'replay',
+  'route',
+  'authorize',
+  'when',
+  'transformRequest',
+  'dispatch',
+  'transformStream',
+  'attempt',
+  'meter',
+  'observe',
+] as const;
 type Hook = (typeof hooks)[number];
 /** `slow` answers as it should, later; `never` not at all. */
 const faults = ['throws', 'rejects', 'refuses', 'nonsense', 'slow', 'never'] as const;
@@ -53,7 +73,10 @@ function misbehave<Value>(hook: Hook, exchange: Received, usual: Value): Value |
   return fault === 'nonsense' ? JSON.parse('{"status":"nonsense","targets":7}') : usual;
 }
 
-async function* unruly(events: AsyncIterable<CanonicalEvent>, exchange: Received): AsyncGenerator<CanonicalEvent> {
+async function* unruly(
+  events: AsyncIterable<CanonicalEvent>,
+  exchange: Received,
+): AsyncGenerator<CanonicalEvent> {
   for await (const event of events) {
     yield event;
     if (event.type === 'block-delta') await misbehave('transformStream', exchange, undefined);
@@ -63,27 +86,72 @@ async function* unruly(events: AsyncIterable<CanonicalEvent>, exchange: Received
 const house = definePlugin({
   name: 'house',
   options: z.strictObject({}),
-  apply({ hooks: { authenticate, replay, route, authorize, transformRequest, transformStream, dispatch, attempt, meter, observe }, providers, catalog }: Host) {
+  apply({
+    hooks: {
+      authenticate,
+      replay,
+      route,
+      authorize,
+      transformRequest,
+      transformStream,
+      dispatch,
+      attempt,
+      meter,
+      observe,
+    },
+    providers,
+    catalog,
+  }: Host) {
     authenticate.tapPromise('unruly', async (received) => misbehave('authenticate', received, undefined));
     authenticate.tap('anyone', () => ({ kind: 'user', account: 'a', key: 'k' }));
     replay.tapPromise('unruly', async (parsed) => misbehave('replay', parsed, undefined));
     route.tapPromise('unruly', async (targets, parsed) => misbehave('route', parsed, targets));
-    authorize.tap({ name: 'books', stage: -1 }, (grant, planned) => (authorized.push(nameOf(planned)), grant));
+    authorize.tap(
+      { name: 'books', stage: -1 },
+      (grant, planned) => (authorized.push(nameOf(planned)), grant),
+    );
     authorize.tapPromise('unruly', async (grant, planned) => misbehave('authorize', planned, grant));
-    transformRequest.tapPromise({ name: 'unruly', when: untyped((exchange: Received) => misbehave('when', exchange, true)) }, async (request, exchange) => misbehave('transformRequest', exchange, request));
+    transformRequest.tapPromise(
+      { name: 'unruly', when: untyped((exchange: Received) => misbehave('when', exchange, true)) },
+      async (request, exchange) => misbehave('transformRequest', exchange, request),
+    );
     transformStream.tap({ name: 'unruly', when: () => true }, unruly);
-    attempt.tap('unruly', untyped((_: unknown, exchange: Received) => misbehave('attempt', exchange, undefined)));
+    attempt.tap(
+      'unruly',
+      untyped((_: unknown, exchange: Received) => misbehave('attempt', exchange, undefined)),
+    );
     meter.tapPromise('unruly', async ({ exchange }) => misbehave('meter', exchange, undefined));
     meter.tap({ name: 'books', stage: -1 }, ({ exchange }) => void metered.push(nameOf(exchange)));
     observe.tapPromise('unruly', async ({ exchange }) => misbehave('observe', exchange, undefined));
     for (const name of ['first', 'second']) {
-      const provider = { name, endpoints: { plain: `http://${name}.invalid/` }, sign: (request: UpstreamRequest) => request };
+      const provider = {
+        name,
+        endpoints: { plain: `http://${name}.invalid/` },
+        sign: (request: UpstreamRequest) => request,
+      };
       providers.add(provider);
-      catalog.offer(provider, [checkModel({ id: 'house/model', upstream: 'model', name: 'Model', description: 'A model.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], price: { input: '1', output: '2' } })]);
+      catalog.offer(provider, [
+        checkModel({
+          id: 'house/model',
+          upstream: 'model',
+          name: 'Model',
+          description: 'A model.',
+          created: '2026-01-01',
+          contextLength: 1000,
+          outputLimit: 100,
+          input: ['text'],
+          output: ['text'],
+          price: { input: '1', output: '2' },
+        }),
+      ]);
     }
     dispatch.tapPromise('unruly', async (_, exchange) => {
       exchange.attempt.sent = true;
-      const response = { status: 200, headers: { 'content-type': exchange.call.stream ? 'text/event-stream' : 'application/json' }, body: replyTo(exchange.call.stream) };
+      const response = {
+        status: 200,
+        headers: { 'content-type': exchange.call.stream ? 'text/event-stream' : 'application/json' },
+        body: replyTo(exchange.call.stream),
+      };
       return misbehave('dispatch', exchange, response);
     });
   },
@@ -103,7 +171,10 @@ const lost: unknown[] = [];
 const lose = (error: unknown): void => void lost.push(error);
 beforeAll(async () => {
   process.on('unhandledRejection', lose);
-  gateway = await startGateway({ plugins: [plain(), house()], timeouts: { firstEvent: 0.2, reply: 0.2, call: 2 } });
+  gateway = await startGateway({
+    plugins: [plain(), house()],
+    timeouts: { firstEvent: 0.2, reply: 0.2, call: 2 },
+  });
 });
 afterAll(async () => {
   process.off('unhandledRejection', lose);
@@ -111,9 +182,18 @@ afterAll(async () => {
 });
 
 /** What its client is told: a status and a text, or nothing where it has left. */
-async function call(name: string, { stream, leaves }: Plan, client: AbortController): Promise<readonly [number, string] | undefined> {
+async function call(
+  name: string,
+  { stream, leaves }: Plan,
+  client: AbortController,
+): Promise<readonly [number, string] | undefined> {
   try {
-    const response = await fetch(`${gateway.url}/plain`, { method: 'POST', headers: { 'x-plan': name }, body: JSON.stringify({ model: 'house/model', prompt: 'hi', stream }), signal: client.signal });
+    const response = await fetch(`${gateway.url}/plain`, {
+      method: 'POST',
+      headers: { 'x-plan': name },
+      body: JSON.stringify({ model: 'house/model', prompt: 'hi', stream }),
+      signal: client.signal,
+    });
     const reader = response.body?.getReader();
     let text = '';
     for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) {
@@ -141,8 +221,15 @@ it('ends each call once, meters it once where it was authorized, and answers who
       const told = await Promise.all(calls.map(({ plan, name, client }) => call(name, plan, client)));
       for (const [index, { plan, name }] of calls.entries()) {
         const what = JSON.stringify(plan);
-        await expect.poll(() => gateway.ends.filter(({ exchange }) => nameOf(exchange) === name).length, { timeout: 10_000, message: what }).toBe(1);
-        expect(metered.filter((each) => each === name).length, what).toBe(authorized.filter((each) => each === name).length);
+        await expect
+          .poll(() => gateway.ends.filter(({ exchange }) => nameOf(exchange) === name).length, {
+            timeout: 10_000,
+            message: what,
+          })
+          .toBe(1);
+        expect(metered.filter((each) => each === name).length, what).toBe(
+          authorized.filter((each) => each === name).length,
+        );
         if (plan.leaves === undefined) expect(told[index]?.[1], what).toMatch(/plain_error|"in":3/);
       }
       await setImmediate();

@@ -5,16 +5,24 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { readUpload } from '../../core/uploads.ts';
+import { readUpload } from '../../core/http/uploads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-forms-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What Koa knows of a request whose body comes in these pieces. */
 function arriving(boundary: string, pieces: readonly Uint8Array[]): Parameters<typeof readUpload>[0] {
-  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"`, 'transfer-encoding': 'chunked' };
+  const headers = {
+    'content-type': `multipart/form-data; boundary="${boundary}"`,
+    'transfer-encoding': 'chunked',
+  };
   const type = (): string => 'multipart/form-data';
-  return Object.assign(Object.create(null), { req: Object.assign(Readable.from(pieces), { headers }), request: {}, method: 'POST', is: type });
+  return Object.assign(Object.create(null), {
+    req: Object.assign(Readable.from(pieces), { headers }),
+    request: {},
+    method: 'POST',
+    is: type,
+  });
 }
 
 interface Part {
@@ -24,7 +32,10 @@ interface Part {
 }
 
 function written(boundary: string, parts: readonly Part[], around: string): Buffer {
-  const all = parts.map(({ name, isFile, body }) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${isFile ? '; filename="a.png"' : ''}\r\n\r\n${body}\r\n`);
+  const all = parts.map(
+    ({ name, isFile, body }) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${isFile ? '; filename="a.png"' : ''}\r\n\r\n${body}\r\n`,
+  );
   return Buffer.from(`${around}\r\n${all.join('')}--${boundary}--\r\n${around}`);
 }
 
@@ -32,11 +43,23 @@ function written(boundary: string, parts: readonly Part[], around: string): Buff
 const boundaries = fc.string({ unit: fc.constantFrom(...'ab-.*+?()/:='), minLength: 1, maxLength: 70 });
 /** Bodies that begin again and again what looks like a delimiter, and none of which is one. */
 const bodies = (boundary: string): fc.Arbitrary<string> =>
-  fc.array(fc.constantFrom('\r\n--', '\r\n', '\r', '\n', '--', boundary.slice(0, -1), 'ä', 'x'), { maxLength: 12 }).map((pieces) => pieces.join('')).filter((body) => !`\r\n${body}\r\n`.includes(`--${boundary}`));
+  fc
+    .array(fc.constantFrom('\r\n--', '\r\n', '\r', '\n', '--', boundary.slice(0, -1), 'ä', 'x'), {
+      maxLength: 12,
+    })
+    .map((pieces) => pieces.join(''))
+    .filter((body) => !`\r\n${body}\r\n`.includes(`--${boundary}`));
 const forms = boundaries.chain((boundary) =>
   fc.record({
     boundary: fc.constant(boundary),
-    parts: fc.array(fc.record({ name: fc.constantFrom('prompt', 'image', 'n'), isFile: fc.boolean(), body: bodies(boundary) }), { minLength: 1, maxLength: 4 }),
+    parts: fc.array(
+      fc.record({
+        name: fc.constantFrom('prompt', 'image', 'n'),
+        isFile: fc.boolean(),
+        body: bodies(boundary),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
     around: bodies(boundary),
     cuts: fc.array(fc.nat(), { maxLength: 8 }),
   }),
@@ -46,12 +69,19 @@ it('are read the same however they are cut, whatever they and their boundary hol
   await fc.assert(
     fc.asyncProperty(forms, async ({ boundary, parts, around, cuts }) => {
       const bytes = written(boundary, parts, around);
-      const places = [0, ...cuts.map((cut) => cut % bytes.length), bytes.length].toSorted((one, other) => one - other);
-      const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end)).filter(({ length }) => length > 0);
+      const places = [0, ...cuts.map((cut) => cut % bytes.length), bytes.length].toSorted(
+        (one, other) => one - other,
+      );
+      const pieces = places
+        .slice(1)
+        .map((end, index) => bytes.subarray(places[index], end))
+        .filter(({ length }) => length > 0);
       const { fields, files } = await readUpload(arriving(boundary, pieces), 1_000_000, folder);
       const texts = parts.filter(({ isFile }) => !isFile).map(({ name, body }) => [name, body]);
       expect(fields.toSorted()).toEqual(texts.toSorted());
-      expect(files.map((file) => [file.name, Buffer.from(file.bytes).toString()])).toEqual(parts.filter(({ isFile }) => isFile).map(({ name, body }) => [name, body]));
+      expect(files.map((file) => [file.name, Buffer.from(file.bytes).toString()])).toEqual(
+        parts.filter(({ isFile }) => isFile).map(({ name, body }) => [name, body]),
+      );
     }),
     { numRuns: 300 },
   );

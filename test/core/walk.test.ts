@@ -2,12 +2,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkModel, definePlugin, GatewayError, type End, type Host, type PluginFactory, type Routed, type UpstreamRequest } from '../../core/index.ts';
 import type { ConfigInput } from '../../core/config.ts';
+import {
+  checkModel,
+  definePlugin,
+  GatewayError,
+  type End,
+  type Host,
+  type PluginFactory,
+  type Routed,
+  type UpstreamRequest,
+} from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
 
-type Behaviour = (request: UpstreamRequest, exchange: Routed) => Promise<{ status?: number; type?: string; headers?: Record<string, string>; body: AsyncIterable<string> | string }>;
+type Behaviour = (
+  request: UpstreamRequest,
+  exchange: Routed,
+) => Promise<{
+  status?: number;
+  type?: string;
+  headers?: Record<string, string>;
+  body: AsyncIterable<string> | string;
+}>;
 
 let running: TestGateway | undefined;
 afterEach(async () => {
@@ -29,16 +46,35 @@ function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> 
     name,
     options: z.strictObject({}),
     apply(host) {
-      const provider = { name, endpoints: { plain: `http://${name}.invalid/` }, sign: (request: UpstreamRequest) => request };
+      const provider = {
+        name,
+        endpoints: { plain: `http://${name}.invalid/` },
+        sign: (request: UpstreamRequest) => request,
+      };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({ id: 'house/model', upstream: 'model', name: 'Model', description: 'A model.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], price: { input: '1', output: '2' } }),
+        checkModel({
+          id: 'house/model',
+          upstream: 'model',
+          name: 'Model',
+          description: 'A model.',
+          created: '2026-01-01',
+          contextLength: 1000,
+          outputLimit: 100,
+          input: ['text'],
+          output: ['text'],
+          price: { input: '1', output: '2' },
+        }),
       ]);
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
         exchange.attempt.sent = true;
         const { status = 200, type = 'application/json', headers, body } = await behaviour(request, exchange);
-        return { status, headers: { 'content-type': type, ...headers }, body: typeof body === 'string' ? once(body) : encoded(body) };
+        return {
+          status,
+          headers: { 'content-type': type, ...headers },
+          body: typeof body === 'string' ? once(body) : encoded(body),
+        };
       });
     },
   });
@@ -51,7 +87,8 @@ function taps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObje
     options: z.strictObject({}),
     apply(host) {
       apply(host);
-      if (open) host.hooks.authenticate.tapPromise('anyone', async () => ({ kind: 'user', account: 'a', key: 'k' }));
+      if (open)
+        host.hooks.authenticate.tapPromise('anyone', async () => ({ kind: 'user', account: 'a', key: 'k' }));
     },
   });
 }
@@ -69,13 +106,23 @@ const streamed = streaming(async function* () {
   yield 'data: {"done":true,"in":3,"out":4}\n\n';
 });
 
-async function gateway(plugins: ConfigInput['plugins'], settings: Partial<ConfigInput> = {}): Promise<TestGateway> {
+async function gateway(
+  plugins: ConfigInput['plugins'],
+  settings: Partial<ConfigInput> = {},
+): Promise<TestGateway> {
   running = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
   return running;
 }
 
 function call({ url }: TestGateway, body: unknown = {}, init: RequestInit = {}): Promise<Response> {
-  const text = typeof body === 'string' ? body : JSON.stringify({ model: 'house/model', prompt: 'hi', ...z.record(z.string(), z.unknown()).parse(body) });
+  const text =
+    typeof body === 'string'
+      ? body
+      : JSON.stringify({
+          model: 'house/model',
+          prompt: 'hi',
+          ...z.record(z.string(), z.unknown()).parse(body),
+        });
   return fetch(`${url}/plain`, { method: 'POST', body: text, ...init });
 }
 
@@ -94,26 +141,57 @@ describe('the order of a call', () => {
       hooks.replay.tapPromise('a', async () => (note('replay'), undefined));
       hooks.route.tapPromise('a', async (targets) => (note('route'), targets));
       hooks.authorize.tapPromise('a', async (grant) => (note('authorize'), grant));
-      hooks.transformRequest.tapPromise({ name: 'a', when: () => true }, async (request) => (note('transformRequest'), request));
-      hooks.transformStream.tap({ name: 'a', when: () => true }, (events) => (note('transformStream'), events));
+      hooks.transformRequest.tapPromise(
+        { name: 'a', when: () => true },
+        async (request) => (note('transformRequest'), request),
+      );
+      hooks.transformStream.tap(
+        { name: 'a', when: () => true },
+        (events) => (note('transformStream'), events),
+      );
       hooks.attempt.tap('a', ({ phase }) => note(`attempt ${phase}`) ?? undefined);
       hooks.dispatch.tapPromise('a', async () => (note('dispatch'), undefined));
       hooks.meter.tapPromise('a', async () => note('meter'));
       hooks.observe.tapPromise('a', async () => note('observe'));
     });
     const started = await gateway([every(), vendor('v', whole)()]);
-    expect(await (await call(started)).json()).toEqual({ model: 'house/model', text: 'hello', in: 3, out: 4 });
+    expect(await (await call(started)).json()).toEqual({
+      model: 'house/model',
+      text: 'hello',
+      in: 3,
+      out: 4,
+    });
     await started.ended(1);
     expect(order).toEqual([
-      'authenticate', 'replay', 'route', 'authorize', 'attempt start', 'transformRequest', 'dispatch', 'transformStream', 'attempt first-event', 'attempt end', 'meter', 'observe',
+      'authenticate',
+      'replay',
+      'route',
+      'authorize',
+      'attempt start',
+      'transformRequest',
+      'dispatch',
+      'transformStream',
+      'attempt first-event',
+      'attempt end',
+      'meter',
+      'observe',
     ]);
   });
 
   it('puts usage and cost on the end before it is metered', async () => {
     const metered: End[] = [];
-    const started = await gateway([taps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(), vendor('v', whole)()]);
+    const started = await gateway([
+      taps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(),
+      vendor('v', whole)(),
+    ]);
     await (await call(started)).text();
-    expect(metered).toMatchObject([{ type: 'answered', outcome: 'completed', charge: { cost: 11_000n, usage: { input: 3, output: 4 }, basis: 'usage' } }]);
+    expect(metered).toMatchObject([
+      {
+        type: 'answered',
+        outcome: 'completed',
+        charge: { cost: 11_000n, usage: { input: 3, output: 4 }, basis: 'usage' },
+      },
+    ]);
   });
 });
 
@@ -126,7 +204,10 @@ describe('a refusal', () => {
     }, false);
     const started = await gateway([door(), vendor('v', whole)()]);
     const response = await call(started, '{ not even JSON');
-    expect([response.status, await response.json()]).toEqual([401, { plain_error: 'invalid_api_key', message: 'This key is disabled.' }]);
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      { plain_error: 'invalid_api_key', message: 'This key is disabled.' },
+    ]);
     expect(response.headers.get('x-should-retry')).toBe('false');
     expect(await onlyEnd(started)).toMatchObject({ type: 'refused', attempts: [] });
   });
@@ -139,7 +220,10 @@ describe('a refusal', () => {
   it('names the model that does not exist', async () => {
     const started = await gateway([open(), vendor('v', whole)()]);
     const response = await call(started, { model: 'house/other' });
-    expect([response.status, await response.json()]).toMatchObject([404, { plain_error: 'model_not_found', param: 'model' }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { plain_error: 'model_not_found', param: 'model' },
+    ]);
   });
 
   it('by authorize is metered, once, and no vendor is asked', async () => {
@@ -173,7 +257,11 @@ describe('a replay', () => {
   it('sends the stored outcome, asks no vendor and meters nothing', async () => {
     const metered: string[] = [];
     const replaying = taps(({ hooks }) => {
-      hooks.replay.tapPromise('r', async () => ({ status: 200, headers: { 'content-type': 'application/json', 'x-replayed': 'yes' }, body: Buffer.from('{"stored":true}') }));
+      hooks.replay.tapPromise('r', async () => ({
+        status: 200,
+        headers: { 'content-type': 'application/json', 'x-replayed': 'yes' },
+        body: Buffer.from('{"stored":true}'),
+      }));
       hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
     });
     const started = await gateway([replaying(), vendor('v', async () => ({ status: 500, body: '' }))()]);
@@ -184,12 +272,21 @@ describe('a replay', () => {
 
   it.each([
     [false, '{"model":"house/model","text":"hello","in":3,"out":4}'],
-    [true, 'data: {"model":"house/model","text":"one"}\n\ndata: {"model":"house/model","text":"two"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
+    [
+      true,
+      'data: {"model":"house/model","text":"one"}\n\ndata: {"model":"house/model","text":"two"}\n\ndata: {"done":true,"in":3,"out":4}\n\n',
+    ],
   ])('is recorded as the client was sent it (stream: %s)', async (stream, sent) => {
     const recordings: unknown[] = [];
     const recorder = taps(({ hooks }) => {
       hooks.replay.tapPromise('r', async (parsed) => (parsed.record(10_000), undefined));
-      hooks.meter.tapPromise('r', async (end) => void recordings.push(end.recording && { ...end.recording, body: Buffer.from(end.recording.body).toString() }));
+      hooks.meter.tapPromise(
+        'r',
+        async (end) =>
+          void recordings.push(
+            end.recording && { ...end.recording, body: Buffer.from(end.recording.body).toString() },
+          ),
+      );
     });
     const started = await gateway([recorder(), vendor('v', stream ? streamed : whole)()]);
     expect(await (await call(started, { stream })).text()).toBe(sent);
@@ -203,24 +300,44 @@ describe('fallback', () => {
     ['a broken connection', () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))],
     ['garbage', async () => ({ body: '<html>' })],
     ['a reply that ends before its first event', streaming(async function* () {})],
-    ['comments and nothing else', streaming(async function* () { yield ': hold the line\n\n'; })],
-  ] satisfies [string, Behaviour][])('goes to the next target after %s, and charges that one alone', async (what, behaviour) => {
-    const stream = what.includes('event') || what.includes('comments');
-    const started = await gateway([open(), vendor('first', behaviour)(), vendor('second', stream ? streamed : whole)()]);
-    const response = await call(started, { stream });
-    expect([response.status, response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '3']);
-    await response.text();
-    const end = await onlyEnd(started);
-    expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n } });
-    expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([
-      ['first', 'upstream_failed'],
-      ['first', 'upstream_failed'],
-      ['second', undefined],
-    ]);
-  });
+    [
+      'comments and nothing else',
+      streaming(async function* () {
+        yield ': hold the line\n\n';
+      }),
+    ],
+  ] satisfies [string, Behaviour][])(
+    'goes to the next target after %s, and charges that one alone',
+    async (what, behaviour) => {
+      const stream = what.includes('event') || what.includes('comments');
+      const started = await gateway([
+        open(),
+        vendor('first', behaviour)(),
+        vendor('second', stream ? streamed : whole)(),
+      ]);
+      const response = await call(started, { stream });
+      expect([
+        response.status,
+        response.headers.get('x-tollgate-provider'),
+        response.headers.get('x-tollgate-attempts'),
+      ]).toEqual([200, 'second', '3']);
+      await response.text();
+      const end = await onlyEnd(started);
+      expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n } });
+      expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([
+        ['first', 'upstream_failed'],
+        ['first', 'upstream_failed'],
+        ['second', undefined],
+      ]);
+    },
+  );
 
   it('does not happen where the request itself is wrong', async () => {
-    const started = await gateway([open(), vendor('first', async () => ({ status: 400, body: 'bad' }))(), vendor('second', whole)()]);
+    const started = await gateway([
+      open(),
+      vendor('first', async () => ({ status: 400, body: 'bad' }))(),
+      vendor('second', whole)(),
+    ]);
     expect((await call(started)).status).toBe(400);
     expect((await onlyEnd(started)).attempts).toHaveLength(1);
   });
@@ -231,8 +348,14 @@ describe('fallback', () => {
     });
     const started = await gateway([open(), vendor('first', cut)(), vendor('second', streamed)()]);
     const text = await (await call(started, { stream: true })).text();
-    expect(text).toBe('data: {"model":"house/model","text":"one"}\n\ndata: {"plain_error":"upstream_failed"}\n\n');
-    expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'cut', charge: { basis: 'estimate', usage: { output: 1 } } });
+    expect(text).toBe(
+      'data: {"model":"house/model","text":"one"}\n\ndata: {"plain_error":"upstream_failed"}\n\n',
+    );
+    expect(await onlyEnd(started)).toMatchObject({
+      type: 'answered',
+      outcome: 'cut',
+      charge: { basis: 'estimate', usage: { output: 1 } },
+    });
   });
 
   it.each([
@@ -242,14 +365,21 @@ describe('fallback', () => {
     const failing: Behaviour = async () => ({ status: 500, headers, body: '' });
     const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
     const response = await call(started);
-    const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) => response.headers.get(name));
+    const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) =>
+      response.headers.get(name),
+    );
     expect([response.status, heads]).toEqual([503, told]);
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
   it('happens when the first event does not come in time', async () => {
-    const silent: Behaviour = async (_, { attempt }) => new Promise((_resolve, reject) => attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))));
-    const started = await gateway([open(), vendor('first', silent)(), vendor('second', whole)()], { timeouts: { reply: 0.05 } });
+    const silent: Behaviour = async (_, { attempt }) =>
+      new Promise((_resolve, reject) =>
+        attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
+      );
+    const started = await gateway([open(), vendor('first', silent)(), vendor('second', whole)()], {
+      timeouts: { reply: 0.05 },
+    });
     const response = await call(started);
     expect(response.headers.get('x-tollgate-provider')).toBe('second');
     await response.text();
@@ -257,7 +387,10 @@ describe('fallback', () => {
   });
 
   it('happens as well where whoever was to send the call heeds no end', async () => {
-    const started = await gateway([open(), vendor('first', () => new Promise(() => undefined))(), vendor('second', whole)()], { timeouts: { reply: 0.05 } });
+    const started = await gateway(
+      [open(), vendor('first', () => new Promise(() => undefined))(), vendor('second', whole)()],
+      { timeouts: { reply: 0.05 } },
+    );
     expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
     expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
   });
@@ -283,7 +416,8 @@ describe('the last word', () => {
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     let text = '';
     const reading = (async () => {
-      for (let step = await reader.read(); !step.done; step = await reader.read()) text += Buffer.from(step.value).toString();
+      for (let step = await reader.read(); !step.done; step = await reader.read())
+        text += Buffer.from(step.value).toString();
     })();
     await held;
     await sleep(50);
@@ -322,7 +456,11 @@ describe('the last word', () => {
     leaving.abort();
     await expect(response.text()).rejects.toThrow();
     release();
-    expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'completed', charge: { cost: 11_000n } });
+    expect(await onlyEnd(started)).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { cost: 11_000n },
+    });
   });
 });
 
@@ -341,11 +479,20 @@ describe('a client that leaves', () => {
     });
     const started = await gateway([open(), vendor('v', endless)()]);
     const leaving = new AbortController();
-    const response = await call(started, { stream: true, prompt: 'twelve bytes' }, { signal: leaving.signal });
+    const response = await call(
+      started,
+      { stream: true, prompt: 'twelve bytes' },
+      { signal: leaving.signal },
+    );
     await response.body?.getReader().read();
     leaving.abort();
     const end = await onlyEnd(started);
-    expect(end).toMatchObject({ type: 'answered', outcome: 'aborted', error: { code: 'client_gone' }, charge: { basis: 'estimate', usage: { input: 3 } } });
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'aborted',
+      error: { code: 'client_gone' },
+      charge: { basis: 'estimate', usage: { input: 3 } },
+    });
     expect(end.type === 'answered' && end.charge.usage.output).toBeGreaterThan(0);
     await expect.poll(() => stopped).toBe(true);
   });
@@ -354,7 +501,9 @@ describe('a client that leaves', () => {
     const sent = Promise.withResolvers<void>();
     const silent: Behaviour = async (_, { attempt }) => {
       sent.resolve();
-      return new Promise((_resolve, reject) => attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))));
+      return new Promise((_resolve, reject) =>
+        attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
+      );
     };
     const started = await gateway([open(), vendor('v', silent)()]);
     const leaving = new AbortController();
@@ -362,16 +511,26 @@ describe('a client that leaves', () => {
     await sent.promise;
     leaving.abort();
     await expect(response).rejects.toThrow();
-    expect(await onlyEnd(started)).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { usage: { input: 3, output: 0 }, basis: 'estimate' } });
+    expect(await onlyEnd(started)).toMatchObject({
+      type: 'failed',
+      error: { code: 'client_gone' },
+      charge: { usage: { input: 3, output: 0 }, basis: 'estimate' },
+    });
   });
 });
 
 describe('lanes', () => {
-  it('keep the client\'s bytes unless a tap that applies wants the body', async () => {
+  it("keep the client's bytes unless a tap that applies wants the body", async () => {
     const bodies: unknown[] = [];
-    const watching: Behaviour = async (request, exchange) => (bodies.push(String(request.body)), exchange.call.stream ? streamed(request, exchange) : whole(request, exchange));
+    const watching: Behaviour = async (request, exchange) => (
+      bodies.push(String(request.body)),
+      exchange.call.stream ? streamed(request, exchange) : whole(request, exchange)
+    );
     const shouting = taps(({ hooks }) =>
-      hooks.transformRequest.tapPromise({ name: 'shout', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, temperature: 1 })),
+      hooks.transformRequest.tapPromise(
+        { name: 'shout', when: (exchange) => exchange.call.stream },
+        async (request) => ({ ...request, temperature: 1 }),
+      ),
     );
     const started = await gateway([shouting(), vendor('v', watching)()]);
     const odd = '{ "prompt":"hi" ,"model": "house/model"}';
@@ -383,19 +542,30 @@ describe('lanes', () => {
   });
 
   it('refuse a loss where the operator asks for it, naming the field', async () => {
-    const warming = taps(({ hooks }) => hooks.transformRequest.tapPromise({ name: 'warm', when: () => true }, async (request) => ({ ...request, temperature: 1 })));
+    const warming = taps(({ hooks }) =>
+      hooks.transformRequest.tapPromise({ name: 'warm', when: () => true }, async (request) => ({
+        ...request,
+        temperature: 1,
+      })),
+    );
     const started = await gateway([warming(), vendor('v', whole)()], { loss: 'reject' });
     const response = await call(started);
-    expect([response.status, await response.json()]).toMatchObject([400, { plain_error: 'unsupported_parameter', param: 'temperature' }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { plain_error: 'unsupported_parameter', param: 'temperature' },
+    ]);
   });
 
   it.each([
     [true, whole, 'data: {"model":"house/model","text":"hello"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
     [false, streamed, '{"model":"house/model","text":"onetwo","in":3,"out":4}'],
-  ])('give the client the form it asked for though the vendor sent the other (stream: %s)', async (stream, behaviour, sent) => {
-    const started = await gateway([open(), vendor('v', behaviour)()]);
-    expect(await (await call(started, { stream })).text()).toBe(sent);
-  });
+  ])(
+    'give the client the form it asked for though the vendor sent the other (stream: %s)',
+    async (stream, behaviour, sent) => {
+      const started = await gateway([open(), vendor('v', behaviour)()]);
+      expect(await (await call(started, { stream })).text()).toBe(sent);
+    },
+  );
 
   it('run a stream transform around the events of a whole reply, once', async () => {
     let times = 0;
@@ -419,7 +589,9 @@ describe('lanes', () => {
 describe('silence', () => {
   it('is filled with signs of life, fallback still runs, and a final failure is told in the stream', async () => {
     const slowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
-    const started = await gateway([open(), vendor('first', slowly)(), vendor('second', slowly)()], { timeouts: { keepAlive: 0.05 } });
+    const started = await gateway([open(), vendor('first', slowly)(), vendor('second', slowly)()], {
+      timeouts: { keepAlive: 0.05 },
+    });
     const response = await call(started, { stream: true });
     const text = await response.text();
     expect(response.status).toBe(200);

@@ -26,7 +26,17 @@ const asWritten = { origin: 'http://127.0.0.1:8787', key: 'sk-your-key' };
 let gateway: TestGateway;
 let key: string;
 beforeAll(async () => {
-  const plugins = [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses({ assistantItems: 'lenient' }), messages(), generateContent(), demo({ pace: 0 }), balance()];
+  const plugins = [
+    bearer(),
+    apiKeyHeader(),
+    googleApiKey(),
+    chatCompletions(),
+    responses({ assistantItems: 'lenient' }),
+    messages(),
+    generateContent(),
+    demo({ pace: 0 }),
+    balance(),
+  ];
   gateway = await startGateway({ plugins });
   key = z.object({ key: z.string() }).parse(await gateway.verb('keys create', [], { credit: '5' })).key;
 });
@@ -44,7 +54,11 @@ function parseCommented(text: string): unknown {
 }
 
 async function post(url: string, headers: Record<string, string>, body: object): Promise<string> {
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
   const text = await response.text();
   expect([response.status, response.status === 200 ? '' : text]).toEqual([200, '']);
   return text;
@@ -52,7 +66,11 @@ async function post(url: string, headers: Record<string, string>, body: object):
 
 /** The frames of a stream, each as its lines; Google ends its lines with two characters. */
 function frames(text: string): string[][] {
-  return text.replaceAll('\r\n', '\n').trimEnd().split('\n\n').map((frame) => frame.split('\n'));
+  return text
+    .replaceAll('\r\n', '\n')
+    .trimEnd()
+    .split('\n\n')
+    .map((frame) => frame.split('\n'));
 }
 
 const hello = 'Say pong.';
@@ -62,39 +80,118 @@ describe('Claude Code', () => {
 
   it('calls, counts and lists by its settings.json', async () => {
     const { env } = schema.parse(JSON.parse(settings('claude-code/settings.json')));
-    const base = env['ANTHROPIC_BASE_URL'] ?? '';
-    const headers = { authorization: `Bearer ${env['ANTHROPIC_AUTH_TOKEN']}`, 'anthropic-version': '2023-06-01', 'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14', 'x-app': 'cli' };
-    for (const variable of ['ANTHROPIC_MODEL', 'ANTHROPIC_DEFAULT_OPUS_MODEL', 'ANTHROPIC_DEFAULT_SONNET_MODEL', 'ANTHROPIC_DEFAULT_HAIKU_MODEL']) {
-      const conversation = { model: env[variable], messages: [{ role: 'user', content: [{ type: 'text', text: hello, cache_control: { type: 'ephemeral' } }] }] };
-      const body = { ...conversation, max_tokens: 500, stream: true, thinking: { type: 'adaptive' }, metadata: { user_id: 'u' }, context_management: { edits: [] } };
+    const base = env.ANTHROPIC_BASE_URL ?? '';
+    const headers = {
+      authorization: `Bearer ${env.ANTHROPIC_AUTH_TOKEN}`,
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
+      'x-app': 'cli',
+    };
+    for (const variable of [
+      'ANTHROPIC_MODEL',
+      'ANTHROPIC_DEFAULT_OPUS_MODEL',
+      'ANTHROPIC_DEFAULT_SONNET_MODEL',
+      'ANTHROPIC_DEFAULT_HAIKU_MODEL',
+    ]) {
+      const conversation = {
+        model: env[variable],
+        messages: [
+          { role: 'user', content: [{ type: 'text', text: hello, cache_control: { type: 'ephemeral' } }] },
+        ],
+      };
+      const body = {
+        ...conversation,
+        max_tokens: 500,
+        stream: true,
+        thinking: { type: 'adaptive' },
+        metadata: { user_id: 'u' },
+        context_management: { edits: [] },
+      };
       const stream = frames(await post(`${base}/v1/messages?beta=true`, headers, body));
-      expect(stream.every(([event = '', data = '']) => event.startsWith('event: ') && data.startsWith('data: '))).toBe(true);
-      expect([stream.at(0)?.[0], stream.at(-1)?.[0]]).toEqual(['event: message_start', 'event: message_stop']);
-      expect(JSON.parse(await post(`${base}/v1/messages/count_tokens?beta=true`, headers, conversation))).toMatchObject({ input_tokens: expect.any(Number) });
+      expect(
+        stream.every(([event = '', data = '']) => event.startsWith('event: ') && data.startsWith('data: ')),
+      ).toBe(true);
+      expect([stream.at(0)?.[0], stream.at(-1)?.[0]]).toEqual([
+        'event: message_start',
+        'event: message_stop',
+      ]);
+      expect(
+        JSON.parse(await post(`${base}/v1/messages/count_tokens?beta=true`, headers, conversation)),
+      ).toMatchObject({ input_tokens: expect.any(Number) });
     }
     const listed = await fetch(`${base}/v1/models?limit=1000`, { headers });
-    expect(await listed.json()).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ id: env['ANTHROPIC_MODEL'] })]) });
+    expect(await listed.json()).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ id: env.ANTHROPIC_MODEL })]),
+    });
     expect((await fetch(`${base}/api/hello`, { method: 'HEAD' })).status).toBeLessThan(500);
   });
 });
 
 describe('Codex', () => {
-  const providerSchema = z.object({ base_url: z.string(), env_key: z.string(), wire_api: z.literal('responses') });
-  const schema = z.object({ model: z.string(), model_provider: z.string(), model_providers: z.record(z.string(), providerSchema) });
+  const providerSchema = z.object({
+    base_url: z.string(),
+    env_key: z.string(),
+    wire_api: z.literal('responses'),
+  });
+  const schema = z.object({
+    model: z.string(),
+    model_provider: z.string(),
+    model_providers: z.record(z.string(), providerSchema),
+  });
 
   it('calls, and goes on, by its config.toml', async () => {
-    const { model, model_provider: name, model_providers: providers } = schema.parse(parseToml(settings('codex/config.toml')));
+    const {
+      model,
+      model_provider: name,
+      model_providers: providers,
+    } = schema.parse(parseToml(settings('codex/config.toml')));
     const provider = providerSchema.parse(providers[name]);
     expect(provider.env_key).toBe('TOLLGATE_KEY');
-    const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream', originator: 'codex_cli_rs', session_id: '0199' };
+    const headers = {
+      authorization: `Bearer ${key}`,
+      accept: 'text/event-stream',
+      originator: 'codex_cli_rs',
+      session_id: '0199',
+    };
     const said = { type: 'message', role: 'user', content: [{ type: 'input_text', text: hello }] };
-    const tools = [{ type: 'function', name: 'shell', description: 'Runs a command.', strict: false, parameters: { type: 'object', properties: {} } }, { type: 'namespace', name: 'agents', description: 'Others.', tools: [] }, { type: 'web_search' }];
-    const fields = { model, tools, stream: true, store: false, parallel_tool_calls: true, reasoning: { summary: 'auto' }, include: ['reasoning.encrypted_content'], prompt_cache_key: '0199', client_metadata: { a: 'b' } };
+    const tools = [
+      {
+        type: 'function',
+        name: 'shell',
+        description: 'Runs a command.',
+        strict: false,
+        parameters: { type: 'object', properties: {} },
+      },
+      { type: 'namespace', name: 'agents', description: 'Others.', tools: [] },
+      { type: 'web_search' },
+    ];
+    const fields = {
+      model,
+      tools,
+      stream: true,
+      store: false,
+      parallel_tool_calls: true,
+      reasoning: { summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      prompt_cache_key: '0199',
+      client_metadata: { a: 'b' },
+    };
     const answered = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'pong' }] };
-    for (const input of [[{ type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are an agent.' }] }, said], [said, answered, said]]) {
+    for (const input of [
+      [
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are an agent.' }] },
+        said,
+      ],
+      [said, answered, said],
+    ]) {
       const stream = frames(await post(`${provider.base_url}/responses`, headers, { ...fields, input }));
-      const last = stream.findLast((frame) => !frame.includes('data: [DONE]'))?.find((line) => line.startsWith('data: '));
-      expect(JSON.parse(last?.slice('data: '.length) ?? '')).toMatchObject({ type: 'response.completed', response: { status: 'completed', usage: { output_tokens: expect.any(Number) } } });
+      const last = stream
+        .findLast((frame) => !frame.includes('data: [DONE]'))
+        ?.find((line) => line.startsWith('data: '));
+      expect(JSON.parse(last?.slice('data: '.length) ?? '')).toMatchObject({
+        type: 'response.completed',
+        response: { status: 'completed', usage: { output_tokens: expect.any(Number) } },
+      });
     }
   });
 
@@ -102,38 +199,80 @@ describe('Codex', () => {
     const { model_providers: providers } = schema.parse(parseToml(settings('codex/config.toml')));
     const { request } = await import('node:http');
     const status = await new Promise((resolve, reject) => {
-      const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==', authorization: `Bearer ${key}` };
-      request(`${providers['tollgate']?.base_url}/responses`, { headers }, (response) => resolve(response.statusCode)).on('error', reject).end();
+      const headers = {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+        authorization: `Bearer ${key}`,
+      };
+      request(`${providers.tollgate?.base_url}/responses`, { headers }, (response) =>
+        resolve(response.statusCode),
+      )
+        .on('error', reject)
+        .end();
     });
     expect(status).toBe(426);
   });
 });
 
 describe('Gemini CLI', () => {
-  const schema = z.object({ security: z.object({ auth: z.object({ selectedType: z.literal('gemini-api-key') }) }), model: z.object({ name: z.string() }) });
+  const schema = z.object({
+    security: z.object({ auth: z.object({ selectedType: z.literal('gemini-api-key') }) }),
+    model: z.object({ name: z.string() }),
+  });
 
   it('calls by its settings.json and .env', async () => {
-    const { GOOGLE_GEMINI_BASE_URL: base, GEMINI_API_KEY: shown = '' } = parseEnv(settings('gemini-cli/.env'));
+    const { GOOGLE_GEMINI_BASE_URL: base, GEMINI_API_KEY: shown = '' } = parseEnv(
+      settings('gemini-cli/.env'),
+    );
     const { model } = schema.parse(parseCommented(settings('gemini-cli/settings.json')));
-    const headers = { 'x-goog-api-key': shown, 'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)', 'x-goog-api-client': 'google-genai-sdk/1.30.0 gl-node/v24' };
-    const body = { contents: [{ role: 'user', parts: [{ text: hello }] }], generationConfig: { temperature: 0, topP: 1 }, systemInstruction: { role: 'user', parts: [{ text: 'You are an agent.' }] } };
-    const stream = frames(await post(`${base}/v1beta/models/${model.name}:streamGenerateContent?alt=sse`, headers, body));
+    const headers = {
+      'x-goog-api-key': shown,
+      'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)',
+      'x-goog-api-client': 'google-genai-sdk/1.30.0 gl-node/v24',
+    };
+    const body = {
+      contents: [{ role: 'user', parts: [{ text: hello }] }],
+      generationConfig: { temperature: 0, topP: 1 },
+      systemInstruction: { role: 'user', parts: [{ text: 'You are an agent.' }] },
+    };
+    const stream = frames(
+      await post(`${base}/v1beta/models/${model.name}:streamGenerateContent?alt=sse`, headers, body),
+    );
     expect(stream.every((frame) => frame.length === 1 && frame[0]?.startsWith('data: {'))).toBe(true);
-    expect(JSON.parse(stream.at(-1)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({ candidates: [{ finishReason: 'STOP' }] });
+    expect(JSON.parse(stream.at(-1)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
+      candidates: [{ finishReason: 'STOP' }],
+    });
   });
 });
 
 async function chat(base: string, shown: string, model: string): Promise<void> {
   const headers = { authorization: `Bearer ${shown}` };
-  const stream = frames(await post(`${base}/chat/completions`, headers, { model, stream: true, stream_options: { include_usage: true }, messages: [{ role: 'system', content: 'You are brief.' }, { role: 'user', content: hello }] }));
+  const stream = frames(
+    await post(`${base}/chat/completions`, headers, {
+      model,
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [
+        { role: 'system', content: 'You are brief.' },
+        { role: 'user', content: hello },
+      ],
+    }),
+  );
   expect(stream.every((frame) => frame.length === 1 && /^(data: |: )/.test(frame[0] ?? ''))).toBe(true);
   expect(stream.at(-1)).toEqual(['data: [DONE]']);
-  expect(JSON.parse(stream.at(-2)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({ choices: [], usage: { completion_tokens: expect.any(Number) } });
+  expect(JSON.parse(stream.at(-2)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
+    choices: [],
+    usage: { completion_tokens: expect.any(Number) },
+  });
 }
 
 describe('Open WebUI', () => {
   it('fills its menu, and calls what is in it, by its .env', async () => {
-    const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(settings('open-webui/.env'));
+    const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(
+      settings('open-webui/.env'),
+    );
     const listed = await fetch(`${base}/models`, { headers: { authorization: `Bearer ${shown}` } });
     const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await listed.json());
     expect(data.map(({ id }) => id)).toContain('demo/echo');
@@ -142,7 +281,21 @@ describe('Open WebUI', () => {
 });
 
 describe('Continue', () => {
-  const schema = z.object({ name: z.string(), version: z.string(), schema: z.literal('v1'), models: z.array(z.object({ provider: z.literal('openai'), model: z.string(), apiBase: z.string(), apiKey: z.string() })).min(1) });
+  const schema = z.object({
+    name: z.string(),
+    version: z.string(),
+    schema: z.literal('v1'),
+    models: z
+      .array(
+        z.object({
+          provider: z.literal('openai'),
+          model: z.string(),
+          apiBase: z.string(),
+          apiKey: z.string(),
+        }),
+      )
+      .min(1),
+  });
 
   it('calls by its config.yaml', async () => {
     const { models } = schema.parse(parseYaml(settings('continue/config.yaml')));

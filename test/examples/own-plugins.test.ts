@@ -27,14 +27,23 @@ afterAll(async () => {
 
 function post(body: object, user = `me:${key}`, path = '/ask'): Promise<Response> {
   const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
-  return fetch(gateway.url + path, { method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
 }
 
 it('the line in the comment of the config is answered', async () => {
   const config = readFileSync(join(import.meta.dirname, '../../examples/own-plugins.config.ts'), 'utf8');
   const line = /`(curl [^`]+)`/.exec(config)?.[1]?.replace('http://127.0.0.1:8787', gateway.url) ?? '';
   const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, KEY: key } });
-  expect(JSON.parse(stdout)).toMatchObject({ model: 'demo/echo', answer: expect.stringContaining('Hello!'), ended: 'stop', tokens: { output: expect.any(Number) } });
+  expect(JSON.parse(stdout)).toMatchObject({
+    model: 'demo/echo',
+    answer: expect.stringContaining('Hello!'),
+    ended: 'stop',
+    tokens: { output: expect.any(Number) },
+  });
 });
 
 it('the protocol streams, piece by piece to its end', async () => {
@@ -46,13 +55,22 @@ it('the protocol streams, piece by piece to its end', async () => {
 
 it('the provider is asked by whichever protocol, with its key', async () => {
   const reply = await post({ model: 'in-house/gpt-4o-mini', ask: 'Hello, house!' });
-  expect(await reply.json()).toMatchObject({ model: 'in-house/gpt-4o-mini', answer: expect.stringContaining('gpt-4o-mini') });
-  expect(vendor.requests.at(-1)).toMatchObject({ path: '/v1/chat/completions', headers: { authorization: `Bearer ${vendor.key}` } });
+  expect(await reply.json()).toMatchObject({
+    model: 'in-house/gpt-4o-mini',
+    answer: expect.stringContaining('gpt-4o-mini'),
+  });
+  expect(vendor.requests.at(-1)).toMatchObject({
+    path: '/v1/chat/completions',
+    headers: { authorization: `Bearer ${vendor.key}` },
+  });
 });
 
-it('the credential is refused in words of the protocol where it is nobody\'s', async () => {
+it("the credential is refused in words of the protocol where it is nobody's", async () => {
   const reply = await post({ model: 'demo/echo', ask: 'Hello!' }, 'me:sk-nobody');
-  expect([reply.status, await reply.json()]).toMatchObject([401, { error: { code: 'invalid_api_key', message: 'The password is not a key of this gateway.' } }]);
+  expect([reply.status, await reply.json()]).toMatchObject([
+    401,
+    { error: { code: 'invalid_api_key', message: 'The password is not a key of this gateway.' } },
+  ]);
 });
 
 it('what is not a question is refused by the name of the field', async () => {
@@ -74,6 +92,9 @@ it('the meter refuses what is over the tokens of a day, and says when to come ag
   expect(reply.status).toBe(200);
   await reply.text();
   const refused = await post({ model: 'demo/echo', ask: 'Hello!' });
-  expect([refused.status, await refused.json()]).toMatchObject([429, { error: { message: 'The 1000 tokens of today are used up.' } }]);
+  expect([refused.status, await refused.json()]).toMatchObject([
+    429,
+    { error: { message: 'The 1000 tokens of today are used up.' } },
+  ]);
   expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
 });

@@ -10,7 +10,10 @@ import { allReadmes } from '../support/readmes.ts';
 const root = join(import.meta.dirname, '../..');
 const blocks = Array.from(allReadmes.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
 const folder = makeDataFolder();
-const settings = { TOLLGATE_DATA: join(folder, 'data'), TOLLGATE_TOP_UP_SECRET: 'a secret of some thirty-odd characters' };
+const settings = {
+  TOLLGATE_DATA: join(folder, 'data'),
+  TOLLGATE_TOP_UP_SECRET: 'a secret of some thirty-odd characters',
+};
 
 let gateway: RunningGateway;
 beforeAll(async () => {
@@ -26,20 +29,56 @@ async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
   expect(found).toHaveLength(1);
   const port = Number(new URL(gateway.url).port);
-  const lines = (found[0] ?? '').replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8788', `127.0.0.1:${port + 1}`)
-    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`).replaceAll('npx node', 'node').replace(/^export KEY=.*$/m, '');
+  const lines = (found[0] ?? '')
+    .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+    .replaceAll('127.0.0.1:8788', `127.0.0.1:${port + 1}`)
+    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`)
+    .replaceAll('npx node', 'node')
+    .replace(/^export KEY=.*$/m, '');
   const { HOME = '', PATH = '' } = process.env;
   const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
-  const environment = { HOME, KEY, PATH: `${dirname(process.execPath)}:${PATH}`, TOLLGATE_CONFIG: join(root, 'gateway.config.ts'), PORT: String(port), ...settings };
-  const { stdout } = await promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', lines], { cwd: folder, env: environment });
+  const environment = {
+    HOME,
+    KEY,
+    PATH: `${dirname(process.execPath)}:${PATH}`,
+    TOLLGATE_CONFIG: join(root, 'gateway.config.ts'),
+    PORT: String(port),
+    ...settings,
+  };
+  const { stdout } = await promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', lines], {
+    cwd: folder,
+    env: environment,
+  });
   return stdout;
 }
 
 it.each<[string, string, readonly RegExp[]]>([
-  ['the first ones call a model, and show the balance and the models', 'export KEY=', [/Tollgate's demo model/, /"currency":"USD"/, /"id":"demo\/echo"/]],
-  ['all families call it', '/v1/responses -H', [/"object":"response"/, /"type":"message"/, /"finishReason":"STOP"/]],
-  ['a call is looked up by the id it was given', 'head.txt', [/"object":"chat.completion"/, /"attempts":\[\{[^\]]*"demo"/]],
-  ['the command line makes keys, tells usage and looks at everything', 'tollgate -- doctor', [/"key":"sk-/, /^Kept nowhere/m, /^key,model,day,/m, /a gateway answers at/, /Nothing keeps it from serving/]],
+  [
+    'the first ones call a model, and show the balance and the models',
+    'export KEY=',
+    [/Tollgate's demo model/, /"currency":"USD"/, /"id":"demo\/echo"/],
+  ],
+  [
+    'all families call it',
+    '/v1/responses -H',
+    [/"object":"response"/, /"type":"message"/, /"finishReason":"STOP"/],
+  ],
+  [
+    'a call is looked up by the id it was given',
+    'head.txt',
+    [/"object":"chat.completion"/, /"attempts":\[\{[^\]]*"demo"/],
+  ],
+  [
+    'the command line makes keys, tells usage and looks at everything',
+    'tollgate -- doctor',
+    [
+      /"key":"sk-/,
+      /^Kept nowhere/m,
+      /^key,model,day,/m,
+      /a gateway answers at/,
+      /Nothing keeps it from serving/,
+    ],
+  ],
   ["the operators' door opens to its secret", 'operator-secret', [/"account":"acme"/]],
   ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],
 ])('%s', { timeout: 60_000 }, async (_, words, shown) => {
@@ -49,18 +88,26 @@ it.each<[string, string, readonly RegExp[]]>([
 
 it('a picture is made, and changed', async () => {
   await paste('lighthouse.png');
-  for (const file of ['lighthouse.png', 'night.png']) expect(readFileSync(join(folder, file)).subarray(1, 4).toString()).toBe('PNG');
+  for (const file of ['lighthouse.png', 'night.png'])
+    expect(readFileSync(join(folder, file)).subarray(1, 4).toString()).toBe('PNG');
 });
 
 // The last one, since the gateway is stopped.
 it('a ledger is backed up while it is in use, and put back', async () => {
   const creditOf = async (): Promise<unknown> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'balance', 'default', '--json'], { cwd: root, env: { PATH: process.env['PATH'], ...settings } });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(root, 'core/cli.js'), 'balance', 'default', '--json'],
+      { cwd: root, env: { PATH: process.env.PATH, ...settings } },
+    );
     return JSON.parse(stdout);
   };
   const before = await creditOf();
   await paste('VACUUM INTO');
-  await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'credit', 'add', 'default', '7'], { cwd: root, env: { PATH: process.env['PATH'], ...settings } });
+  await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'credit', 'add', 'default', '7'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...settings },
+  });
   expect(await creditOf()).not.toEqual(before);
   await gateway.stop('SIGTERM');
   expect(await paste('cp ledger-backup.db')).toContain('The books are sound');

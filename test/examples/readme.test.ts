@@ -22,24 +22,34 @@ it('the version of the plugin interface is the one that runs', () => {
 });
 
 it('every path that a README names exists', () => {
-  const paths = [...allReadmes.matchAll(/`((?:core|plugins|test|examples)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+  const paths = [...allReadmes.matchAll(/`((?:core|plugins|test|examples)\/[\w./-]*)`/g)].map(
+    ([, path = '']) => path,
+  );
   expect(paths.length).toBeGreaterThan(15);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 it.each(readmes)('every relative link in %s leads to a file and a heading', (path) => {
   const anchors = (text: string): string[] =>
-    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'));
+    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    );
   for (const [, link = ''] of readReadme(path).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
     const [file = '', anchor] = link.split('#');
     const target = join(dirname(path), file);
     expect(existsSync(join(root, target)), `${path} links to ${link}`).toBe(true);
-    if (anchor !== undefined) expect(anchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
+    if (anchor !== undefined)
+      expect(anchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
   }
 });
 
 it('the README at the top has at most 9 kB, every other one at most 16 kB', () => {
-  const long = readmes.filter((path) => Buffer.byteLength(readReadme(path)) > (path === 'README.md' ? 9 : 16) * 1024);
+  const long = readmes.filter(
+    (path) => Buffer.byteLength(readReadme(path)) > (path === 'README.md' ? 9 : 16) * 1024,
+  );
   expect(readmes.length).toBeGreaterThan(8);
   expect(long).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** The READMEs list every command with its options and every option with its default, and nothing else. */
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
 import { pino } from 'pino';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig, settingsSchema } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { bundledPlugins } from '../support/inventory.ts';
@@ -14,7 +14,15 @@ const root = join(import.meta.dirname, '../..');
 /** The cells of the table between two marks, without its head. */
 function table(mark: string): string[][] {
   const [, text = ''] = new RegExp(`<!-- ${mark} -->\n(.*?)\n<!-- /${mark} -->`, 's').exec(allReadmes) ?? [];
-  return text.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+  return text
+    .split('\n')
+    .slice(2)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
 }
 
 function code(cell: string): string[] {
@@ -22,24 +30,38 @@ function code(cell: string): string[] {
 }
 
 describe('the command line of the README', () => {
-  const listed = table('verbs').map(([verb = '', options = '']) => ({ verb: code(verb)[0] ?? '', options: code(options).toSorted() }));
+  const listed = table('verbs').map(([verb = '', options = '']) => ({
+    verb: code(verb)[0] ?? '',
+    options: code(options).toSorted(),
+  }));
   const own = ['start', 'init', 'check', 'doctor'];
 
   it('has every verb of the plugins with its options, and no other', async () => {
-    const gateway = createGateway(await loadConfig(join(root, 'gateway.config.ts')), pino({ level: 'silent' }));
-    const verbs = [...gateway.commands.all()].map(({ name, options = [] }) => ({ verb: name, options: options.map(({ flags }) => flags.split(' ')[0]).toSorted() }));
+    const gateway = createGateway(
+      await loadConfig(join(root, 'gateway.config.ts')),
+      pino({ level: 'silent' }),
+    );
+    const verbs = [...gateway.commands.all()].map(({ name, options = [] }) => ({
+      verb: name,
+      options: options.map(({ flags }) => flags.split(' ')[0]).toSorted(),
+    }));
     await gateway.close();
-    const named = (list: { verb: string }[]): object[] => list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
+    const named = (list: { verb: string }[]): object[] =>
+      list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
     expect(named(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(named(verbs));
   });
 
-  it('has the verbs that are no plugin\'s', async () => {
+  it("has the verbs that are no plugin's", async () => {
     const { output } = await runVerb(['--help'], { TOLLGATE_CONFIG: join(root, 'no such file') });
-    const commands = [...output.matchAll(/^ {2}(\w+) /gm)].map(([, verb]) => verb).filter((verb) => verb !== 'help');
+    const commands = [...output.matchAll(/^ {2}(\w+) /gm)]
+      .map(([, verb]) => verb)
+      .filter((verb) => verb !== 'help');
     expect(commands.toSorted()).toEqual(own.toSorted());
     for (const verb of own) {
       const { output: help } = await runVerb([verb, '--help']);
-      const options = [...help.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, option]) => option).filter((option) => option !== '--json');
+      const options = [...help.matchAll(/^ {2}(--[\w-]+)/gm)]
+        .map(([, option]) => option)
+        .filter((option) => option !== '--json');
       expect([verb, listed.find((row) => row.verb === verb)?.options]).toEqual([verb, options.toSorted()]);
     }
   });
@@ -53,7 +75,8 @@ function listedOptions(): Map<string, Rows> {
   let current: Rows = [];
   for (const [first = '', fallback = ''] of table('options')) {
     const heading = /^\*\*(.*)\*\*$/.exec(first)?.[1];
-    if (heading === undefined) current.push(...code(first).map((option): Rows[number] => [option, code(fallback)[0]]));
+    if (heading === undefined)
+      current.push(...code(first).map((option): Rows[number] => [option, code(fallback)[0]]));
     else {
       current = [];
       const folder = heading.includes('/') ? heading.slice(0, heading.indexOf('/') + 1) : '';
@@ -71,9 +94,11 @@ describe('the options of the README', () => {
   const listed = listedOptions();
   const plugins = new Map<string, Rows>();
   beforeAll(async () => {
-    const rowsOf = (schema: Parameters<typeof optionRows>[0]): Rows => sorted(optionRows(schema).map(({ option, fallback }) => [option, fallback]));
+    const rowsOf = (schema: Parameters<typeof optionRows>[0]): Rows =>
+      sorted(optionRows(schema).map(({ option, fallback }) => [option, fallback]));
     plugins.set('the gateway', rowsOf(settingsSchema));
-    for (const { path, factory } of await bundledPlugins()) plugins.set(path.slice('plugins/'.length), rowsOf(factory.options));
+    for (const { path, factory } of await bundledPlugins())
+      plugins.set(path.slice('plugins/'.length), rowsOf(factory.options));
   });
 
   it('are those of every plugin that has any', () => {

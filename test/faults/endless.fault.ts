@@ -16,19 +16,30 @@ afterAll(() => operated.close());
 const clients = 200;
 
 /** What each of so many clients gets, with its family. */
-function callAll(gateway: RunningGateway, families: readonly Wire[] = wires, count = clients): Promise<(readonly [Wire, string])[]> {
-  const called = Array.from({ length: count / families.length }, () => families.map(async (wire) => [wire, await (await operated.stream(gateway, wire)).text()] as const));
+function callAll(
+  gateway: RunningGateway,
+  families: readonly Wire[] = wires,
+  count = clients,
+): Promise<(readonly [Wire, string])[]> {
+  const called = Array.from({ length: count / families.length }, () =>
+    families.map(async (wire) => [wire, await (await operated.stream(gateway, wire)).text()] as const),
+  );
   return Promise.all(called.flat());
 }
 
 async function expectSettled(gateway: RunningGateway): Promise<void> {
-  await expect.poll(() => operated.verb('audit'), { timeout: 20_000, interval: 500 }).toMatchObject({ ok: true, pending: 0 });
+  await expect
+    .poll(() => operated.verb('audit'), { timeout: 20_000, interval: 500 })
+    .toMatchObject({ ok: true, pending: 0 });
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
 }
 
 const longest = 10;
 const broken: Readonly<Record<Wire, RegExp>> = {
-  'chat-completions': /data: \{"error":\{[^\n]*\n\n$/, responses: /event: response\.failed\n[^\n]*\n\n(data: \[DONE\]\n\n)?$/, messages: /event: error\n[^\n]*\n\n$/, 'generate-content': /data: \{"error":\{[^\n]*\r?\n\r?\n$/,
+  'chat-completions': /data: \{"error":\{[^\n]*\n\n$/,
+  responses: /event: response\.failed\n[^\n]*\n\n(data: \[DONE\]\n\n)?$/,
+  messages: /event: error\n[^\n]*\n\n$/,
+  'generate-content': /data: \{"error":\{[^\n]*\r?\n\r?\n$/,
 };
 
 /** Waits until nobody takes anything of it any more, and ends it. */
@@ -48,10 +59,19 @@ describe('two hundred streams', () => {
     const gateway = await operated.start();
     operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 100 });
     const began = performance.now();
-    for (const [wire, text] of await callAll(gateway)) expect([wire, text.includes('word'), text.slice(-1000)]).toEqual([wire, true, expect.stringMatching(broken[wire])]);
+    for (const [wire, text] of await callAll(gateway))
+      expect([wire, text.includes('word'), text.slice(-1000)]).toEqual([
+        wire,
+        true,
+        expect.stringMatching(broken[wire]),
+      ]);
     expect(performance.now() - began).toBeLessThan(3 * longest * 1000);
     const { openai, anthropic, google } = operated.vendors;
-    await expect.poll(() => [openai, anthropic, google].flatMap(({ journal }) => journal.map(({ end }) => end)), { timeout: 10_000 }).toEqual(Array.from({ length: clients }, () => 'closed-by-peer'));
+    await expect
+      .poll(() => [openai, anthropic, google].flatMap(({ journal }) => journal.map(({ end }) => end)), {
+        timeout: 10_000,
+      })
+      .toEqual(Array.from({ length: clients }, () => 'closed-by-peer'));
     await expectSettled(gateway);
   });
 
@@ -59,16 +79,28 @@ describe('two hundred streams', () => {
     const firehose = await startFirehose((number) => (number > 10 ? undefined : `${number} `), 'never heard');
     const gateway = await operated.start(firehose.environment);
     for (const [wire, text] of await callAll(gateway, ['chat-completions', 'messages'])) {
-      expect([wire, text.includes('10 '), text.includes('never heard'), text.slice(-1000)]).toEqual([wire, true, false, expect.stringMatching(/\[DONE\]\n\n$|message_stop[^\n]*\n\n$/)]);
+      expect([wire, text.includes('10 '), text.includes('never heard'), text.slice(-1000)]).toEqual([
+        wire,
+        true,
+        false,
+        expect.stringMatching(/\[DONE\]\n\n$|message_stop[^\n]*\n\n$/),
+      ]);
     }
     await expectSilence(firehose);
     await expectSettled(gateway);
   });
 
   it('of vendors whose end is silence, and who are never silent, are broken off', async () => {
-    const firehose = await startFirehose((number) => (number > 10 ? undefined : `${number} `), 'never heard '.repeat(1000));
+    const firehose = await startFirehose(
+      (number) => (number > 10 ? undefined : `${number} `),
+      'never heard '.repeat(1000),
+    );
     const gateway = await operated.start(firehose.environment);
-    for (const [wire, text] of await callAll(gateway, ['generate-content'], 2)) expect([text.includes('never heard'), text.slice(-1000)]).toEqual([false, expect.stringMatching(broken[wire])]);
+    for (const [wire, text] of await callAll(gateway, ['generate-content'], 2))
+      expect([text.includes('never heard'), text.slice(-1000)]).toEqual([
+        false,
+        expect.stringMatching(broken[wire]),
+      ]);
     await expectSilence(firehose);
     await expectSettled(gateway);
   });

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { mostConnections } from '../../core/descriptors.ts';
+import { mostConnections } from '../../core/process/open-files.ts';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
@@ -14,7 +14,20 @@ import { clone, makeDataFolder, startProcess } from '../support/process.ts';
 
 function keyringOf(secret: string): { readonly keyring: ReturnType<typeof createKeyring>; asked: number } {
   const hash = hashSecret(secret);
-  const known: KeyRecord = { ...noLimits, id: keyId(hash), hash, lastFour: secret.slice(-4), kind: 'user', name: '', account: 'someone', disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined };
+  const known: KeyRecord = {
+    ...noLimits,
+    id: keyId(hash),
+    hash,
+    lastFour: secret.slice(-4),
+    kind: 'user',
+    name: '',
+    account: 'someone',
+    disabled: false,
+    created: 0,
+    used: 0n,
+    pending: 0n,
+    rotatedTo: undefined,
+  };
   const told = { asked: 0 };
   const store = storeWith({
     findKey: async (wanted) => {
@@ -31,9 +44,12 @@ describe('a million keys that are none', () => {
     const house = keyringOf(secret);
     const before = process.memoryUsage().heapUsed;
     const began = performance.now();
-    for (let count = 0; count < 1_000_000; count += 1) await house.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
+    for (let count = 0; count < 1_000_000; count += 1)
+      await house.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
     const microseconds = (performance.now() - began) / 1000;
-    process.stdout.write(`${microseconds.toFixed(2)} µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`);
+    process.stdout.write(
+      `${microseconds.toFixed(2)} µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
+    );
     expect(house.asked).toBe(0);
     expect(microseconds).toBeLessThan(50);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 2 ** 20);
@@ -53,14 +69,24 @@ describe('twenty thousand connections to a process that may have 4096 files', ()
     const sockets: Socket[] = [];
     let shed = 0;
     for (let count = 0; count < 20_000; count += 1) {
-      sockets.push(connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => undefined).on('close', () => (shed += 1)).resume());
+      sockets.push(
+        connect(Number(new URL(gateway.url).port), '127.0.0.1')
+          .on('error', () => undefined)
+          .on('close', () => (shed += 1))
+          .resume(),
+      );
       if (count % 500 === 0) await look();
     }
     await until(() => shed >= 20_000 - mostConnections(4096));
     process.stdout.write(`${shed} shed\n`);
     await look();
     for (const socket of sockets) socket.destroy();
-    await until(() => fetch(`${gateway.url}/healthz`).then(({ status }) => status === 200, () => false));
+    await until(() =>
+      fetch(`${gateway.url}/healthz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     rmSync(folder, { recursive: true, force: true });
   });

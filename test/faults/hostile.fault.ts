@@ -6,8 +6,12 @@ import { openHostileHouse, sendHostile } from '../hostile/inputs.ts';
 it('twenty thousand hostile bodies crash nothing, and each is answered in its protocol', async () => {
   const house = await openHostileHouse();
   await sendHostile(house, 20_000);
-  expect(house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60'))).toEqual([]);
-  expect(house.gateway.ends.filter((end) => end.type !== 'replayed' && end.error?.code === 'internal')).toEqual([]);
+  expect(
+    house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
+  ).toEqual([]);
+  expect(
+    house.gateway.ends.filter((end) => end.type !== 'replayed' && end.error?.code === 'internal'),
+  ).toEqual([]);
   expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   await house.close();
 });

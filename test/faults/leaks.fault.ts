@@ -12,24 +12,50 @@ afterAll(async () => {
   await operated.close();
 });
 
-const canary = { prompt: 'canary-of-the-prompt-7f3a', reply: 'canary-of-the-reply-9c1e', junk: 'sk-canary-of-a-wrong-key-4b2d' };
+const canary = {
+  prompt: 'canary-of-the-prompt-7f3a',
+  reply: 'canary-of-the-reply-9c1e',
+  junk: 'sk-canary-of-a-wrong-key-4b2d',
+};
 
 it('keys, prompts and replies are in no heap snapshot once their calls are over, and never in a report or a log', async () => {
   const { vendors, folder, key } = operated;
   const reports = join(folder, 'reports');
   mkdirSync(reports);
-  const gateway = await operated.start({ TOLLGATE_LOG: 'trace', NODE_OPTIONS: `--inspect-port=0 --report-on-signal --report-uncaught-exception --report-directory=${reports}` });
+  const gateway = await operated.start({
+    TOLLGATE_LOG: 'trace',
+    NODE_OPTIONS: `--inspect-port=0 --report-on-signal --report-uncaught-exception --report-directory=${reports}`,
+  });
   const send = async (path: string, body: object, authorization = `Bearer ${key}`): Promise<Response> =>
-    fetch(gateway.url + path, { method: 'POST', headers: { authorization, 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body).replace('Hello there, who is it?', canary.prompt) });
+    fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization, 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify(body).replace('Hello there, who is it?', canary.prompt),
+    });
   const heap = await openHeap(gateway);
   for (const wire of wires) {
     const { path, body } = streamedCall(wire);
-    const whole = [path.replace('streamGenerateContent?alt=sse', 'generateContent'), { ...body, ...('stream' in body ? { stream: false } : {}) }] as const;
-    for (const scenario of [{ text: canary.reply }, { text: [canary.reply, 'x'], cut: { how: 'rst' as const, bytes: 150 } }, { reply: { status: 500, body: canary.reply } }]) {
+    const whole = [
+      path.replace('streamGenerateContent?alt=sse', 'generateContent'),
+      { ...body, ...('stream' in body ? { stream: false } : {}) },
+    ] as const;
+    for (const scenario of [
+      { text: canary.reply },
+      { text: [canary.reply, 'x'], cut: { how: 'rst' as const, bytes: 150 } },
+      { reply: { status: 500, body: canary.reply } },
+    ]) {
       vendors.script('*', scenario);
-      for (const [at, asked] of [[path, body], whole] as const) await (await send(at, asked)).text().catch(() => undefined);
+      for (const [at, asked] of [[path, body], whole] as const)
+        await (await send(at, asked)).text().catch(() => undefined);
       expect((await send(path, body, `Bearer ${canary.junk}`)).status).toBe(401);
-      expect((await send(`${path.replace(/models\/[^:]*/, 'models/openai/none')}`, { ...body, model: 'openai/none' })).status).toBe(404);
+      expect(
+        (
+          await send(`${path.replace(/models\/[^:]*/, 'models/openai/none')}`, {
+            ...body,
+            model: 'openai/none',
+          })
+        ).status,
+      ).toBe(404);
     }
   }
   // While a call runs, a report may tell of its connection, and not of it.
@@ -44,8 +70,15 @@ it('keys, prompts and replies are in no heap snapshot once their calls are over,
   await running.text();
   vendors.script('*', { text: 'Nothing of note.' });
   // What the last calls left lying on a connection is gone with the next ones.
-  for (let call = 0; call < 20; call += 1) await (await operated.stream(gateway, wires[call % wires.length])).text();
-  const written = { heap: await heap.snapshot(), report: readdirSync(reports).map((name) => readFileSync(join(reports, name), 'utf8')).join('\n'), log: gateway.printed() };
+  for (let call = 0; call < 20; call += 1)
+    await (await operated.stream(gateway, wires[call % wires.length])).text();
+  const written = {
+    heap: await heap.snapshot(),
+    report: readdirSync(reports)
+      .map((name) => readFileSync(join(reports, name), 'utf8'))
+      .join('\n'),
+    log: gateway.printed(),
+  };
   heap.close();
   expect(written.heap).toContain('"snapshot"');
   expect(written.report).toContain('javascriptHeap');
@@ -53,7 +86,9 @@ it('keys, prompts and replies are in no heap snapshot once their calls are over,
   // What the gateway signs its calls with, it has to have in memory.
   const own = { openai: vendors.openai.key, anthropic: vendors.anthropic.key, google: vendors.google.key };
   const found = Object.entries(written).flatMap(([place, text]) =>
-    Object.entries({ ...canary, key, ...(place === 'heap' ? {} : own) }).filter(([, secret]) => text.includes(secret)).map(([name]) => `${name} in the ${place}`),
+    Object.entries({ ...canary, key, ...(place === 'heap' ? {} : own) })
+      .filter(([, secret]) => text.includes(secret))
+      .map(([name]) => `${name} in the ${place}`),
   );
   expect(found).toEqual([]);
   expect((await gateway.stop('SIGTERM')).code).toBe(0);

@@ -8,25 +8,27 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { lastWord, leavers } from '../balance/leavers.ts';
 import { clockRun } from '../balance/clock.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
+import { lastWord, leavers } from '../balance/leavers.ts';
 import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-file.ts';
 import { mixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
 import { powerLoss } from '../balance/power-loss.ts';
 import { repricing } from '../balance/repricing.ts';
 import { rolling } from '../balance/rolling.ts';
-import { spenders } from '../balance/spenders.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
+import { spenders } from '../balance/spenders.ts';
 import { suspended } from '../balance/suspended.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
 
-vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('../balance/weather.ts')).weathered(await original()));
+vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
+  (await import('../balance/weather.ts')).weathered(await original()),
+);
 
-const seed = Number(process.env['SEED'] ?? 20_260_702);
+const seed = Number(process.env.SEED ?? 20_260_702);
 
 describe('twenty thousand mixed calls', () => {
   it("cost what the vendors' own figures come to, to the nano", async () => {
@@ -40,7 +42,11 @@ describe('twenty thousand mixed calls', () => {
 
 describe('a hundred thousand calls of sixty-four keys', () => {
   it('have spent from their account what they cost, to the nano', async () => {
-    const { wrong, used, expected, perSecond, audit } = await spenders(await openTemporary(), 100_000, drawer(seed));
+    const { wrong, used, expected, perSecond, audit } = await spenders(
+      await openTemporary(),
+      100_000,
+      drawer(seed),
+    );
     process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
@@ -51,9 +57,25 @@ describe('a hundred thousand calls of sixty-four keys', () => {
 
 describe('a hundred gateways that are killed under two hundred streams', () => {
   it('lose nothing they told and leave nothing pending, and one that lives is not touched', async () => {
-    const { resolvedAfter, completed, recovered, presumed, asked, reserved, ...verdict } = await kills({ cycles: 100, streams: 200, living: 5, longest: 3000, lease: 3, draw: drawer(seed) });
-    process.stdout.write(`${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ms of a restart\n`);
-    expect(verdict).toMatchObject({ wrong: [], overcharged: [], forgotten: [], madeUp: [], touched: [], audit: { ok: true, pending: 0, findings: [] } });
+    const { resolvedAfter, completed, recovered, presumed, asked, reserved, ...verdict } = await kills({
+      cycles: 100,
+      streams: 200,
+      living: 5,
+      longest: 3000,
+      lease: 3,
+      draw: drawer(seed),
+    });
+    process.stdout.write(
+      `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ms of a restart\n`,
+    );
+    expect(verdict).toMatchObject({
+      wrong: [],
+      overcharged: [],
+      forgotten: [],
+      madeUp: [],
+      touched: [],
+      audit: { ok: true, pending: 0, findings: [] },
+    });
     expect(reserved).toBeGreaterThanOrEqual(asked);
     expect(recovered).toBeGreaterThan(1000);
     expect(presumed).toBeGreaterThan(100);
@@ -62,15 +84,22 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
 });
 
 describe('a SQLite ledger that cannot be written for twenty seconds', () => {
-  it.each(['locked', 'full', 'read-only'] as const)('since it is %s refuses new spending, and settles what ran once it can be', async (kind) => {
-    const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 20_000, streams: 100 });
-    expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
-    expect(ready).toEqual([200, 503, 200]);
-    expect(whole).toBe(100);
-    expect(longestWait).toBeLessThan(7000);
-    expect(used).toBeCloseTo(due, 9);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
+  it.each(['locked', 'full', 'read-only'] as const)(
+    'since it is %s refuses new spending, and settles what ran once it can be',
+    async (kind) => {
+      const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
+        kind,
+        milliseconds: 20_000,
+        streams: 100,
+      });
+      expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
+      expect(ready).toEqual([200, 503, 200]);
+      expect(whole).toBe(100);
+      expect(longestWait).toBeLessThan(7000);
+      expect(used).toBeCloseTo(due, 9);
+      expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+    },
+  );
 });
 
 describe('a disk that fails', () => {
@@ -80,8 +109,22 @@ describe('a disk that fails', () => {
   ])('%s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
     const folder = temporaryFolder();
     const file = join(folder.path, 'ledger.db');
-    const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync,pwrite64', '-e', `inject=${fault}`];
-    const { stdout } = await promisify(execFile)('strace', [...traced, process.execPath, 'test/balance/filler.ts', file]);
+    const traced = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync,fdatasync,pwrite64',
+      '-e',
+      `inject=${fault}`,
+    ];
+    const { stdout } = await promisify(execFile)('strace', [
+      ...traced,
+      process.execPath,
+      'test/balance/filler.ts',
+      file,
+    ]);
     const { reserved, refusals } = JSON.parse(stdout);
     expect(refusals).toEqual(['ledger_unavailable']);
     expect(reserved).toBeGreaterThan(64);
@@ -93,8 +136,14 @@ describe('a disk that fails', () => {
 
 describe('a disk that is slow', () => {
   it('keeps calls waiting for their own two commits and the two before them, and the event loop not, for a minute', async () => {
-    const { statuses, slowest, lag, audit } = await runSlowDisk({ commit: 200, milliseconds: 60_000, atOnce: 100 });
-    process.stdout.write(`${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`);
+    const { statuses, slowest, lag, audit } = await runSlowDisk({
+      commit: 200,
+      milliseconds: 60_000,
+      atOnce: 100,
+    });
+    process.stdout.write(
+      `${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
+    );
     expect(Object.keys(statuses)).toEqual(['200']);
     expect(slowest).toBeLessThan(8000);
     expect(lag).toBeLessThan(500);
@@ -103,10 +152,26 @@ describe('a disk that is slow', () => {
 
   it('when it flushes keeps nothing else waiting', async () => {
     const folder = temporaryFolder();
-    const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_enter=200000'];
-    const { stdout } = await promisify(execFile)('strace', [...traced, process.execPath, 'test/balance/filler.ts', join(folder.path, 'ledger.db')]);
+    const traced = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync,fdatasync',
+      '-e',
+      'inject=fsync,fdatasync:delay_enter=200000',
+    ];
+    const { stdout } = await promisify(execFile)('strace', [
+      ...traced,
+      process.execPath,
+      'test/balance/filler.ts',
+      join(folder.path, 'ledger.db'),
+    ]);
     const { reserved, refusals, longest, lag } = JSON.parse(stdout);
-    process.stdout.write(`a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`);
+    process.stdout.write(
+      `a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
+    );
     expect({ reserved, refusals }).toEqual({ reserved: 60 * 64, refusals: [] });
     expect(longest).toBeGreaterThan(200);
     expect(longest).toBeLessThan(4000);
@@ -125,7 +190,10 @@ describe('a thousand remains of a log after a power loss', () => {
 
 describe('a clock that jumps by an hour and a year, stops and comes back', () => {
   it('makes nobody dead and no reservation old, though each of its states lasts some leases', async () => {
-    const { streams, whole, ids, strange, due, used, audit } = await clockRun({ milliseconds: 10_000, lease: 1 });
+    const { streams, whole, ids, strange, due, used, audit } = await clockRun({
+      milliseconds: 10_000,
+      lease: 1,
+    });
     expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
     expect(strange).toEqual([]);
     expect(used).toBeCloseTo(due, 9);
@@ -135,7 +203,12 @@ describe('a clock that jumps by an hour and a year, stops and comes back', () =>
 
 describe('a gateway that stands still for two minutes under a hundred streams', () => {
   it('makes good what another settled for it: each call costs what its vendor says, once', async () => {
-    const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({ streams: 100, words: 480, milliseconds: 120_000, lease: 3 });
+    const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
+      streams: 100,
+      words: 480,
+      milliseconds: 120_000,
+      lease: 3,
+    });
     expect({ taken, whole }).toEqual({ taken: streams, whole: streams });
     expect({ wrong, endedTwice }).toEqual({ wrong: [], endedTwice: [] });
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
@@ -144,8 +217,16 @@ describe('a gateway that stands still for two minutes under a hundred streams', 
 
 describe('prices that change every second for a minute, and are read again ten times a second', () => {
   it('charge each call at the one it was reserved at', async () => {
-    const { statuses, versions, wrong, overtaken, audit } = await repricing({ changes: 60, every: 1000, readings: 10, lanes: 20, call: 400 });
-    process.stdout.write(`${statuses[200]} calls at ${versions} prices; ${overtaken} ended when another was in service\n`);
+    const { statuses, versions, wrong, overtaken, audit } = await repricing({
+      changes: 60,
+      every: 1000,
+      readings: 10,
+      lanes: 20,
+      call: 400,
+    });
+    process.stdout.write(
+      `${statuses[200]} calls at ${versions} prices; ${overtaken} ended when another was in service\n`,
+    );
     expect(Object.keys(statuses)).toEqual(['200']);
     expect(versions).toBeGreaterThan(30);
     expect(overtaken).toBeGreaterThan(60);
@@ -156,7 +237,12 @@ describe('prices that change every second for a minute, and are read again ten t
 
 describe('two gateways of which one is replaced every ten seconds for ten minutes', () => {
   it('fail no call, charge each once, and leave nothing to the other', async () => {
-    const { completed, failed, wrong, codes, flagged, audit } = await rolling({ restarts: 60, every: 10_000, lanes: 40, draw: drawer(seed) });
+    const { completed, failed, wrong, codes, flagged, audit } = await rolling({
+      restarts: 60,
+      every: 10_000,
+      lanes: 40,
+      draw: drawer(seed),
+    });
     process.stdout.write(`${completed} calls were completed\n`);
     expect(failed).toEqual([]);
     expect(wrong).toEqual([]);
@@ -171,12 +257,16 @@ describe('two thousand clients that leave', () => {
   it('have their vendor closed at once, and are settled once each', async () => {
     const count = 2000;
     const house = await leavers('cancel');
-    for (let made = 0; made < count; made += 100) await Promise.all(Array.from({ length: 100 }, (_, index) => house.call(((made + index) * 97) % 3000)));
+    for (let made = 0; made < count; made += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, index) => house.call(((made + index) * 97) % 3000)));
     const ends = await house.gateway.ended(count);
-    for (const sent of house.calls) await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
+    for (const sent of house.calls)
+      await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
     expect(house.settled()).toHaveLength(count);
     expect(new Set(house.settled().map(({ call }) => call)).size).toBe(count);
-    expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(count / 2);
+    expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(
+      count / 2,
+    );
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
     await house.close();
   });
@@ -194,9 +284,16 @@ describe('two thousand clients that leave with the last word, before the reply i
     const ends = await house.gateway.ended(count);
     process.stdout.write(`${early} of them left before the end\n`);
     expect(early).toBeGreaterThan(count / 2);
-    for (const end of ends) expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage', usage: { input: 30, output: 40 } } });
+    for (const end of ends)
+      expect(end).toMatchObject({
+        type: 'answered',
+        outcome: 'completed',
+        charge: { basis: 'usage', usage: { input: 30, output: 40 } },
+      });
     expect(house.settled()).toHaveLength(count);
-    expect(new Set(house.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(count);
+    expect(new Set(house.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(
+      count,
+    );
     expect(house.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(true);
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
     await house.close();
@@ -206,7 +303,9 @@ describe('two thousand clients that leave with the last word, before the reply i
 describe('a look-up of a key', () => {
   it('costs among a million keys what it costs of a single one', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/authentication.ts']);
-    const measured = [...stdout.matchAll(/^(\w+): (\d+) us a look-up with 1 key, (\d+) us with 1000000 keys/gm)];
+    const measured = [
+      ...stdout.matchAll(/^(\w+): (\d+) us a look-up with 1 key, (\d+) us with 1000000 keys/gm),
+    ];
     process.stdout.write(stdout);
     expect(measured.map(([, store]) => store)).toEqual(['SQLite', 'PostgreSQL']);
     for (const [, store, one, many] of measured) expect(Number(many), store).toBeLessThan(3 * Number(one));
@@ -218,7 +317,9 @@ describe('five hundred clients that leave a vendor which is read on', () => {
     const house = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
     await Promise.all(Array.from({ length: 500 }, () => house.call(200)));
     const ends = await house.gateway.ended(500);
-    const charged = (basis: string) => ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis).length;
+    const charged = (basis: string) =>
+      ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis)
+        .length;
     expect([charged('usage'), charged('estimate')]).toEqual([20, 480]);
     expect(house.calls.filter(({ finished }) => finished)).toHaveLength(20);
     expect(house.settled()).toHaveLength(500);

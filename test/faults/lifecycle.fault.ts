@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { megabyte, memoryOf } from '../support/memory-of.ts';
-import { modelOf, openOperated, streamedCall, until, wires, type Operated, type Wire } from '../support/operated.ts';
+import {
+  modelOf,
+  openOperated,
+  streamedCall,
+  until,
+  wires,
+  type Operated,
+  type Wire,
+} from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
 let operated: Operated;
@@ -16,7 +24,10 @@ beforeAll(async () => {
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+const body = {
+  model: modelOf['chat-completions'],
+  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+};
 
 async function expectCleanLedger(): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
@@ -26,12 +37,22 @@ describe('a gateway that is told to stop', () => {
   it('lets five hundred open streams finish, settles them, and ends well', async () => {
     const gateway = await operated.start();
     const letGo = operated.hold();
-    const streams = await Promise.all(Array.from({ length: 500 }, (_, index) => operated.stream(gateway, wires[index % wires.length])));
+    const streams = await Promise.all(
+      Array.from({ length: 500 }, (_, index) => operated.stream(gateway, wires[index % wires.length])),
+    );
     const stopped = gateway.stop('SIGTERM');
-    await until(() => fetch(`${gateway.url}/readyz`).then(({ ok }) => !ok, () => true));
+    await until(() =>
+      fetch(`${gateway.url}/readyz`).then(
+        ({ ok }) => !ok,
+        () => true,
+      ),
+    );
     letGo();
     const texts = await Promise.all(streams.map((stream) => stream.text()));
-    expect(texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text)).length).toBe(500);
+    expect(
+      texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
+        .length,
+    ).toBe(500);
     expect((await stopped).code).toBe(0);
     await expectCleanLedger();
   });
@@ -42,14 +63,19 @@ describe('a configuration that is replaced ten times a second for a minute', () 
     const gateway = await operated.start();
     const changed = new AbortController();
     const outcomes = new Map<string, number>();
-    const calling = wires.flatMap((wire) => [wire, wire]).map(async (wire, index) => {
-      while (!changed.signal.aborted) {
-        const stream = await operated.stream(gateway, wire).catch(() => undefined);
-        const text = await stream?.text().catch(() => 'broken off');
-        const outcome = stream?.status === 200 && text !== undefined && /\[DONE\]|message_stop|"finishReason"/.test(text) ? 'whole' : `${index}: ${stream?.status} ${text?.slice(0, 200)}`;
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }
-    });
+    const calling = wires
+      .flatMap((wire) => [wire, wire])
+      .map(async (wire, index) => {
+        while (!changed.signal.aborted) {
+          const stream = await operated.stream(gateway, wire).catch(() => undefined);
+          const text = await stream?.text().catch(() => 'broken off');
+          const outcome =
+            stream?.status === 200 && text !== undefined && /\[DONE\]|message_stop|"finishReason"/.test(text)
+              ? 'whole'
+              : `${index}: ${stream?.status} ${text?.slice(0, 200)}`;
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        }
+      });
     for (let reload = 0; reload < 600; reload += 1) {
       operated.configure(`drain: ${30 + (reload % 2)}`);
       gateway.child.kill('SIGHUP');
@@ -59,7 +85,9 @@ describe('a configuration that is replaced ten times a second for a minute', () 
     await Promise.all(calling);
     expect([...outcomes.keys()]).toEqual(['whole']);
     const reloads = gateway.printed().split('the configuration was read again').length - 1;
-    process.stdout.write(`${outcomes.get('whole')} calls during ${reloads} reloads, ${(memoryOf(gateway) / megabyte).toFixed(0)} MB at the end\n`);
+    process.stdout.write(
+      `${outcomes.get('whole')} calls during ${reloads} reloads, ${(memoryOf(gateway) / megabyte).toFixed(0)} MB at the end\n`,
+    );
     expect(reloads).toBeGreaterThan(50);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
@@ -73,20 +101,32 @@ describe('a key that is disabled while a thousand of its streams run', () => {
     const letGo = operated.hold();
     const call = (wire: Wire): Promise<Response> => {
       const { path, body } = streamedCall(wire);
-      return fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${made.key}`, 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+      return fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${made.key}`, 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify(body),
+      });
     };
     const streams: Response[] = [];
-    while (streams.length < 1000) streams.push(...(await Promise.all(Array.from({ length: 25 }, () => wires.map(call)).flat())));
+    while (streams.length < 1000)
+      streams.push(...(await Promise.all(Array.from({ length: 25 }, () => wires.map(call)).flat())));
     expect(streams.filter(({ status }) => status === 200).length).toBe(1000);
     // Whoever goes on calling has it looked up again and again.
-    const warm = setInterval(() => void fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${made.key}` } }), 50);
+    const warm = setInterval(
+      () =>
+        void fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${made.key}` } }),
+      50,
+    );
     await operated.verb('keys', 'disable', made.id);
     await sleep(1000);
     clearInterval(warm);
     for (const wire of wires) expect((await call(wire)).status).toBe(401);
     letGo();
     const texts = await Promise.all(streams.map((stream) => stream.text()));
-    expect(texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text)).length).toBe(1000);
+    expect(
+      texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
+        .length,
+    ).toBe(1000);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
   });
@@ -97,12 +137,23 @@ describe('five thousand clients that leave within 50 ms', () => {
     const gateway = await operated.start();
     const letGo = operated.hold();
     for (let crowd = 0; crowd < 25; crowd += 1) {
-      await Promise.all(Array.from({ length: 200 }, (_, index) => operated.stream(gateway, wires[index % wires.length], AbortSignal.timeout((index * 7) % 50)).then((stream) => stream.body?.cancel()).catch(() => undefined)));
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) =>
+          operated
+            .stream(gateway, wires[index % wires.length], AbortSignal.timeout((index * 7) % 50))
+            .then((stream) => stream.body?.cancel())
+            .catch(() => undefined),
+        ),
+      );
     }
     letGo();
     operated.vendors.unscript();
-    await expect.poll(async () => await operated.verb('audit'), { timeout: 60_000, interval: 500 }).toMatchObject({ ok: true, pending: 0 });
-    await expect.poll(() => readdirSync(`/proc/${gateway.child.pid}/fd`).length, { timeout: 120_000, interval: 1000 }).toBeLessThan(100);
+    await expect
+      .poll(async () => await operated.verb('audit'), { timeout: 60_000, interval: 500 })
+      .toMatchObject({ ok: true, pending: 0 });
+    await expect
+      .poll(() => readdirSync(`/proc/${gateway.child.pid}/fd`).length, { timeout: 120_000, interval: 1000 })
+      .toBeLessThan(100);
     expect(gateway.printed()).not.toMatch(/"level":[56]0/);
     expect((await operated.stream(gateway)).status).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -116,59 +167,81 @@ describe('two thousand clients that never finish, and come again for five minute
   // Listeners look every 5 s for who has had 15 s for a head, and 120 s for all of a request.
   it.each([
     ['their heads', 60, () => 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n', 'x-a: b\r\n'],
-    ['their bodies', 240, () => `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\ncontent-length: 100000\r\n\r\n{"model":`, ' '],
-  ])("%s take no more than others' time, and none of them %i seconds", async (_, longest, beginning, drop) => {
-    const gateway = await operated.start();
-    const times = async (): Promise<number[]> => {
-      const took: number[] = [];
-      while (took.length < 300) {
-        const began = performance.now();
-        expect((await (await operated.post(gateway, '/v1/chat/completions', body)).arrayBuffer()).byteLength).toBeGreaterThan(0);
-        took.push(performance.now() - began);
+    [
+      'their bodies',
+      240,
+      () =>
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\ncontent-length: 100000\r\n\r\n{"model":`,
+      ' ',
+    ],
+  ])(
+    "%s take no more than others' time, and none of them %i seconds",
+    async (_, longest, beginning, drop) => {
+      const gateway = await operated.start();
+      const times = async (): Promise<number[]> => {
+        const took: number[] = [];
+        while (took.length < 300) {
+          const began = performance.now();
+          expect(
+            (await (await operated.post(gateway, '/v1/chat/completions', body)).arrayBuffer()).byteLength,
+          ).toBeGreaterThan(0);
+          took.push(performance.now() - began);
+        }
+        return took;
+      };
+      const sorted = (numbers: readonly number[]): number[] =>
+        numbers.toSorted((first, second) => first - second);
+      /** Of several rounds the one in the middle: what else the machine does comes and goes. */
+      const p99 = (rounds: readonly (readonly number[])[]): number =>
+        sorted(rounds.map((took) => sorted(took)[Math.floor(took.length * 0.99)] ?? 0))[
+          Math.floor(rounds.length / 2)
+        ] ?? 0;
+      await times();
+      const before = [await times(), await times(), await times()];
+      const sockets = new Set<Socket>();
+      let [over, gone, oldest] = [false, 0, 0];
+      async function come(): Promise<void> {
+        const socket = await openSocket(gateway.url);
+        const came = performance.now();
+        sockets.add(socket);
+        socket
+          .removeAllListeners('error')
+          .on('error', () => undefined)
+          .resume()
+          .write(beginning());
+        socket.on('close', () => {
+          sockets.delete(socket);
+          gone += 1;
+          oldest = Math.max(oldest, performance.now() - came);
+          if (!over) void come();
+        });
       }
-      return took;
-    };
-    const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((first, second) => first - second);
-    /** Of several rounds the one in the middle: what else the machine does comes and goes. */
-    const p99 = (rounds: readonly (readonly number[])[]): number => sorted(rounds.map((took) => sorted(took)[Math.floor(took.length * 0.99)] ?? 0))[Math.floor(rounds.length / 2)] ?? 0;
-    await times();
-    const before = [await times(), await times(), await times()];
-    const sockets = new Set<Socket>();
-    let [over, gone, oldest] = [false, 0, 0];
-    async function come(): Promise<void> {
-      const socket = await openSocket(gateway.url);
-      const came = performance.now();
-      sockets.add(socket);
-      socket.removeAllListeners('error').on('error', () => undefined).resume().write(beginning());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        gone += 1;
-        oldest = Math.max(oldest, performance.now() - came);
-        if (!over) void come();
-      });
-    }
-    for (let client = 0; client < 2000; client += 1) await come();
-    // Each once a second and not all at once: it is this process that measures, too.
-    let turn = 0;
-    const drip = setInterval(() => {
-      turn += 1;
-      for (const [place, socket] of [...sockets].entries()) if (place % 50 === turn % 50) socket.write(drop);
-    }, 20);
-    const during: number[][] = [];
-    for (const end = performance.now() + attack * 1000; performance.now() < end; await sleep(20_000)) {
-      during.push(await times());
-      // One for each of them, and what the house needs.
-      expect(readdirSync(`/proc/${gateway.child.pid}/fd`).length).toBeLessThan(2000 + 100);
-      expect(sockets.size).toBeGreaterThan(1000);
-    }
-    over = true;
-    await expect.poll(() => sockets.size, { timeout: longest * 1000, interval: 500 }).toBe(0);
-    clearInterval(drip);
-    process.stdout.write(`p99 ${p99(before).toFixed(1)} ms before, ${p99(during).toFixed(1)} ms beside them; ${gone} cut off, after ${(oldest / 1000).toFixed(1)} s at most\n`);
-    expect(gone).toBeGreaterThan(2 * 2000 - 1);
-    expect(oldest).toBeLessThan(longest * 1000);
-    expect(p99(during)).toBeLessThan(2 * p99(before));
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    await expectCleanLedger();
-  });
+      for (let client = 0; client < 2000; client += 1) await come();
+      // Each once a second and not all at once: it is this process that measures, too.
+      let turn = 0;
+      const drip = setInterval(() => {
+        turn += 1;
+        for (const [place, socket] of [...sockets].entries())
+          if (place % 50 === turn % 50) socket.write(drop);
+      }, 20);
+      const during: number[][] = [];
+      for (const end = performance.now() + attack * 1000; performance.now() < end; await sleep(20_000)) {
+        during.push(await times());
+        // One for each of them, and what the house needs.
+        expect(readdirSync(`/proc/${gateway.child.pid}/fd`).length).toBeLessThan(2000 + 100);
+        expect(sockets.size).toBeGreaterThan(1000);
+      }
+      over = true;
+      await expect.poll(() => sockets.size, { timeout: longest * 1000, interval: 500 }).toBe(0);
+      clearInterval(drip);
+      process.stdout.write(
+        `p99 ${p99(before).toFixed(1)} ms before, ${p99(during).toFixed(1)} ms beside them; ${gone} cut off, after ${(oldest / 1000).toFixed(1)} s at most\n`,
+      );
+      expect(gone).toBeGreaterThan(2 * 2000 - 1);
+      expect(oldest).toBeLessThan(longest * 1000);
+      expect(p99(during)).toBeLessThan(2 * p99(before));
+      expect((await gateway.stop('SIGTERM')).code).toBe(0);
+      await expectCleanLedger();
+    },
+  );
 });

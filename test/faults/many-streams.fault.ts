@@ -20,23 +20,30 @@ const least = 50_000;
 /** How each family tells of a piece of text, all of which are numbers here. */
 const piece = /"(?:content|text|delta)":"(\d+) "/g;
 
-it.each(wires)('a hundred streams of ten thousand events of %s come whole and in order, fifty thousand events a second', async (wire) => {
-  const firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
-  const gateway = await operated.start(firehose.environment);
-  const round = async (): Promise<number> => {
-    const began = performance.now();
-    const read = await Promise.all(Array.from({ length: streams }, async () => readNumbers(await operated.stream(gateway, wire), piece)));
-    expect(read).toEqual(read.map(() => events));
-    return ((streams * events) / (performance.now() - began)) * 1000;
-  };
-  const warm = await round();
-  const before = memoryOf(gateway);
-  const rates = [warm, await round(), await round()];
-  const grown = (memoryOf(gateway) - before) / megabyte;
-  process.stdout.write(`${wire}: ${rates.map((rate) => rate.toFixed(0)).join(', ')} events/s, ${grown.toFixed(1)} MB more after two more rounds\n`);
-  expect(Math.max(...rates)).toBeGreaterThan(least);
-  expect(grown).toBeLessThan(50);
-  await firehose.close();
-  expect((await gateway.stop('SIGTERM')).code).toBe(0);
-  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-});
+it.each(wires)(
+  'a hundred streams of ten thousand events of %s come whole and in order, fifty thousand events a second',
+  async (wire) => {
+    const firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
+    const gateway = await operated.start(firehose.environment);
+    const round = async (): Promise<number> => {
+      const began = performance.now();
+      const read = await Promise.all(
+        Array.from({ length: streams }, async () => readNumbers(await operated.stream(gateway, wire), piece)),
+      );
+      expect(read).toEqual(read.map(() => events));
+      return ((streams * events) / (performance.now() - began)) * 1000;
+    };
+    const warm = await round();
+    const before = memoryOf(gateway);
+    const rates = [warm, await round(), await round()];
+    const grown = (memoryOf(gateway) - before) / megabyte;
+    process.stdout.write(
+      `${wire}: ${rates.map((rate) => rate.toFixed(0)).join(', ')} events/s, ${grown.toFixed(1)} MB more after two more rounds\n`,
+    );
+    expect(Math.max(...rates)).toBeGreaterThan(least);
+    expect(grown).toBeLessThan(50);
+    await firehose.close();
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  },
+);

@@ -26,11 +26,19 @@ afterAll(() => operated.close());
 function asked(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {
   const { path, body } = streamedCall(client);
   const model = modelOf[vendor];
-  return { path: path.replace(modelOf['generate-content'], model), body: 'model' in body ? { ...body, model } : body };
+  return {
+    path: path.replace(modelOf['generate-content'], model),
+    body: 'model' in body ? { ...body, model } : body,
+  };
 }
 
 async function settled(gateway: RunningGateway): Promise<void> {
-  await until(async () => (await operated.verb('audit').then((told) => typeof told === 'object' && told && 'pending' in told && told.pending)) === 0);
+  await until(
+    async () =>
+      (await operated
+        .verb('audit')
+        .then((told) => typeof told === 'object' && told && 'pending' in told && told.pending)) === 0,
+  );
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 }
@@ -39,7 +47,12 @@ async function settled(gateway: RunningGateway): Promise<void> {
 const seconds = 60;
 
 describe('two hundred clients that read a kilobyte a second', () => {
-  it.each([['chat-completions', 'chat-completions'], ['messages', 'messages'], ['chat-completions', 'messages'], ['messages', 'chat-completions']] as const)('of %s, from a vendor of %s, cost less than 50 MB and slow it down', async (client, wire) => {
+  it.each([
+    ['chat-completions', 'chat-completions'],
+    ['messages', 'messages'],
+    ['chat-completions', 'messages'],
+    ['messages', 'chat-completions'],
+  ] as const)('of %s, from a vendor of %s, cost less than 50 MB and slow it down', async (client, wire) => {
     firehose = await startFirehose(() => 'word '.repeat(20));
     operated.configure('}, timeouts: { write: 60');
     const gateway = await operated.start({ ...firehose.environment, ...askable });
@@ -47,7 +60,9 @@ describe('two hundred clients that read a kilobyte a second', () => {
     const { path, body } = asked(client, wire);
     // As many that read at full speed first: what a process that works keeps for itself is not what slow ones cost.
     const quick = Array.from({ length: 200 }, async () => {
-      const stream = await operated.post(gateway, path, body, AbortSignal.timeout(15_000)).catch(() => undefined);
+      const stream = await operated
+        .post(gateway, path, body, AbortSignal.timeout(15_000))
+        .catch(() => undefined);
       await stream?.body?.pipeTo(new WritableStream()).catch(() => undefined);
     });
     await Promise.all(quick);
@@ -60,7 +75,9 @@ describe('two hundred clients that read a kilobyte a second', () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(gateway.url)));
     for (const socket of sockets) {
       socket.on('error', () => undefined).pause();
-      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+      );
     }
     let most = 0;
     let poured: number[] = [];
@@ -74,8 +91,12 @@ describe('two hundred clients that read a kilobyte a second', () => {
     const held = (await heap.left()) - before;
     const grown = memoryOf(gateway) - resident;
     heap.close();
-    const [kept, more, idle, worked, peak] = [held, grown, resident, busy, most].map((bytes) => (bytes / megabyte).toFixed(1));
-    print(`${client} from ${wire}: ${kept} MB held for them, the process grown by ${more} from ${idle}; with garbage ${worked} after quick ones, ${peak} with slow ones; ${late} of ${poured.at(-1)} events in the last ten seconds`);
+    const [kept, more, idle, worked, peak] = [held, grown, resident, busy, most].map((bytes) =>
+      (bytes / megabyte).toFixed(1),
+    );
+    print(
+      `${client} from ${wire}: ${kept} MB held for them, the process grown by ${more} from ${idle}; with garbage ${worked} after quick ones, ${peak} with slow ones; ${late} of ${poured.at(-1)} events in the last ten seconds`,
+    );
     expect(held).toBeLessThan(50 * megabyte);
     expect(grown).toBeLessThan(50 * megabyte);
     expect(most - busy).toBeLessThan(50 * megabyte);
@@ -88,39 +109,59 @@ describe('two hundred clients that read a kilobyte a second', () => {
 
 /** What a client of each family is told a piece of text by. */
 const pieces: Readonly<Record<Wire, RegExp>> = {
-  'chat-completions': /"content":"(\d+) "/g, messages: /"text":"(\d+) "/g, responses: /"delta":"(\d+) "/g, 'generate-content': /"text":"(\d+) "/g,
+  'chat-completions': /"content":"(\d+) "/g,
+  messages: /"text":"(\d+) "/g,
+  responses: /"delta":"(\d+) "/g,
+  'generate-content': /"text":"(\d+) "/g,
 };
 
 const events = 1_000_000;
 
 describe('a stream of a million events', () => {
   it.each([
-    ['chat-completions', 'chat-completions'], ['responses', 'responses'], ['messages', 'messages'], ['generate-content', 'generate-content'],
-    ['chat-completions', 'messages'], ['responses', 'messages'], ['messages', 'generate-content'], ['generate-content', 'chat-completions'],
-  ] as const)('reaches a client of %s, from a vendor of %s, whole and in order, in flat memory', async (client, wire) => {
-    firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
-    const gateway = await operated.start({ ...firehose.environment, ...askable });
-    const heap = await openHeap(gateway);
-    const { path, body } = asked(client, wire);
-    const began = performance.now();
-    const resident: number[] = [];
-    const left: number[] = [];
-    // Not at its very end, where a response tells its whole text four times at once.
-    const looks = 19;
-    const read = await readNumbers(await operated.post(gateway, path, body), pieces[client], events / (looks + 1), async () => {
-      if (left.length === looks) return;
-      resident.push(memoryOf(gateway) / megabyte);
-      left.push((await heap.left()) / megabyte);
-    });
-    heap.close();
-    const rate = (events / (performance.now() - began)) * 1000;
-    const third = Math.floor(left.length / 3);
-    const growth = (samples: readonly number[]): number => Math.max(...samples.slice(-third)) - Math.max(...samples.slice(0, third));
-    print(`${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} MB more of heap in the last third, ${growth(resident).toFixed(1)} MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`);
-    expect(read).toBe(events);
-    // A translated response keeps its text, 7 MB, for its end.
-    expect(growth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
-    expect(growth(resident)).toBeLessThan(20);
-    await settled(gateway);
-  });
+    ['chat-completions', 'chat-completions'],
+    ['responses', 'responses'],
+    ['messages', 'messages'],
+    ['generate-content', 'generate-content'],
+    ['chat-completions', 'messages'],
+    ['responses', 'messages'],
+    ['messages', 'generate-content'],
+    ['generate-content', 'chat-completions'],
+  ] as const)(
+    'reaches a client of %s, from a vendor of %s, whole and in order, in flat memory',
+    async (client, wire) => {
+      firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
+      const gateway = await operated.start({ ...firehose.environment, ...askable });
+      const heap = await openHeap(gateway);
+      const { path, body } = asked(client, wire);
+      const began = performance.now();
+      const resident: number[] = [];
+      const left: number[] = [];
+      // Not at its very end, where a response tells its whole text four times at once.
+      const looks = 19;
+      const read = await readNumbers(
+        await operated.post(gateway, path, body),
+        pieces[client],
+        events / (looks + 1),
+        async () => {
+          if (left.length === looks) return;
+          resident.push(memoryOf(gateway) / megabyte);
+          left.push((await heap.left()) / megabyte);
+        },
+      );
+      heap.close();
+      const rate = (events / (performance.now() - began)) * 1000;
+      const third = Math.floor(left.length / 3);
+      const growth = (samples: readonly number[]): number =>
+        Math.max(...samples.slice(-third)) - Math.max(...samples.slice(0, third));
+      print(
+        `${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} MB more of heap in the last third, ${growth(resident).toFixed(1)} MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`,
+      );
+      expect(read).toBe(events);
+      // A translated response keeps its text, 7 MB, for its end.
+      expect(growth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
+      expect(growth(resident)).toBeLessThan(20);
+      await settled(gateway);
+    },
+  );
 });

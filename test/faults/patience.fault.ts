@@ -2,7 +2,15 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelOf, openOperated, streamedCall, until, wires, type Operated, type Wire } from '../support/operated.ts';
+import {
+  modelOf,
+  openOperated,
+  streamedCall,
+  until,
+  wires,
+  type Operated,
+  type Wire,
+} from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { sdkClients } from '../support/sdk-clients.ts';
 
@@ -23,7 +31,8 @@ const pieces = ['one ', 'two ', 'three'];
 
 /** What an official SDK of a family hears; and no SDK may ask twice. */
 async function hear(wire: Wire): Promise<string> {
-  return (await sdkClients(gateway.url, operated.key)[wire]({ text: 'Hello there, who is it?' }).ask(modelOf[wire], 'streamed')).text;
+  const client = sdkClients(gateway.url, operated.key)[wire]({ text: 'Hello there, who is it?' });
+  return (await client.ask(modelOf[wire], 'streamed')).text;
 }
 
 /** What a client hears that waits for ever. Node's own `fetch` waits five minutes for a head, and no stream of this family may show a sign of life. */
@@ -31,7 +40,9 @@ function listen(): Promise<string> {
   const { path, body } = streamedCall('generate-content');
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${operated.key}`, 'content-type': 'application/json' };
-    request(gateway.url + path, { method: 'POST', headers }, (response) => resolve(text(response))).on('error', reject).end(JSON.stringify(body));
+    request(gateway.url + path, { method: 'POST', headers }, (response) => resolve(text(response)))
+      .on('error', reject)
+      .end(JSON.stringify(body));
   });
 }
 
@@ -44,13 +55,21 @@ function asked(): number {
 describe('a vendor that is slow', () => {
   it('to begin, by up to ten minutes, and to go on, by 45 seconds an event, is waited for by the SDK of every family', async () => {
     const delays = [1, 29, 61, 600, 0];
-    operated.vendors.script('*', ({ turn }) => ({ text: pieces, delayHeaders: (delays[turn] ?? 0) * seconds, delayEvents: delays[turn] === 0 ? 45 * seconds : 0 }));
+    operated.vendors.script('*', ({ turn }) => ({
+      text: pieces,
+      delayHeaders: (delays[turn] ?? 0) * seconds,
+      delayEvents: delays[turn] === 0 ? 45 * seconds : 0,
+    }));
     const heard: Promise<string>[] = [];
     for (const wire of wires) {
       for (const delay of delays) {
         // Of one family the longest wait is not for an SDK.
         const waits = wire === 'generate-content' && delay === 600;
-        heard.push(waits ? listen().then((stream) => stream.replaceAll(/[^]*?"text":\s*"([^"]*)"|[^]+/g, '$1')) : hear(wire));
+        heard.push(
+          waits
+            ? listen().then((stream) => stream.replaceAll(/[^]*?"text":\s*"([^"]*)"|[^]+/g, '$1'))
+            : hear(wire),
+        );
         await until(() => asked() === heard.length);
       }
     }

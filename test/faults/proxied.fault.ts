@@ -1,7 +1,7 @@
 /** A gateway behind the proxies that most stand behind: both read the same requests out of the same bytes, whatever these are. Needs nginx and haproxy. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { IncomingMessage } from 'node:http';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,13 +17,19 @@ let house: House;
 const read: string[] = [];
 
 function note(message: unknown): void {
-  const request = typeof message === 'object' && message && 'request' in message && message.request instanceof IncomingMessage ? message.request : undefined;
+  const request =
+    typeof message === 'object' &&
+    message &&
+    'request' in message &&
+    message.request instanceof IncomingMessage
+      ? message.request
+      : undefined;
   if (String(request?.socket.localPort) === new URL(house.gateway.url).port) read.push(request?.url ?? '');
 }
 
 beforeAll(async () => {
   // Where they are installed is often no part of a user's path.
-  process.env['PATH'] = `${process.env['PATH']}:/usr/local/sbin:/usr/sbin`;
+  process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
   house = await openHouse();
   subscribe('http.server.request.start', note);
 });
@@ -41,14 +47,25 @@ interface Proxy extends Started {
 
 /** Each line of its log is the address of a request, and whom it was sent to. */
 function sentOf(log: string, nobody: RegExp): string[] {
-  return Array.from(readFileSync(log, 'utf8').matchAll(/^request (\S+) to (\S+)$/gm), ([, url = '', to = '']) => (nobody.test(to) ? [] : [url])).flat();
+  return Array.from(
+    readFileSync(log, 'utf8').matchAll(/^request (\S+) to (\S+)$/gm),
+    ([, url = '', to = '']) => (nobody.test(to) ? [] : [url]),
+  ).flat();
 }
 
 /** Bodies go on as they come, over connections that are kept: what is left on one of them would be the next client's. */
 async function startNginx(): Promise<Proxy> {
-  const [port, file, log] = [await freePort(), join(folder, 'nginx.conf'), join(folder, 'nginx-requests.log')];
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temporary;`).join(' ');
-  writeFileSync(file, `
+  const [port, file, log] = [
+    await freePort(),
+    join(folder, 'nginx.conf'),
+    join(folder, 'nginx-requests.log'),
+  ];
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/temporary;`)
+    .join(' ');
+  writeFileSync(
+    file,
+    `
 worker_processes 1;
 master_process off;
 daemon off;
@@ -69,14 +86,21 @@ http {
     }
   }
 }
-`);
+`,
+  );
   const [url, printed] = [`http://127.0.0.1:${port}`, join(folder, 'nginx.log')];
-  return { url, ...(await start({ command: 'nginx', args: ['-c', file, '-e', printed], origin: url, log: printed })), sent: () => sentOf(log, /^-$/) };
+  return {
+    url,
+    ...(await start({ command: 'nginx', args: ['-c', file, '-e', printed], origin: url, log: printed })),
+    sent: () => sentOf(log, /^-$/),
+  };
 }
 
 async function startHaproxy(): Promise<Proxy> {
   const [port, file, log] = [await freePort(), join(folder, 'haproxy.cfg'), join(folder, 'haproxy.log')];
-  writeFileSync(file, `
+  writeFileSync(
+    file,
+    `
 global
   log stdout format raw local0
 defaults
@@ -92,15 +116,23 @@ frontend door
 backend gateway
   http-reuse always
   server gateway ${new URL(house.gateway.url).host}
-`);
+`,
+  );
   const url = `http://127.0.0.1:${port}`;
-  return { url, ...(await start({ command: 'haproxy', args: ['-db', '-f', file], origin: url, log })), sent: () => sentOf(log, /^<NOSRV>$/) };
+  return {
+    url,
+    ...(await start({ command: 'haproxy', args: ['-db', '-f', file], origin: url, log })),
+    sent: () => sentOf(log, /^<NOSRV>$/),
+  };
 }
 
 /** But for the call itself, of which the gateway may not even have read the head. */
 const isOther = (url: string): boolean => url !== callPath;
 
-describe.each([['nginx', startNginx], ['haproxy', startHaproxy]] as const)('behind %s', (_, startProxy) => {
+describe.each([
+  ['nginx', startNginx],
+  ['haproxy', startHaproxy],
+] as const)('behind %s', (_, startProxy) => {
   let proxy: Proxy;
   beforeAll(async () => void (proxy = await startProxy()));
   afterAll(() => proxy.stop());
@@ -111,8 +143,13 @@ describe.each([['nginx', startNginx], ['haproxy', startHaproxy]] as const)('behi
     // Both proxies mend some of them, and nginx has a word of its own for chunks by another name.
     expect(statuses[0]).toBeOneOf([status, 400, 501]);
     // What comes next, over the same connection to the gateway, gets its own answer.
-    for (let count = 0; count < 3; count += 1) expect(await (await fetch(`${proxy.url}/healthz?next=${encodeURIComponent(name)}`)).json()).toEqual({ status: 'ok' });
-    await expect.poll(() => proxy.sent().slice(sent).filter(isOther), { timeout: 5000 }).toEqual(read.slice(before).filter(isOther));
+    for (let count = 0; count < 3; count += 1)
+      expect(await (await fetch(`${proxy.url}/healthz?next=${encodeURIComponent(name)}`)).json()).toEqual({
+        status: 'ok',
+      });
+    await expect
+      .poll(() => proxy.sent().slice(sent).filter(isOther), { timeout: 5000 })
+      .toEqual(read.slice(before).filter(isOther));
     expect(house.vendor.requests.length).toBe(asked);
   });
 });

@@ -23,10 +23,20 @@ const duration = 30;
 const settling = 5;
 
 const whole = JSON.stringify({
-  id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
 });
-const after = (milliseconds: number): Conduct => (response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(whole), milliseconds);
+const after =
+  (milliseconds: number): Conduct =>
+  (response) =>
+    void setTimeout(
+      () => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
+      milliseconds,
+    );
 const dead: Conduct = (response) => void response.writeHead(503).end();
 
 function address(vendor: ScriptedVendor): Record<string, string> {
@@ -38,9 +48,17 @@ interface Called {
   readonly took: number;
 }
 
-async function call({ url }: TestGateway, body: object = {}, headers: Record<string, string> = {}): Promise<Called> {
+async function call(
+  { url }: TestGateway,
+  body: object = {},
+  headers: Record<string, string> = {},
+): Promise<Called> {
   const began = performance.now();
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }) });
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+  });
   await response.text();
   return { status: response.status, took: performance.now() - began };
 }
@@ -50,8 +68,12 @@ describe('one slow vendor of two', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     vendors = [await startScriptedVendor(after(slow)), await startScriptedVendor(after(quick))];
-    const stations = vendors.map((vendor, index) => station({ name: index === 0 ? 'slow' : 'quick', endpoints: address(vendor) }));
-    gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), ...stations, preferences(), latency(), balanced(), health()] });
+    const stations = vendors.map((vendor, index) =>
+      station({ name: index === 0 ? 'slow' : 'quick', endpoints: address(vendor) }),
+    );
+    gateway = await startGateway({
+      plugins: [openDoors(), chatCompletions(), ...stations, preferences(), latency(), balanced(), health()],
+    });
   });
   afterAll(async () => {
     await gateway.close();
@@ -62,34 +84,71 @@ describe('one slow vendor of two', () => {
   async function sideBySide(routing: string): Promise<{ routed: number; alone: number }> {
     const calls: { routed: Promise<Called>; alone: Promise<Called> }[] = [];
     for (let count = 0; count < rate * duration; count += 1) {
-      calls.push({ routed: call(gateway, { provider: { routing } }), alone: call(gateway, { provider: { only: ['quick'] } }) });
+      calls.push({
+        routed: call(gateway, { provider: { routing } }),
+        alone: call(gateway, { provider: { only: ['quick'] } }),
+      });
       await sleep(1000 / rate);
     }
     const settled = calls.slice(rate * settling);
-    const slowest = async (all: Promise<Called>[]): Promise<number> => percentile((await Promise.all(all)).map(({ took }) => took), 0.99);
-    return { routed: await slowest(settled.map(({ routed }) => routed)), alone: await slowest(settled.map(({ alone }) => alone)) };
+    const slowest = async (all: Promise<Called>[]): Promise<number> =>
+      percentile(
+        (await Promise.all(all)).map(({ took }) => took),
+        0.99,
+      );
+    return {
+      routed: await slowest(settled.map(({ routed }) => routed)),
+      alone: await slowest(settled.map(({ alone }) => alone)),
+    };
   }
 
-  it.each(['latency', 'balanced'])('(%s) costs the slowest hundredth at most 1.3 times what the quick one takes alone', async (routing) => {
-    const { routed, alone } = await sideBySide(routing);
-    process.stdout.write(`${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ms for the quick one alone\n`);
-    expect(routed).toBeLessThanOrEqual(1.3 * alone);
-  });
+  it.each(['latency', 'balanced'])(
+    '(%s) costs the slowest hundredth at most 1.3 times what the quick one takes alone',
+    async (routing) => {
+      const { routed, alone } = await sideBySide(routing);
+      process.stdout.write(
+        `${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ms for the quick one alone\n`,
+      );
+      expect(routed).toBeLessThanOrEqual(1.3 * alone);
+    },
+  );
 });
 
 describe('a thousand clients before a dead vendor', () => {
   it('have it asked at most 1.2 times each, though two providers lead to it and it serves two models, and nothing stays reserved', async () => {
     const vendor = await startScriptedVendor(dead);
-    const stations = ['dead', 'mirror'].map((name) => station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }));
-    const gateway = await startGateway({ plugins: [bearer(), chatCompletions(), ...stations, preferences(), keys(), health(), balance({ firstCredit: '0' })] });
-    const { key } = z.object({ key: z.string() }).parse(await gateway.verb('keys create', [], { account: 'tester', credit: '1000' }));
-    const called = await Promise.all(Array.from({ length: 1000 }, () => call(gateway, { provider: { fallback: 'house/other' } }, { authorization: `Bearer ${key}` })));
+    const stations = ['dead', 'mirror'].map((name) =>
+      station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }),
+    );
+    const gateway = await startGateway({
+      plugins: [
+        bearer(),
+        chatCompletions(),
+        ...stations,
+        preferences(),
+        keys(),
+        health(),
+        balance({ firstCredit: '0' }),
+      ],
+    });
+    const { key } = z
+      .object({ key: z.string() })
+      .parse(await gateway.verb('keys create', [], { account: 'tester', credit: '1000' }));
+    const called = await Promise.all(
+      Array.from({ length: 1000 }, () =>
+        call(gateway, { provider: { fallback: 'house/other' } }, { authorization: `Bearer ${key}` }),
+      ),
+    );
     process.stdout.write(`${vendor.bodies.length} attempts for 1000 calls\n`);
     expect(called.every(({ status }) => status === 503)).toBe(true);
     expect(vendor.bodies.length).toBeGreaterThan(0);
     expect(vendor.bodies.length).toBeLessThanOrEqual(1200);
     expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-    expect((await (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).json())).toMatchObject({ used: 0 });
+    expect(
+      await (
+        await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })
+      ).json(),
+    ).toMatchObject({ used: 0 });
     await gateway.close();
     await vendor.close();
   });

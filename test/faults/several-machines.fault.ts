@@ -4,13 +4,13 @@
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { cuts } from '../balance/cuts.ts';
 import { dangling } from '../balance/dangling.ts';
 import { temporaryFolder } from '../balance/ledger-file.ts';
+import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
 import { race, type Race } from '../balance/race.ts';
-import { runOutage } from '../balance/outage.ts';
 import { testStore } from '../contract/store.ts';
 import { freshDatabase } from '../support/database.ts';
 
@@ -36,22 +36,31 @@ describe('of 500 calls at once for a balance that affords one, exactly one is ma
 });
 
 describe('a PostgreSQL that is away for twenty seconds', () => {
-  it.each(['stopped', 'silent'] as const)('and %s refuses new spending, and settles what ran once it is back', async (kind) => {
-    const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 20_000, streams: 100 });
-    expect(refused.status).toBe(503);
-    expect(refused.retryAfter).toMatch(/^\d+$/);
-    expect(ready).toEqual([200, 503, 200]);
-    expect(whole).toBe(100);
-    expect(longestWait).toBeLessThan(7000);
-    expect(used).toBeCloseTo(due, 9);
-    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-  });
+  it.each(['stopped', 'silent'] as const)(
+    'and %s refuses new spending, and settles what ran once it is back',
+    async (kind) => {
+      const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
+        kind,
+        milliseconds: 20_000,
+        streams: 100,
+      });
+      expect(refused.status).toBe(503);
+      expect(refused.retryAfter).toMatch(/^\d+$/);
+      expect(ready).toEqual([200, 503, 200]);
+      expect(whole).toBe(100);
+      expect(longestWait).toBeLessThan(7000);
+      expect(used).toBeCloseTo(due, 9);
+      expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+    },
+  );
 });
 
 describe('a PostgreSQL that ends all connections every five seconds for a minute', () => {
   it('costs some calls a 503 that says when to come again, and loses and doubles no entry', async () => {
     const { ended, statuses, odd, wrong, audit } = await cuts({ cuts: 12, every: 5000, lanes: 40 });
-    process.stdout.write(`${ended} connections were ended under calls that were answered ${JSON.stringify(statuses)}\n`);
+    process.stdout.write(
+      `${ended} connections were ended under calls that were answered ${JSON.stringify(statuses)}\n`,
+    );
     expect(ended).toBeGreaterThan(12);
     expect(odd).toEqual([]);
     expect(wrong).toEqual([]);
@@ -65,7 +74,9 @@ describe('ten thousand reservations that dead processes left, of every state and
   async function expectResolved(store: StoreOptions): Promise<void> {
     // Of every twenty, three had been settled.
     const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await dangling(store, 12_000);
-    process.stdout.write(`ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ms later, ${statuses.length} calls meanwhile\n`);
+    process.stdout.write(
+      `ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ms later, ${statuses.length} calls meanwhile\n`,
+    );
     expect(wrong).toEqual([]);
     expect(used).toBe(due);
     expect(new Set(statuses)).toEqual(new Set([200]));

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => operated.close());
 
 const minute = 60_000;
-const minutes = Number(process.env['SOAK_MINUTES'] ?? 30);
+const minutes = Number(process.env.SOAK_MINUTES ?? 30);
 /** Calls a gateway remembers by their ids: as many as have to be made before it has all it ever has. */
 const remembered = 10_000;
 /** Milliseconds between two calls: more would measure the machine. */
@@ -35,19 +35,32 @@ const json: Act = async (gateway) => {
   return response.status === 200 && (await response.text()).includes('chat.completion');
 };
 
-const streams = wires.map((wire): Act => async (gateway) => whole.test(await (await operated.stream(gateway, wire)).text()));
+const streams = wires.map(
+  (wire): Act =>
+    async (gateway) =>
+      whole.test(await (await operated.stream(gateway, wire)).text()),
+);
 
 /** Each family at a model of the next one's vendor. */
 const translated = wires.map((wire, index): Act => async (gateway) => {
   const { path, body } = streamedCall(wire);
   const other = modelOf[wires[(index + 2) % wires.length] ?? wire];
-  const stream = await operated.post(gateway, path.replace(modelOf['generate-content'], other), 'model' in body ? { ...body, model: other } : body);
+  const stream = await operated.post(
+    gateway,
+    path.replace(modelOf['generate-content'], other),
+    'model' in body ? { ...body, model: other } : body,
+  );
   return stream.status === 200 && whole.test(await stream.text());
 });
 
 const leaving: Act = async (gateway) => {
   const leave = new AbortController();
-  const stream = await operated.post(gateway, chat, { model: 'openai/gpt-4o', ...asking, stream: true }, leave.signal);
+  const stream = await operated.post(
+    gateway,
+    chat,
+    { model: 'openai/gpt-4o', ...asking, stream: true },
+    leave.signal,
+  );
   await stream.body?.getReader().read();
   leave.abort();
   return stream.status === 200;
@@ -58,14 +71,20 @@ const broken: Act = async (gateway) => {
   return !whole.test(await stream.text());
 };
 
-const refused = (status: number, path: string, body: object): Act => async (gateway) => {
-  const response = await operated.post(gateway, path, body);
-  await response.text();
-  return response.status === status;
-};
+const refused =
+  (status: number, path: string, body: object): Act =>
+  async (gateway) => {
+    const response = await operated.post(gateway, path, body);
+    await response.text();
+    return response.status === status;
+  };
 
 const stranger: Act = async ({ url }) => {
-  const response = await fetch(url + chat, { method: 'POST', headers: { authorization: 'Bearer sk-nobody', 'content-type': 'application/json' }, body: '{}' });
+  const response = await fetch(url + chat, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk-nobody', 'content-type': 'application/json' },
+    body: '{}',
+  });
   await response.text();
   return response.status === 401;
 };
@@ -73,57 +92,76 @@ const stranger: Act = async ({ url }) => {
 const scraped: Act = async ({ url }) => (await (await fetch(`${url}/metrics`)).text()).includes('tollgate_');
 
 const acts: readonly Act[] = [
-  json, ...streams, leaving, ...translated, broken, json,
-  refused(404, chat, { model: 'nobody/nothing', ...asking }), refused(400, chat, { model: modelOf['chat-completions'], messages: 'none' }), stranger, scraped,
+  json,
+  ...streams,
+  leaving,
+  ...translated,
+  broken,
+  json,
+  refused(404, chat, { model: 'nobody/nothing', ...asking }),
+  refused(400, chat, { model: modelOf['chat-completions'], messages: 'none' }),
+  stranger,
+  scraped,
 ];
 
 describe(`a gateway that works for ${minutes} minutes`, () => {
-  it('grows by less than 1 MB in ten of them', async () => {
-    const { openai } = operated.vendors;
-    openai.script('gpt-4o', { text: Array.from({ length: 50 }, () => 'word '), delayEvents: 20 });
-    openai.script('gpt-5', { text: ['one ', 'two '], cut: { how: 'rst', events: 2 } });
-    const gateway = await operated.start(askable);
-    const heap = await openHeap(gateway);
-    const wrong: number[] = [];
-    const act = async (turn: number): Promise<void> => {
-      const which = turn % acts.length;
-      if (!(await acts[which]?.(gateway).catch(() => false))) wrong.push(which);
-    };
-    let reloads = 0;
-    const reload = (): void => {
-      reloads += 1;
-      operated.configure(`drain: ${30 + (reloads % 2)}`);
-      gateway.child.kill('SIGHUP');
-    };
-    for (let round = 0; round * acts.length < remembered; round += 1) {
-      await Promise.all(acts.map((_, turn) => act(turn)));
-      // As often as in all that follows: what the engine makes of what runs once a minute would come with each of them.
-      if (round % 20 === 0) reload();
-    }
-    const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];
-    const began = performance.now();
-    const passed = (): number => performance.now() - began;
-    for (let turn = 0, sampled = 0, lastReload = 0; passed() < minutes * minute; turn += 1) {
-      await sleep(pause);
-      await act(turn);
-      if (passed() - lastReload > minute) {
-        lastReload = passed();
-        reload();
+  it(
+    'grows by less than 1 MB in ten of them',
+    async () => {
+      const { openai } = operated.vendors;
+      openai.script('gpt-4o', { text: Array.from({ length: 50 }, () => 'word '), delayEvents: 20 });
+      openai.script('gpt-5', { text: ['one ', 'two '], cut: { how: 'rst', events: 2 } });
+      const gateway = await operated.start(askable);
+      const heap = await openHeap(gateway);
+      const wrong: number[] = [];
+      const act = async (turn: number): Promise<void> => {
+        const which = turn % acts.length;
+        if (!(await acts[which]?.(gateway).catch(() => false))) wrong.push(which);
+      };
+      let reloads = 0;
+      const reload = (): void => {
+        reloads += 1;
+        operated.configure(`drain: ${30 + (reloads % 2)}`);
+        gateway.child.kill('SIGHUP');
+      };
+      for (let round = 0; round * acts.length < remembered; round += 1) {
+        await Promise.all(acts.map((_, turn) => act(turn)));
+        // As often as in all that follows: what the engine makes of what runs once a minute would come with each of them.
+        if (round % 20 === 0) reload();
       }
-      if (passed() < sampled * 10_000) continue;
-      sampled += 1;
-      samples.push({ at: passed() / (10 * minute), heap: await heap.left(), memory: memoryOf(gateway) });
-    }
-    heap.close();
-    // What it makes at its first calls, and what the engine makes of them, comes before.
-    const steady = samples.slice(Math.ceil(samples.length / 3));
-    const slopes = { heap: slopeOf(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte, memory: slopeOf(steady.map(({ at, memory: value }) => ({ at, value }))) / megabyte };
-    const shown = steady.filter((_, index) => index % Math.ceil(steady.length / 12) === 0).map((sample) => `${(sample.heap / megabyte).toFixed(1)}/${(sample.memory / megabyte).toFixed(0)}`);
-    process.stdout.write(`MB in ten minutes: heap ${slopes.heap.toFixed(2)}, process ${slopes.memory.toFixed(2)}; heap/process over time: ${shown.join(' ')}\n`);
-    expect(wrong).toEqual([]);
-    expect(slopes.heap).toBeLessThan(1);
-    expect(slopes.memory).toBeLessThan(1);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-  }, (minutes + 10) * minute);
+      const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];
+      const began = performance.now();
+      const passed = (): number => performance.now() - began;
+      for (let turn = 0, sampled = 0, lastReload = 0; passed() < minutes * minute; turn += 1) {
+        await sleep(pause);
+        await act(turn);
+        if (passed() - lastReload > minute) {
+          lastReload = passed();
+          reload();
+        }
+        if (passed() < sampled * 10_000) continue;
+        sampled += 1;
+        samples.push({ at: passed() / (10 * minute), heap: await heap.left(), memory: memoryOf(gateway) });
+      }
+      heap.close();
+      // What it makes at its first calls, and what the engine makes of them, comes before.
+      const steady = samples.slice(Math.ceil(samples.length / 3));
+      const slopes = {
+        heap: slopeOf(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte,
+        memory: slopeOf(steady.map(({ at, memory: value }) => ({ at, value }))) / megabyte,
+      };
+      const shown = steady
+        .filter((_, index) => index % Math.ceil(steady.length / 12) === 0)
+        .map((sample) => `${(sample.heap / megabyte).toFixed(1)}/${(sample.memory / megabyte).toFixed(0)}`);
+      process.stdout.write(
+        `MB in ten minutes: heap ${slopes.heap.toFixed(2)}, process ${slopes.memory.toFixed(2)}; heap/process over time: ${shown.join(' ')}\n`,
+      );
+      expect(wrong).toEqual([]);
+      expect(slopes.heap).toBeLessThan(1);
+      expect(slopes.memory).toBeLessThan(1);
+      expect((await gateway.stop('SIGTERM')).code).toBe(0);
+      expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    },
+    (minutes + 10) * minute,
+  );
 });

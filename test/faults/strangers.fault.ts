@@ -11,17 +11,19 @@ import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
-import { usageOf } from '../bench/processes.ts';
 import { storeWith } from '../balance/calls.ts';
+import { usageOf } from '../bench/processes.ts';
 import { megabyte, memoryOf } from '../support/memory-of.ts';
 import { modelOf, openOperated, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
 /** How far apart two means are, in units of what chance makes of them: beyond 4.5 it is no chance. */
 function welch(first: readonly number[], second: readonly number[]): number {
-  const mean = (times: readonly number[]): number => times.reduce((sum, time) => sum + time, 0) / times.length;
+  const mean = (times: readonly number[]): number =>
+    times.reduce((sum, time) => sum + time, 0) / times.length;
   const [one, other] = [mean(first), mean(second)];
-  const spread = (times: readonly number[], middle: number): number => times.reduce((sum, time) => sum + (time - middle) ** 2, 0) / (times.length - 1) / times.length;
+  const spread = (times: readonly number[], middle: number): number =>
+    times.reduce((sum, time) => sum + (time - middle) ** 2, 0) / (times.length - 1) / times.length;
   return (one - other) / Math.sqrt(spread(first, one) + spread(second, other));
 }
 
@@ -34,7 +36,9 @@ function checksumOf(text: string): string {
     const digit = alphabet.charAt(rest % alphabet.length);
     rest = Math.floor(rest / alphabet.length);
     return digit;
-  }).toReversed().join('');
+  })
+    .toReversed()
+    .join('');
 }
 
 const whole = 45;
@@ -55,18 +59,39 @@ const tries = 3;
 
 describe('the time a refusal takes', () => {
   const [held, strange] = [0, 1].map(() => Array.from({ length: 500 }, () => createSecret()));
-  const records = new Map((held ?? []).map((secret): [string, KeyRecord] => {
-    const hash = hashSecret(secret);
-    return [hash, { ...noLimits, id: keyId(hash), hash, lastFour: secret.slice(-4), kind: 'user', name: '', account: 'someone', disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined }];
-  }));
+  const records = new Map(
+    (held ?? []).map((secret): [string, KeyRecord] => {
+      const hash = hashSecret(secret);
+      return [
+        hash,
+        {
+          ...noLimits,
+          id: keyId(hash),
+          hash,
+          lastFour: secret.slice(-4),
+          kind: 'user',
+          name: '',
+          account: 'someone',
+          disabled: false,
+          created: 0,
+          used: 0n,
+          pending: 0n,
+          rotatedTo: undefined,
+        },
+      ];
+    }),
+  );
   const keyring = createKeyring(() => storeWith({ findKey: async (hash) => records.get(hash) }));
-  const pick = (secrets: readonly string[] = []): string => secrets[Math.floor(Math.random() * secrets.length)] ?? '';
+  const pick = (secrets: readonly string[] = []): string =>
+    secrets[Math.floor(Math.random() * secrets.length)] ?? '';
 
   /** t of what is made of keys that are held, beside what is made in the same way of some that nobody has; but for the slowest hundredth, which is the machine's own. */
   async function compare(make: (base: string) => string): Promise<number> {
     const times: [held: number[], strange: number[]] = [[], []];
     for (let batch = 0; batch < 40; batch += 1) {
-      const texts = Array.from({ length: samples / 40 }, (): [0 | 1, string] => (Math.random() < 0.5 ? [0, make(pick(held))] : [1, make(pick(strange))]));
+      const texts = Array.from({ length: samples / 40 }, (): [0 | 1, string] =>
+        Math.random() < 0.5 ? [0, make(pick(held))] : [1, make(pick(strange))],
+      );
       for (const [kind, text] of texts) {
         const began = process.hrtime.bigint();
         await keyring.verify(text);
@@ -74,18 +99,29 @@ describe('the time a refusal takes', () => {
       }
     }
     const slow = times.flat().toSorted((one, other) => one - other)[samples * 0.99] ?? Infinity;
-    return welch(times[0].filter((time) => time < slow), times[1].filter((time) => time < slow));
+    return welch(
+      times[0].filter((time) => time < slow),
+      times[1].filter((time) => time < slow),
+    );
   }
 
   it.each([
-    ['all but its last characters', 33, false], ['half of it', 24, false], ['all but its checksum', unsealed, false], ['all but some characters, with a checksum that fits', 33, true], ['half of it, with a checksum that fits', 24, true],
-  ] as const)('does not tell who has %s of a key from who has as much of nobody\'s', async (_, kept, sealed) => {
-    const all: number[] = [];
-    // What is there shows every time; what the machine does to one of them does not.
-    while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5)) all.push(await compare((base) => attempt(base, kept, sealed)));
-    process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
-    expect(Math.min(...all.map(Math.abs))).toBeLessThan(4.5);
-  });
+    ['all but its last characters', 33, false],
+    ['half of it', 24, false],
+    ['all but its checksum', unsealed, false],
+    ['all but some characters, with a checksum that fits', 33, true],
+    ['half of it, with a checksum that fits', 24, true],
+  ] as const)(
+    "does not tell who has %s of a key from who has as much of nobody's",
+    async (_, kept, sealed) => {
+      const all: number[] = [];
+      // What is there shows every time; what the machine does to one of them does not.
+      while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5))
+        all.push(await compare((base) => attempt(base, kept, sealed)));
+      process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
+      expect(Math.min(...all.map(Math.abs))).toBeLessThan(4.5);
+    },
+  );
 
   it('is measured well enough to tell a key from none', async () => {
     expect(Math.abs(await compare((base) => base))).toBeGreaterThan(4.5);
@@ -101,12 +137,29 @@ interface Flooded {
 }
 
 async function tryKeys(url: string, keys: number, addresses: number): Promise<Flooded> {
-  return JSON.parse((await promisify(execFile)(process.execPath, [flood, url, String(keys), String(perSecond), String(addresses)])).stdout);
+  return JSON.parse(
+    (
+      await promisify(execFile)(process.execPath, [
+        flood,
+        url,
+        String(keys),
+        String(perSecond),
+        String(addresses),
+      ])
+    ).stdout,
+  );
 }
 
 /** Somebody else on the same machine, who refuses as many: what a flood costs there is not the gateway's doing. */
-async function openBystander(): Promise<{ readonly url: string; readonly pid: number | undefined; close(): void }> {
-  const child = spawn(process.execPath, ['-e', "const server = require('node:http').createServer((_, reply) => reply.writeHead(401).end()).listen(0, '127.0.0.1', () => console.log(server.address().port))"]);
+async function openBystander(): Promise<{
+  readonly url: string;
+  readonly pid: number | undefined;
+  close(): void;
+}> {
+  const child = spawn(process.execPath, [
+    '-e',
+    "const server = require('node:http').createServer((_, reply) => reply.writeHead(401).end()).listen(0, '127.0.0.1', () => console.log(server.address().port))",
+  ]);
   const [port]: unknown[] = await once(child.stdout, 'data');
   return { url: `http://127.0.0.1:${String(port).trim()}`, pid: child.pid, close: () => void child.kill() };
 }
@@ -148,10 +201,16 @@ describe('a key that was taken back', () => {
     const printed = gateway.printed().length;
     const written = readFileSync(join(operated.folder, 'ledger.db-wal')).length;
     const costs: number[] = [];
-    while (costs.length < 3) costs.push((await costOf(gateway.url, gateway.child.pid)) - (await costOf(bystander.url, bystander.pid)));
+    while (costs.length < 3)
+      costs.push(
+        (await costOf(gateway.url, gateway.child.pid)) - (await costOf(bystander.url, bystander.pid)),
+      );
     process.stdout.write(`${costs.map((cost) => cost.toFixed(1)).join(', ')} µs more for each\n`);
     expect(Math.min(...costs)).toBeLessThan(50);
-    expect([gateway.printed().length, readFileSync(join(operated.folder, 'ledger.db-wal')).length]).toEqual([printed, written]);
+    expect([gateway.printed().length, readFileSync(join(operated.folder, 'ledger.db-wal')).length]).toEqual([
+      printed,
+      written,
+    ]);
     bystander.close();
     await operated.reset();
     await operated.close();
@@ -167,44 +226,52 @@ describe('half a million keys that are tried, five thousand a second,', () => {
   afterEach(() => operated.reset());
   afterAll(() => operated.close());
 
-  it.each([1, 1000])('from %i addresses open nothing, fill nothing, and cost those with a key at most as much again of their time', async (addresses) => {
-    const gateway = await operated.start();
-    const bystander = await openBystander();
-    const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
-    const slowest = async (): Promise<number> => {
-      const times: number[] = [];
-      for (let call = 0; call < 1000; call += 1) {
-        const began = performance.now();
-        const response = await operated.post(gateway, '/v1/chat/completions', body);
-        await response.arrayBuffer();
-        expect(response.status).toBe(200);
-        times.push(performance.now() - began);
-      }
-      return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
-    };
-    /** Of several rounds the one in the middle: what else the machine does comes and goes. */
-    const p99 = async (): Promise<number> => {
-      const rounds: number[] = [];
-      while (rounds.length < 5) rounds.push(await slowest());
-      return rounds.toSorted((one, other) => one - other)[2] ?? 0;
-    };
-    await slowest();
-    const before = await p99();
-    const elsewhere = tryKeys(bystander.url, 250_000, addresses);
-    const beside = await p99();
-    await elsewhere;
-    const here = tryKeys(gateway.url, 500_000, addresses);
-    const during = await p99();
-    const memory = memoryOf(gateway);
-    const told = await here;
-    const more = memoryOf(gateway) - memory;
-    bystander.close();
-    process.stdout.write(`p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ms beside a flood of somebody else, ${during.toFixed(1)} ms during one of ${told.perSecond} a second; ${(more / megabyte).toFixed(0)} MB more at its end\n`);
-    expect(told.answered).toEqual({ 401: 500_000 });
-    expect(told.perSecond).toBeGreaterThan(perSecond / 2);
-    expect(during).toBeLessThan(2 * Math.max(before, beside));
-    expect(more).toBeLessThan(50 * megabyte);
-    await gateway.stop('SIGTERM');
-    expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-  });
+  it.each([1, 1000])(
+    'from %i addresses open nothing, fill nothing, and cost those with a key at most as much again of their time',
+    async (addresses) => {
+      const gateway = await operated.start();
+      const bystander = await openBystander();
+      const body = {
+        model: modelOf['chat-completions'],
+        messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+      };
+      const slowest = async (): Promise<number> => {
+        const times: number[] = [];
+        for (let call = 0; call < 1000; call += 1) {
+          const began = performance.now();
+          const response = await operated.post(gateway, '/v1/chat/completions', body);
+          await response.arrayBuffer();
+          expect(response.status).toBe(200);
+          times.push(performance.now() - began);
+        }
+        return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
+      };
+      /** Of several rounds the one in the middle: what else the machine does comes and goes. */
+      const p99 = async (): Promise<number> => {
+        const rounds: number[] = [];
+        while (rounds.length < 5) rounds.push(await slowest());
+        return rounds.toSorted((one, other) => one - other)[2] ?? 0;
+      };
+      await slowest();
+      const before = await p99();
+      const elsewhere = tryKeys(bystander.url, 250_000, addresses);
+      const beside = await p99();
+      await elsewhere;
+      const here = tryKeys(gateway.url, 500_000, addresses);
+      const during = await p99();
+      const memory = memoryOf(gateway);
+      const told = await here;
+      const more = memoryOf(gateway) - memory;
+      bystander.close();
+      process.stdout.write(
+        `p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ms beside a flood of somebody else, ${during.toFixed(1)} ms during one of ${told.perSecond} a second; ${(more / megabyte).toFixed(0)} MB more at its end\n`,
+      );
+      expect(told.answered).toEqual({ 401: 500_000 });
+      expect(told.perSecond).toBeGreaterThan(perSecond / 2);
+      expect(during).toBeLessThan(2 * Math.max(before, beside));
+      expect(more).toBeLessThan(50 * megabyte);
+      await gateway.stop('SIGTERM');
+      expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    },
+  );
 });

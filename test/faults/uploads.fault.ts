@@ -15,13 +15,17 @@ it('a hundred uploads that drip are answered when their time is over, and leave 
   const folder = join(dataFolder, 'uploads');
   const gallery = await openGallery({ settings: { dataFolder } });
   const head = `POST /v1/images/edits HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gallery.key}\r\ncontent-type: multipart/form-data; boundary=there\r\ncontent-length: 900000\r\n\r\n`;
-  const part = '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n';
+  const part =
+    '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n';
   const began = performance.now();
   const answers: string[] = [];
   const sockets = await Promise.all(Array.from({ length: 100 }, () => openSocket(gallery.gateway.url)));
   for (const socket of sockets) {
     let answer = '';
-    socket.on('error', () => undefined).on('data', (bytes) => void (answer += bytes.toString())).on('close', () => answers.push(answer.slice(0, 12)));
+    socket
+      .on('error', () => undefined)
+      .on('data', (bytes) => void (answer += bytes.toString()))
+      .on('close', () => answers.push(answer.slice(0, 12)));
     socket.write(head + part);
   }
   const drip = setInterval(() => {
@@ -33,7 +37,9 @@ it('a hundred uploads that drip are answered when their time is over, and leave 
   process.stdout.write(`${((performance.now() - began) / 1000).toFixed(0)} s\n`);
   expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']));
   await until(() => readdirSync(folder).length === 0);
-  expect((await gallery.gateway.ended(sockets.length)).map((end) => end.type === 'refused' && end.error.code)).toEqual(sockets.map(() => 'client_gone'));
+  expect(
+    (await gallery.gateway.ended(sockets.length)).map((end) => end.type === 'refused' && end.error.code),
+  ).toEqual(sockets.map(() => 'client_gone'));
   expect(await gallery.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   await gallery.close();
   rmSync(dataFolder, { recursive: true, force: true });

@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/faults/**/*.fault.ts'],
     globalSetup: [join(import.meta.dirname, '../support/postgres-on-demand.ts')],
     setupFiles: [join(import.meta.dirname, '../support/seed.ts')],
-    env: { HISTORIES: process.env['HISTORIES'] ?? '20000', MUTATIONS: process.env['MUTATIONS'] ?? '50000' },
+    env: { HISTORIES: process.env.HISTORIES ?? '20000', MUTATIONS: process.env.MUTATIONS ?? '50000' },
     fileParallelism: false,
     testTimeout: 30 * 60_000,
     hookTimeout: 60_000,

@@ -1,7 +1,7 @@
 /** Clients that leave: at once the vendor is let go of, or read on for its figures where its provider says so; each call is settled once. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { expectSound } from '../contract/books.ts';
 import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
+import { expectSound } from '../contract/books.ts';
 
 let house: Leavers;
 
@@ -35,7 +35,9 @@ describe('a vendor that is cancelled', () => {
 it('a vendor that is let go of before it has answered is paid the input', async () => {
   const { gateway, leaveUnanswered, settled } = await open('cancel');
   await leaveUnanswered(500, '{}');
-  expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } }]);
+  expect(await gateway.ended(1)).toMatchObject([
+    { type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } },
+  ]);
   expect(settled()).toMatchObject([{ kind: 'post' }]);
 });
 
@@ -45,7 +47,11 @@ describe('a vendor that is read on', () => {
     await call(200);
     const [end] = await gateway.ended(1);
     expect(calls).toEqual([{ events: words, closed: false, finished: true }]);
-    expect(end).toMatchObject({ type: 'answered', outcome: 'aborted', charge: { basis: 'usage', usage: { input: 30, output: 40 } } });
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'aborted',
+      charge: { basis: 'usage', usage: { input: 30, output: 40 } },
+    });
     expect(settled()).toMatchObject([{ kind: 'post', reason: 'aborted' }]);
   });
 

@@ -9,52 +9,93 @@ afterAll(() => house.close());
 const parameters = { type: 'object', properties: {}, additionalProperties: false };
 const unanswered = {
   tools: [{ type: 'function', name: 'look', parameters, strict: true }],
-  input: [{ role: 'user', content: 'Look twice.' }, ...['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' })), { type: 'function_call_output', call_id: 'a', output: 'seen' }, { role: 'user', content: 'Never mind.' }],
+  input: [
+    { role: 'user', content: 'Look twice.' },
+    ...['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' })),
+    { type: 'function_call_output', call_id: 'a', output: 'seen' },
+    { role: 'user', content: 'Never mind.' },
+  ],
 };
 const together = {
   tools: [{ functionDeclarations: [{ name: 'look', parameters: { type: 'OBJECT', properties: {} } }] }],
   contents: [
     { role: 'user', parts: [{ text: 'Look.' }] },
-    { role: 'model', parts: [{ functionCall: { name: 'look', args: {} } }, { functionResponse: { name: 'look', response: { output: 'seen' } } }, { text: 'I looked.' }] },
+    {
+      role: 'model',
+      parts: [
+        { functionCall: { name: 'look', args: {} } },
+        { functionResponse: { name: 'look', response: { output: 'seen' } } },
+        { text: 'I looked.' },
+      ],
+    },
     { role: 'user', parts: [{ text: 'And?' }] },
   ],
 };
 
-async function post(path: string, body: object): Promise<readonly [status: number, dropped: string, sent: string]> {
+async function post(
+  path: string,
+  body: object,
+): Promise<readonly [status: number, dropped: string, sent: string]> {
   const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
-  const response = await fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const response = await fetch(house.gateway.url + path, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   await response.text();
-  return [response.status, response.headers.get('x-tollgate-dropped') ?? '', house.journal().at(-1)?.received.body.toString() ?? ''];
+  return [
+    response.status,
+    response.headers.get('x-tollgate-dropped') ?? '',
+    house.journal().at(-1)?.received.body.toString() ?? '',
+  ];
 }
 
-it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])('%s takes a conversation that went on without the result of a call', async (model) => {
-  const [status, dropped, sent] = await post('/v1/responses', { model, ...unanswered });
-  expect([status, dropped]).toEqual([200, expect.stringContaining('input[2]')]);
-  expect(sent.match(/was not answered/g)).toHaveLength(1);
-});
+it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])(
+  '%s takes a conversation that went on without the result of a call',
+  async (model) => {
+    const [status, dropped, sent] = await post('/v1/responses', { model, ...unanswered });
+    expect([status, dropped]).toEqual([200, expect.stringContaining('input[2]')]);
+    expect(sent.match(/was not answered/g)).toHaveLength(1);
+  },
+);
 
-it.each(['anthropic/claude-sonnet-4-5', 'openai/gpt-4o-mini', 'deepseek/deepseek-chat'])('%s takes a call and its result from one turn of a Gemini model', async (model) => {
-  expect((await post(`/beta/v1beta/models/${model}:generateContent`, together))[0]).toBe(200);
-});
+it.each(['anthropic/claude-sonnet-4-5', 'openai/gpt-4o-mini', 'deepseek/deepseek-chat'])(
+  '%s takes a call and its result from one turn of a Gemini model',
+  async (model) => {
+    expect((await post(`/beta/v1beta/models/${model}:generateContent`, together))[0]).toBe(200);
+  },
+);
 
-it('a client of the vendor\'s own protocol gets what the vendor says of such a conversation', async () => {
+it("a client of the vendor's own protocol gets what the vendor says of such a conversation", async () => {
   const [status, dropped, sent] = await post('/v1/responses', { model: 'openai/gpt-4o-mini', ...unanswered });
   expect([status, dropped]).toEqual([400, '']);
   expect(sent).not.toContain('was not answered');
 });
 
 const searched = {
-  tools: [{ type: 'tool_search', execution: 'client' }, { type: 'function', name: 'look', parameters, strict: true }],
+  tools: [
+    { type: 'tool_search', execution: 'client' },
+    { type: 'function', name: 'look', parameters, strict: true },
+  ],
   input: [
     { role: 'user', content: 'Find a tool.' },
-    { type: 'tool_search_call', call_id: 'search', execution: 'client', status: 'completed', arguments: { goal: 'look' } },
+    {
+      type: 'tool_search_call',
+      call_id: 'search',
+      execution: 'client',
+      status: 'completed',
+      arguments: { goal: 'look' },
+    },
     { type: 'function_call_output', call_id: 'search', output: 'look' },
     { role: 'user', content: 'Go on.' },
   ],
 };
 
-it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])('%s gets neither a tool search nor its output, and both are reported', async (model) => {
-  const [status, dropped, sent] = await post('/v1/responses', { model, ...searched });
-  expect([status, dropped]).toEqual([200, expect.stringMatching(/input\[1\].*input\[2\]/)]);
-  expect(sent).not.toContain('search');
-});
+it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])(
+  '%s gets neither a tool search nor its output, and both are reported',
+  async (model) => {
+    const [status, dropped, sent] = await post('/v1/responses', { model, ...searched });
+    expect([status, dropped]).toEqual([200, expect.stringMatching(/input\[1\].*input\[2\]/)]);
+    expect(sent).not.toContain('search');
+  },
+);

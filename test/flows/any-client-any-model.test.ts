@@ -16,9 +16,25 @@ const models: Readonly<Record<Wire, { readonly plain: string; readonly thinking:
 };
 
 const tools = [
-  { name: 'find-town', description: 'Finds a town.', schema: { type: 'object', properties: { town: { type: 'string' }, near: { type: ['string', 'null'] } }, required: ['town'], additionalProperties: false } },
+  {
+    name: 'find-town',
+    description: 'Finds a town.',
+    schema: {
+      type: 'object',
+      properties: { town: { type: 'string' }, near: { type: ['string', 'null'] } },
+      required: ['town'],
+      additionalProperties: false,
+    },
+  },
   { name: 'now', schema: { type: 'object', properties: {} } },
-  { name: 'open_file', schema: { type: 'object', properties: { path: { $ref: '#/$defs/path' } }, $defs: { path: { type: 'string', minLength: 1 } } } },
+  {
+    name: 'open_file',
+    schema: {
+      type: 'object',
+      properties: { path: { $ref: '#/$defs/path' } },
+      $defs: { path: { type: 'string', minLength: 1 } },
+    },
+  },
 ];
 
 let house: VendorHouse;
@@ -35,7 +51,10 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
 
   it.each(forms)('understand each other, %s', async (form) => {
     const before = house.gateway.ends.length;
-    const { text } = await house.clients[client]({ text: 'Which herbs?', system: 'Be brief.' }).ask(plain, form);
+    const { text } = await house.clients[client]({ text: 'Which herbs?', system: 'Be brief.' }).ask(
+      plain,
+      form,
+    );
     expect(text).toBe(`Hello from ${plain.replace(/^.*\//, '')}, this is answer 1.`);
     const asked = house.journal().at(-1);
     expect(asked && wireOf(asked)).toBe(wire);
@@ -45,16 +64,24 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
     expect(end?.type === 'answered' && end.charge.cost).toBeGreaterThan(0n);
   });
 
-  it.each(forms)('get through a loop of three calls, thinking or not, and on to the next question, %s', async (form) => {
-    for (const model of [plain, thinking]) {
-      const talk = house.clients[client]({ text: 'Look around.', tools, thinks: model === thinking });
-      const asked = await talk.ask(model, form);
-      expect(asked.calls.map(({ name }) => name), model).toEqual(tools.map(({ name }) => name));
-      expect(asked.calls[1]?.arguments, model).toEqual({});
-      talk.answer(['Whitby', 'noon', 'done']);
-      expect((await talk.ask(model, form)).text, model).toBe('find-town said: Whitby; now said: noon; open_file said: done');
-      talk.say('Once more.');
-      expect((await talk.ask(model, form)).calls, model).toHaveLength(3);
-    }
-  });
+  it.each(forms)(
+    'get through a loop of three calls, thinking or not, and on to the next question, %s',
+    async (form) => {
+      for (const model of [plain, thinking]) {
+        const talk = house.clients[client]({ text: 'Look around.', tools, thinks: model === thinking });
+        const asked = await talk.ask(model, form);
+        expect(
+          asked.calls.map(({ name }) => name),
+          model,
+        ).toEqual(tools.map(({ name }) => name));
+        expect(asked.calls[1]?.arguments, model).toEqual({});
+        talk.answer(['Whitby', 'noon', 'done']);
+        expect((await talk.ask(model, form)).text, model).toBe(
+          'find-town said: Whitby; now said: noon; open_file said: done',
+        );
+        talk.say('Once more.');
+        expect((await talk.ask(model, form)).calls, model).toHaveLength(3);
+      }
+    },
+  );
 });

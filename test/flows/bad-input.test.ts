@@ -16,13 +16,20 @@ afterEach(async () => {
 });
 afterAll(() => house.close());
 
-async function refusalOf(body: unknown, init: RequestInit = {}): Promise<{ status: number; error: unknown; retry: string | null }> {
+async function refusalOf(
+  body: unknown,
+  init: RequestInit = {},
+): Promise<{ status: number; error: unknown; retry: string | null }> {
   const sent = house.vendor.requests.length;
   const response = await house.post(body, init);
   const said: unknown = await response.json();
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(house.vendor.requests.length).toBe(sent);
-  return { status: response.status, error: typeof said === 'object' && said && 'error' in said ? said.error : undefined, retry: response.headers.get('x-should-retry') };
+  return {
+    status: response.status,
+    error: typeof said === 'object' && said && 'error' in said ? said.error : undefined,
+    retry: response.headers.get('x-should-retry'),
+  };
 }
 
 describe('a body', () => {
@@ -35,13 +42,26 @@ describe('a body', () => {
     ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
     ['nested one level deeper than it may be', `{"messages":${'['.repeat(128)}${']'.repeat(128)}}`],
     ['of objects nested without end', `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`],
-    ['in invalid UTF-8 within a value', new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
+    [
+      'in invalid UTF-8 within a value',
+      new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
+    ],
     ['that begins with a mark of the byte order', `\ufeff${JSON.stringify({ model, messages })}`],
     ['with something behind it', `${JSON.stringify({ model, messages })}{}`],
-    ['of many keys and no call', JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1])))],
-    ['with a number too large to be one', `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`],
+    [
+      'of many keys and no call',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1]))),
+    ],
+    [
+      'with a number too large to be one',
+      `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`,
+    ],
   ])('%s is refused', async (_, body) => {
-    expect(await refusalOf(body)).toMatchObject({ status: 400, retry: 'false', error: { type: 'invalid_request_error', message: expect.any(String) } });
+    expect(await refusalOf(body)).toMatchObject({
+      status: 400,
+      retry: 'false',
+      error: { type: 'invalid_request_error', message: expect.any(String) },
+    });
   });
 
   it('over the limit is refused as too large, whether it says its length or not', async () => {
@@ -50,7 +70,9 @@ describe('a body', () => {
     const { port } = new URL(house.gateway.url);
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
-        socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ntransfer-encoding: chunked\r\n\r\n`);
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+        );
         for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
       });
       socket.on('error', () => undefined);
@@ -61,8 +83,14 @@ describe('a body', () => {
 
   it('that is a form is refused, saying what to send', async () => {
     const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
-    const refusal = await refusalOf(form, { headers: { 'content-type': 'multipart/form-data; boundary=there' } });
-    expect(refusal).toMatchObject({ status: 415, retry: 'false', error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } });
+    const refusal = await refusalOf(form, {
+      headers: { 'content-type': 'multipart/form-data; boundary=there' },
+    });
+    expect(refusal).toMatchObject({
+      status: 415,
+      retry: 'false',
+      error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' },
+    });
   });
 
   it('of as many bytes as are taken is taken, and of one more is not', async () => {
@@ -72,7 +100,10 @@ describe('a body', () => {
   });
 
   it('that is compressed is refused, saying so', async () => {
-    expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({ status: 415, error: { message: expect.stringContaining('gzip') } });
+    expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
+      status: 415,
+      error: { message: expect.stringContaining('gzip') },
+    });
   });
 });
 
@@ -83,8 +114,16 @@ describe('a field', () => {
     ['missing messages', { messages: undefined }, 'messages'],
     ['no messages', { messages: [] }, 'messages'],
     ['a role that is none', { messages: [{ role: 7, content: 'a' }] }, 'messages[0].role'],
-    ['a part whose type is none', { messages: [{ role: 'user', content: [{ type: 7 }] }] }, 'messages[0].content[0].type'],
-    ['an image without its url', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }, 'messages[0].content[0].image_url.url'],
+    [
+      'a part whose type is none',
+      { messages: [{ role: 'user', content: [{ type: 7 }] }] },
+      'messages[0].content[0].type',
+    ],
+    [
+      'an image without its url',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
+      'messages[0].content[0].image_url.url',
+    ],
     ['a temperature above 2', { temperature: 2.1 }, 'temperature'],
     ['a temperature in words', { temperature: 'hot' }, 'temperature'],
     ['a penalty below -2', { frequency_penalty: -3 }, 'frequency_penalty'],
@@ -99,26 +138,41 @@ describe('a field', () => {
     ['a provider object of the wrong kind', { provider: { order: 'openai' } }, 'provider.order'],
     ['a way of routing that this gateway has not', { provider: { routing: 'latency' } }, 'provider.routing'],
   ])('%s is refused by its path', async (_, fields, param) => {
-    expect(await refusalOf({ model, messages, ...fields })).toMatchObject({ status: 400, retry: 'false', error: { param, message: expect.stringMatching(/.{10,}/) } });
+    expect(await refusalOf({ model, messages, ...fields })).toMatchObject({
+      status: 400,
+      retry: 'false',
+      error: { param, message: expect.stringMatching(/.{10,}/) },
+    });
   });
 
   it('that names an unknown model is refused as the vendor does', async () => {
-    expect(await refusalOf({ model: 'openai/gpt-0', messages })).toMatchObject({ status: 404, error: { param: 'model', code: 'model_not_found' } });
+    expect(await refusalOf({ model: 'openai/gpt-0', messages })).toMatchObject({
+      status: 404,
+      error: { param: 'model', code: 'model_not_found' },
+    });
     expect(await refusalOf({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
   });
 
   it('that names a model without its provider is told how models are named', async () => {
-    expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({ status: 400, error: { param: 'model', message: expect.stringContaining('/') } });
+    expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({
+      status: 400,
+      error: { param: 'model', message: expect.stringContaining('/') },
+    });
   });
 });
 
 describe('a name that every object has', () => {
-  it.each(['__proto__', 'constructor', 'prototype', 'toString'])('%s, is a field like any other, and changes no other call', async (name) => {
-    const response = await house.post(`{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],"metadata":{"${name}":"x"},"user":"u"}`);
-    expect(response.status).toBe(200);
-    expect(Reflect.get({}, 'x')).toBeUndefined();
-    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
-  });
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
+    '%s, is a field like any other, and changes no other call',
+    async (name) => {
+      const response = await house.post(
+        `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],"metadata":{"${name}":"x"},"user":"u"}`,
+      );
+      expect(response.status).toBe(200);
+      expect(Reflect.get({}, 'x')).toBeUndefined();
+      expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
+    },
+  );
 });
 
 describe('a key', () => {
@@ -126,9 +180,12 @@ describe('a key', () => {
     ['none', ''],
     ['of another scheme', 'Basic abc'],
     ['junk', 'Bearer junk'],
-    ['of the right form but nobody\'s', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+    ["of the right form but nobody's", 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
   ])('%s is refused before the body is looked at', async (_, authorization) => {
-    expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({ status: 401, error: { code: 'invalid_api_key' } });
+    expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({
+      status: 401,
+      error: { code: 'invalid_api_key' },
+    });
   });
 
   it('is never told back', async () => {
@@ -149,17 +206,28 @@ describe('an address', () => {
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
   });
 
-  it('is safe from a header that is a prototype\'s name, and from half a request', async () => {
+  it("is safe from a header that is a prototype's name, and from half a request", async () => {
     const { port } = new URL(house.gateway.url);
     const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1', () => socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\ncontent-length: 2\r\n\r\n{}'));
+      const socket = connect(Number(port), '127.0.0.1', () =>
+        socket.write(
+          'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\ncontent-length: 2\r\n\r\n{}',
+        ),
+      );
       socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
     });
     expect(answer).toMatch(/^HTTP\/1\.1 401/);
     const ended = house.gateway.ends.length;
-    const half = connect(Number(port), '127.0.0.1', () => half.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 50\r\n\r\n{"a`));
+    const half = connect(Number(port), '127.0.0.1', () =>
+      half.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 50\r\n\r\n{"a`,
+      ),
+    );
     await new Promise((resolve) => setTimeout(resolve, 50));
     half.destroy();
-    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({ type: 'refused', error: { code: 'client_gone' } });
+    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({
+      type: 'refused',
+      error: { code: 'client_gone' },
+    });
   });
 });

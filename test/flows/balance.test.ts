@@ -25,34 +25,62 @@ async function open(credit: string): Promise<House> {
 }
 
 describe('the balance endpoint', () => {
-  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])('answers at %s', async (path) => {
-    const { gateway, key } = await open('12.5');
-    const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } });
-    expect([response.status, await response.json()]).toEqual([200, { is_active: true, balance: 12.5, total: 12.5, used: 0, currency: 'USD' }]);
-  });
+  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])(
+    'answers at %s',
+    async (path) => {
+      const { gateway, key } = await open('12.5');
+      const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } });
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { is_active: true, balance: 12.5, total: 12.5, used: 0, currency: 'USD' },
+      ]);
+    },
+  );
 
   it('takes a credential where its plugin is named, or nothing is', async () => {
     const madeSchema = z.object({ key: z.string() });
-    for (const [families, status] of [[undefined, 200], [['balance'], 200], [['chat-completions'], 401]] as const) {
-      const gateway = await startGateway({ plugins: [bearer(families ? { families: [...families] } : {}), chatCompletions(), balance()] });
+    for (const [families, status] of [
+      [undefined, 200],
+      [['balance'], 200],
+      [['chat-completions'], 401],
+    ] as const) {
+      const gateway = await startGateway({
+        plugins: [bearer(families ? { families: [...families] } : {}), chatCompletions(), balance()],
+      });
       const { key } = madeSchema.parse(await gateway.verb('keys create'));
-      const asked = await Promise.all(['/v1/user/balance', '/beta/user/balance'].map((path) => fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } })));
+      const asked = await Promise.all(
+        ['/v1/user/balance', '/beta/user/balance'].map((path) =>
+          fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } }),
+        ),
+      );
       expect([families, asked.map((response) => response.status)]).toEqual([families, [status, status]]);
       await gateway.close();
     }
   });
 
-  it.each(['', 'Bearer nonsense', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])('refuses any other key in its own words: "%s"', async (authorization) => {
-    const { gateway } = await open('1');
-    const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } });
-    expect([response.status, await response.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
-  });
+  it.each(['', 'Bearer nonsense', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])(
+    'refuses any other key in its own words: "%s"',
+    async (authorization) => {
+      const { gateway } = await open('1');
+      const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } });
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        { error: 'unauthenticated', is_active: false },
+      ]);
+    },
+  );
 
   it('refuses a key within a second after it was disabled', async () => {
     const { gateway, key, balance: ask } = await open('1');
     await ask();
     await gateway.verb('keys disable', [key.slice(-4)]);
-    await expect.poll(async () => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(401);
+    await expect
+      .poll(
+        async () =>
+          (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } }))
+            .status,
+      )
+      .toBe(401);
   });
 
   it('is told of as internal error at each address while the ledger is down, though its key was known a moment ago, and answers again', async () => {
@@ -60,10 +88,15 @@ describe('the balance endpoint', () => {
     house = await openHouse({ ledger: { store: ledger.options } });
     const { gateway, key, balance: ask } = house;
     const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
-    const all = (secret: string) => Promise.all(addresses.map(async (path) => {
-      const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${secret}` } });
-      return [response.status, await response.json()];
-    }));
+    const all = (secret: string) =>
+      Promise.all(
+        addresses.map(async (path) => {
+          const response = await fetch(gateway.url + path, {
+            headers: { authorization: `Bearer ${secret}` },
+          });
+          return [response.status, await response.json()];
+        }),
+      );
     await ask();
     await ledger.begin();
     const down = [500, { error: 'internal error', is_active: false }];
@@ -91,7 +124,11 @@ describe('an account', () => {
   it('that is empty is refused with 402, before any vendor is asked, and told not to retry', async () => {
     const { post, vendor } = await open('');
     const response = await post({ model, messages });
-    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([402, 'false', { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }]);
+    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([
+      402,
+      'false',
+      { error: { type: 'insufficient_quota', code: 'insufficient_quota' } },
+    ]);
     expect(vendor.requests).toEqual([]);
   });
 
@@ -99,7 +136,10 @@ describe('an account', () => {
     const { client, vendor, balance: ask } = await open('0.0001');
     await client.chat.completions.create({ model, messages, max_tokens: 4000 });
     const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
-    const limit = typeof sent === 'object' && sent && 'max_completion_tokens' in sent ? Number(sent.max_completion_tokens) : 0;
+    const limit =
+      typeof sent === 'object' && sent && 'max_completion_tokens' in sent
+        ? Number(sent.max_completion_tokens)
+        : 0;
     expect(limit).toBeGreaterThanOrEqual(16);
     expect(limit).toBeLessThan(4000);
     expect((await ask()).balance).toBeGreaterThanOrEqual(0);
@@ -116,7 +156,9 @@ describe('an account', () => {
     expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, field]);
     await response.text();
     const [end] = await gateway.ended(1);
-    expect(end?.losses).toMatchObject([{ path: field, reason: expect.stringMatching(/^sent as \d+, /), code: 'approximated' }]);
+    expect(end?.losses).toMatchObject([
+      { path: field, reason: expect.stringMatching(/^sent as \d+, /), code: 'approximated' },
+    ]);
   });
 
   it('that affords the worst case has nothing lowered', async () => {
@@ -135,7 +177,12 @@ describe('an account', () => {
     const held = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', async () => (await held.promise, { text: ['ok'] }));
     const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-    const calls = Array.from({ length: 40 }, () => client.chat.completions.create({ model, messages, max_tokens: 16 }).then(() => 200, (error: unknown) => (error instanceof OpenAI.APIError ? error.status : 0)));
+    const calls = Array.from({ length: 40 }, () =>
+      client.chat.completions.create({ model, messages, max_tokens: 16 }).then(
+        () => 200,
+        (error: unknown) => (error instanceof OpenAI.APIError ? error.status : 0),
+      ),
+    );
     await gateway.ended(39);
     held.resolve();
     const statuses = await Promise.all(calls);

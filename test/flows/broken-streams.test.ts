@@ -10,13 +10,13 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
+import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { isObject, type Json } from '../support/json.ts';
 import { dataOf } from '../support/listen.ts';
 import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
-import { least } from '../matrix/spelling.ts';
-import { isObject, type Json } from '../support/json.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
   'chat-completions': ['text', 'parallel-tool-calls'],
@@ -34,19 +34,34 @@ function blocksOf(wire: Wire, name: string): string[] {
 let gateway: TestGateway;
 let told = '';
 beforeAll(async () => {
-  const houses = wires.map((wire) => tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}`, outputLimit: 100_000, contextLength: 1_000_000 }));
-  gateway = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), ...houses] });
+  const houses = wires.map((wire) =>
+    tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), {
+      id: `house/${wire}`,
+      outputLimit: 100_000,
+      contextLength: 1_000_000,
+    }),
+  );
+  gateway = await startGateway({
+    plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), ...houses],
+  });
 });
 afterAll(() => gateway.close());
 
 /** What a client gets of a stream. */
-async function streamed(client: Wire, wire: Wire, stream: string): Promise<{ readonly status: number; readonly text: string }> {
+async function streamed(
+  client: Wire,
+  wire: Wire,
+  stream: string,
+): Promise<{ readonly status: number; readonly text: string }> {
   told = stream;
   const model = `house/${wire}`;
   const response = await fetch(gateway.url + addressOf(client, model, true), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify({ ...(client === 'generate-content' ? {} : { model, stream: true }), ...least[client] }),
+    body: JSON.stringify({
+      ...(client === 'generate-content' ? {} : { model, stream: true }),
+      ...least[client],
+    }),
   });
   return { status: response.status, text: await response.text() };
 }
@@ -54,27 +69,52 @@ async function streamed(client: Wire, wire: Wire, stream: string): Promise<{ rea
 /** What a client would take for success. The streams of responses all end with `[DONE]`, failed ones too. */
 const successes: Readonly<Record<Wire, (text: string, events: readonly Json[]) => boolean>> = {
   'chat-completions': (text) => text.includes('[DONE]'),
-  responses: (_text, events) => events.some(({ type }) => type === 'response.completed' || type === 'response.incomplete'),
+  responses: (_text, events) =>
+    events.some(({ type }) => type === 'response.completed' || type === 'response.incomplete'),
   messages: (_text, events) => events.some(({ type }) => type === 'message_stop'),
-  'generate-content': (_text, events) => !isObject(events.at(-1)?.['error']),
+  'generate-content': (_text, events) => !isObject(events.at(-1)?.error),
 };
 
 /** Throws unless a client takes what it got for a failure. */
-function expectFailure(client: Wire, { status, text }: { readonly status: number; readonly text: string }, place: string): void {
+function expectFailure(
+  client: Wire,
+  { status, text }: { readonly status: number; readonly text: string },
+  place: string,
+): void {
   if (status !== 200) {
     expect(status, place).toBeGreaterThanOrEqual(500);
     const body: unknown = JSON.parse(text);
-    return expect(isObject(body) && isObject(body['error']), place).toBe(true);
+    return expect(isObject(body) && isObject(body.error), place).toBe(true);
   }
-  const { complete, error } = fold(decodeAll(families[client].protocol.upstream.decodeEvents(readCall(client, { model: 'a/b', ...least[client] }, true)), readStream(Buffer.from(text))));
+  const { complete, error } = fold(
+    decodeAll(
+      families[client].protocol.upstream.decodeEvents(
+        readCall(client, { model: 'a/b', ...least[client] }, true),
+      ),
+      readStream(Buffer.from(text)),
+    ),
+  );
   expect([complete, error !== undefined], `${place}\n${text}`).toEqual([false, true]);
   expect(successes[client](text, dataOf(text)), `${place}\n${text}`).toBe(false);
 }
 
 /** A reply that lacks one event is whole for its client, and its end tells of the loss. */
 function expectLoss(client: Wire, end: Answered, text: string, place: string): void {
-  expect(end.losses.map(({ path }) => path), place).toContain('reply.event');
-  expect(fold(decodeAll(families[client].protocol.upstream.decodeEvents(readCall(client, { model: 'a/b', ...least[client] }, true)), readStream(Buffer.from(text)))), `${place}\n${text}`).toMatchObject({ complete: true, error: undefined });
+  expect(
+    end.losses.map(({ path }) => path),
+    place,
+  ).toContain('reply.event');
+  expect(
+    fold(
+      decodeAll(
+        families[client].protocol.upstream.decodeEvents(
+          readCall(client, { model: 'a/b', ...least[client] }, true),
+        ),
+        readStream(Buffer.from(text)),
+      ),
+    ),
+    `${place}\n${text}`,
+  ).toMatchObject({ complete: true, error: undefined });
 }
 
 const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
@@ -84,33 +124,51 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
     const blocks = blocksOf(wire, name);
     let whole = 0;
     for (let length = 0; length <= blocks.length; length += 1) {
-      const decoded = fold(decodeAll(families[wire].protocol.upstream.decodeEvents(readCall(wire, { model: 'a/b', ...least[wire] }, true)), readStream(Buffer.from(blocks.slice(0, length).join('')))));
+      const decoded = fold(
+        decodeAll(
+          families[wire].protocol.upstream.decodeEvents(
+            readCall(wire, { model: 'a/b', ...least[wire] }, true),
+          ),
+          readStream(Buffer.from(blocks.slice(0, length).join(''))),
+        ),
+      );
       if (decoded.complete) whole += 1;
-      else expectFailure(client, await streamed(client, wire, blocks.slice(0, length).join('')), `${name} after ${length} events`);
+      else
+        expectFailure(
+          client,
+          await streamed(client, wire, blocks.slice(0, length).join('')),
+          `${name} after ${length} events`,
+        );
     }
     expect(whole).toBeGreaterThan(0);
   });
 
-  it.each(cases[wire])('%s with garbage in place of any event is told as broken, or is whole but for that event, which is reported', async (name) => {
-    const blocks = blocksOf(wire, name);
-    for (let index = 0; index < blocks.length - 2; index += 1) {
-      const event = /^event: .*$/m.exec(blocks[index] ?? '')?.[0];
-      const garbage = `${event === undefined ? '' : `${event}\n`}data: {"choices":[{]\n\n`;
-      const before = gateway.ends.length;
-      const reply = await streamed(client, wire, blocks.with(index, garbage).join(''));
-      const end = (await gateway.ended(before + 1))[before];
-      const place = `${name}, garbage in place of event ${index}`;
-      if (end?.type !== 'answered' || end.outcome !== 'completed') expectFailure(client, reply, place);
-      else expectLoss(client, end, reply.text, place);
-    }
-  });
+  it.each(cases[wire])(
+    '%s with garbage in place of any event is told as broken, or is whole but for that event, which is reported',
+    async (name) => {
+      const blocks = blocksOf(wire, name);
+      for (let index = 0; index < blocks.length - 2; index += 1) {
+        const event = /^event: .*$/m.exec(blocks[index] ?? '')?.[0];
+        const garbage = `${event === undefined ? '' : `${event}\n`}data: {"choices":[{]\n\n`;
+        const before = gateway.ends.length;
+        const reply = await streamed(client, wire, blocks.with(index, garbage).join(''));
+        const end = (await gateway.ended(before + 1))[before];
+        const place = `${name}, garbage in place of event ${index}`;
+        if (end?.type !== 'answered' || end.outcome !== 'completed') expectFailure(client, reply, place);
+        else expectLoss(client, end, reply.text, place);
+      }
+    },
+  );
 });
 
 it.each(wires)('a line of %s that never ends is cut off, and the vendor is left', async (wire) => {
   const quartet = await openQuartet();
   const { id, upstream } = modelOf(wire);
   const before = process.memoryUsage().rss;
-  const endless = wire === 'chat-completions' ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] } : { endlessLine: 2 };
+  const endless =
+    wire === 'chat-completions'
+      ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] }
+      : { endlessLine: 2 };
   quartet.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
   expectFailure(wire, await quartet.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
   await expect.poll(() => quartet.vendors[wire].requests.at(-1)?.closedByPeerAt).toBeDefined();
@@ -119,14 +177,18 @@ it.each(wires)('a line of %s that never ends is cut off, and the vendor is left'
 });
 
 describe('a responses client whose stream breaks', () => {
-  it.each(['responses', 'messages'] as const)('of %s is told under the id and number it is at', async (wire) => {
-    const { text } = await streamed('responses', wire, blocksOf(wire, 'text').slice(0, -2).join(''));
-    const events = dataOf(text);
-    const id = (event: Json | undefined): unknown => (isObject(event?.['response']) ? event['response']['id'] : undefined);
-    expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
-    expect(id(events[0])).toMatch(/^resp_/);
-    expect(id(events.at(-1))).toBe(id(events[0]));
-    const numbers = events.map((event) => Number(event['sequence_number']));
-    expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
-  });
+  it.each(['responses', 'messages'] as const)(
+    'of %s is told under the id and number it is at',
+    async (wire) => {
+      const { text } = await streamed('responses', wire, blocksOf(wire, 'text').slice(0, -2).join(''));
+      const events = dataOf(text);
+      const id = (event: Json | undefined): unknown =>
+        isObject(event?.response) ? event.response.id : undefined;
+      expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
+      expect(id(events[0])).toMatch(/^resp_/);
+      expect(id(events.at(-1))).toBe(id(events[0]));
+      const numbers = events.map((event) => Number(event.sequence_number));
+      expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
+    },
+  );
 });

@@ -38,7 +38,10 @@ describe('a vendor that breaks off', () => {
     ['says so in a named event', { fail: { after: 3, as: 'event' } }],
     ['says so inside a chunk and then sends [DONE]', { fail: { after: 3, as: 'chunk' } }],
     ['goes silent', { hold: 'forever', holdAfter: 3 }],
-    ['sends more than a little garbage', { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n'.repeat(6) }] }],
+    [
+      'sends more than a little garbage',
+      { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n'.repeat(6) }] },
+    ],
   ] as const)('(it %s) leaves an error in the stream and never a success', async (_, scenario) => {
     house.vendor.script('gpt-4o-mini', { text, ...scenario });
     let sent = '';
@@ -59,20 +62,31 @@ describe('a vendor that breaks off', () => {
     house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
     const seen: string[] = [];
     const reading = async (): Promise<void> => {
-      for await (const chunk of await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'a' }], stream: true })) seen.push(chunk.choices[0]?.delta.content ?? '');
+      for await (const chunk of await house.client.chat.completions.create({
+        model,
+        messages: [{ role: 'user', content: 'a' }],
+        stream: true,
+      }))
+        seen.push(chunk.choices[0]?.delta.content ?? '');
     };
     await expect(reading()).rejects.toBeInstanceOf(OpenAI.APIError);
     expect(seen.join('')).toContain('one');
   });
 
-  it.each(['fin', 'rst', 'end'] as const)('inside a JSON reply (%s) is a 502, and nothing is owed', async (how) => {
-    house.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
-    const end = await endOf(async () => {
-      const response = await house.post({ ...body, stream: false });
-      expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 'upstream_error' } }]);
-    });
-    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
-  });
+  it.each(['fin', 'rst', 'end'] as const)(
+    'inside a JSON reply (%s) is a 502, and nothing is owed',
+    async (how) => {
+      house.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
+      const end = await endOf(async () => {
+        const response = await house.post({ ...body, stream: false });
+        expect([response.status, await response.json()]).toMatchObject([
+          502,
+          { error: { code: 'upstream_error' } },
+        ]);
+      });
+      expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+    },
+  );
 
   it('before its first event is a failure with its own status, nothing owed', async () => {
     house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
@@ -82,11 +96,15 @@ describe('a vendor that breaks off', () => {
 });
 
 describe('a client that leaves', () => {
-  it('mid-stream has the vendor\'s connection closed at once and pays once, for what it was given', async () => {
+  it("mid-stream has the vendor's connection closed at once and pays once, for what it was given", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
     const before = await house.balance();
     const end = await endOf(async () => {
-      const stream = await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Tell me all.' }], stream: true });
+      const stream = await house.client.chat.completions.create({
+        model,
+        messages: [{ role: 'user', content: 'Tell me all.' }],
+        stream: true,
+      });
       let count = 0;
       for await (const chunk of stream) {
         count += chunk.choices.length;
@@ -101,7 +119,7 @@ describe('a client that leaves', () => {
     expect(Math.round((used - before.used) * 1e9)).toBe(Number(charge.cost));
   });
 
-  it('before the first byte has the vendor\'s connection closed too, and pays for its input', async () => {
+  it("before the first byte has the vendor's connection closed too, and pays for its input", async () => {
     house.vendor.script('gpt-4o-mini', { text, delayHeaders: 300 });
     const asked = house.vendor.requests.length;
     const end = await endOf(async () => {
@@ -111,7 +129,11 @@ describe('a client that leaves', () => {
       leaving.abort();
       await expect(call).rejects.toThrow();
     });
-    expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { basis: 'estimate', usage: { output: 0 } } });
+    expect(end).toMatchObject({
+      type: 'failed',
+      error: { code: 'client_gone' },
+      charge: { basis: 'estimate', usage: { output: 0 } },
+    });
     await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
   });
 
@@ -121,13 +143,22 @@ describe('a client that leaves', () => {
     const calls = Array.from({ length: 60 }, async (_, index) => {
       const leaving = new AbortController();
       setTimeout(() => leaving.abort(), 20 + ((index * 7) % 90));
-      await house.post(body, { signal: leaving.signal }).then((response) => response.text()).catch(() => undefined);
+      await house
+        .post(body, { signal: leaving.signal })
+        .then((response) => response.text())
+        .catch(() => undefined);
     });
     await Promise.all(calls);
-    const sent = (): number => house.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
+    const sent = (): number =>
+      house.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
     await expect.poll(() => house.vendor.requests.length - asked - sent()).toBe(0);
-    await expect.poll(() => house.vendor.requests.slice(asked).filter(({ closedByPeerAt }) => closedByPeerAt === undefined)).toEqual([]);
-    const charged = (): number => Number(house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
+    await expect
+      .poll(() =>
+        house.vendor.requests.slice(asked).filter(({ closedByPeerAt }) => closedByPeerAt === undefined),
+      )
+      .toEqual([]);
+    const charged = (): number =>
+      Number(house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
     // A call is told to have ended when its charge is on the books, not before.
     await expect.poll(async () => Math.round((await house.balance()).used * 1e9) - charged()).toBe(0);
   });

@@ -6,7 +6,10 @@ import { openHouse, type House } from '../support/house.ts';
 
 const model = 'openai/gpt-4o-mini';
 const messages = [{ role: 'user' as const, content: 'Name a bridge.' }];
-const tools = ['find', 'count'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object', properties: {} } } }));
+const tools = ['find', 'count'].map((name) => ({
+  type: 'function' as const,
+  function: { name, parameters: { type: 'object', properties: {} } },
+}));
 /** What gpt-4o-mini costs by the vendor's own price list, in USD per million tokens. */
 const price = { input: parseUsd('0.15'), output: parseUsd('0.60'), cached: parseUsd('0.075') };
 
@@ -26,21 +29,38 @@ async function paidFor(call: () => Promise<unknown>): Promise<string> {
 
 describe('a call', () => {
   it('is answered whole, names the model that answered, and costs exactly its usage', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['The Forth Bridge.'], usage: { prompt_tokens: 1003, completion_tokens: 77, total_tokens: 1080 } });
+    house.vendor.script('gpt-4o-mini', {
+      text: ['The Forth Bridge.'],
+      usage: { prompt_tokens: 1003, completion_tokens: 77, total_tokens: 1080 },
+    });
     const paid = await paidFor(async () => {
       const reply = await house.client.chat.completions.create({ model, messages });
-      expect(reply).toMatchObject({ model, object: 'chat.completion', choices: [{ message: { content: 'The Forth Bridge.' }, finish_reason: 'stop' }] });
+      expect(reply).toMatchObject({
+        model,
+        object: 'chat.completion',
+        choices: [{ message: { content: 'The Forth Bridge.' }, finish_reason: 'stop' }],
+      });
     });
     expect(paid).toBe(formatUsd((1003n * price.input + 77n * price.output) / 1_000_000n));
   });
 
   it('costs less for what the vendor had cached', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage: { prompt_tokens: 2000, completion_tokens: 10, total_tokens: 2010, prompt_tokens_details: { cached_tokens: 1536 } } });
+    house.vendor.script('gpt-4o-mini', {
+      text: ['Yes.'],
+      usage: {
+        prompt_tokens: 2000,
+        completion_tokens: 10,
+        total_tokens: 2010,
+        prompt_tokens_details: { cached_tokens: 1536 },
+      },
+    });
     const paid = await paidFor(() => house.client.chat.completions.create({ model, messages }));
-    expect(paid).toBe(formatUsd((464n * price.input + 1536n * price.cached + 10n * price.output) / 1_000_000n));
+    expect(paid).toBe(
+      formatUsd((464n * price.input + 1536n * price.cached + 10n * price.output) / 1_000_000n),
+    );
   });
 
-  it('is streamed word by word through the SDK\'s helper, and costs exactly its usage', async () => {
+  it("is streamed word by word through the SDK's helper, and costs exactly its usage", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['The ', 'Rialto', ' 橋.'] });
     let usage: { prompt: number; completion: number } | undefined;
     const paid = await paidFor(async () => {
@@ -49,29 +69,67 @@ describe('a call', () => {
       stream.on('content', (piece) => void pieces.push(piece));
       const reply = await stream.finalChatCompletion();
       expect(pieces).toEqual(['The ', 'Rialto', ' 橋.']);
-      expect(reply).toMatchObject({ model, choices: [{ message: { content: 'The Rialto 橋.' }, finish_reason: 'stop' }] });
+      expect(reply).toMatchObject({
+        model,
+        choices: [{ message: { content: 'The Rialto 橋.' }, finish_reason: 'stop' }],
+      });
       usage = house.vendor.journal.at(-1)?.billed;
     });
     expect(usage).toBeDefined();
-    expect(paid).toBe(formatUsd((BigInt(usage?.prompt ?? 0) * price.input + BigInt(usage?.completion ?? 0) * price.output) / 1_000_000n));
+    expect(paid).toBe(
+      formatUsd(
+        (BigInt(usage?.prompt ?? 0) * price.input + BigInt(usage?.completion ?? 0) * price.output) /
+          1_000_000n,
+      ),
+    );
   });
 
   it('carries parallel tool calls, and the turn that answers them', async () => {
-    house.vendor.script('gpt-4o-mini', { interleaved: true, toolCalls: [{ name: 'find', id: 'call_a', arguments: ['{"q":', '1}'] }, { name: 'count', id: 'call_b', arguments: '{}' }] }, { text: ['Two.'] });
-    const first = await house.client.chat.completions.stream({ model, messages, tools }).finalChatCompletion();
+    house.vendor.script(
+      'gpt-4o-mini',
+      {
+        interleaved: true,
+        toolCalls: [
+          { name: 'find', id: 'call_a', arguments: ['{"q":', '1}'] },
+          { name: 'count', id: 'call_b', arguments: '{}' },
+        ],
+      },
+      { text: ['Two.'] },
+    );
+    const first = await house.client.chat.completions
+      .stream({ model, messages, tools })
+      .finalChatCompletion();
     const asked = first.choices[0]?.message;
-    expect(asked?.tool_calls).toMatchObject([{ id: 'call_a', function: { name: 'find', arguments: '{"q":1}' } }, { id: 'call_b', function: { name: 'count' } }]);
-    const results = (asked?.tool_calls ?? []).map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '1' }));
-    const second = await house.client.chat.completions.create({ model, messages: [...messages, { role: 'assistant', tool_calls: asked?.tool_calls ?? [] }, ...results], tools });
+    expect(asked?.tool_calls).toMatchObject([
+      { id: 'call_a', function: { name: 'find', arguments: '{"q":1}' } },
+      { id: 'call_b', function: { name: 'count' } },
+    ]);
+    const results = (asked?.tool_calls ?? []).map(({ id }) => ({
+      role: 'tool' as const,
+      tool_call_id: id,
+      content: '1',
+    }));
+    const second = await house.client.chat.completions.create({
+      model,
+      messages: [...messages, { role: 'assistant', tool_calls: asked?.tool_calls ?? [] }, ...results],
+      tools,
+    });
     expect(second.choices[0]?.message.content).toBe('Two.');
   });
 
   it('that asks for usage in its stream gets the usage chunk, and one that does not gets none', async () => {
     const chunksOf = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
-      const stream = await house.client.chat.completions.create({ model, messages, stream: true, ...(wanted ? { stream_options: { include_usage: true } } : {}) });
+      const stream = await house.client.chat.completions.create({
+        model,
+        messages,
+        stream: true,
+        ...(wanted ? { stream_options: { include_usage: true } } : {}),
+      });
       return Array.fromAsync(stream);
     };
-    expect((await chunksOf(true)).filter(({ choices }) => choices.length === 0)).toMatchObject([{ usage: { prompt_tokens: expect.any(Number) } }]);
+    expect((await chunksOf(true)).filter(({ choices }) => choices.length === 0)).toMatchObject([
+      { usage: { prompt_tokens: expect.any(Number) } },
+    ]);
     const without = await chunksOf(false);
     expect(without.filter(({ choices }) => choices.length === 0)).toEqual([]);
     expect(without.filter(({ usage }) => usage)).toEqual([]);
@@ -80,7 +138,9 @@ describe('a call', () => {
 
   it('has the vendor asked for usage all the same', async () => {
     await Array.fromAsync(await house.client.chat.completions.create({ model, messages, stream: true }));
-    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({ stream_options: { include_usage: true } });
+    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
+      stream_options: { include_usage: true },
+    });
   });
 });
 
@@ -88,34 +148,89 @@ describe('the listing', () => {
   it('has every model in the chat style, and each by its id with the slash encoded or not', async () => {
     const listed = await Array.fromAsync(house.client.models.list());
     expect(listed.map(({ id }) => id)).toContain(model);
-    expect(await house.client.models.retrieve(model)).toMatchObject({ id: model, object: 'model', owned_by: 'openai' });
-    expect(await (await fetch(`${house.gateway.url}/v1/models/${model}`)).json()).toMatchObject({ id: model });
+    expect(await house.client.models.retrieve(model)).toMatchObject({
+      id: model,
+      object: 'model',
+      owned_by: 'openai',
+    });
+    expect(await (await fetch(`${house.gateway.url}/v1/models/${model}`)).json()).toMatchObject({
+      id: model,
+    });
     await expect(house.client.models.retrieve('openai/none')).rejects.toMatchObject({ status: 404 });
   });
 });
 
 describe('what the vendor refuses', () => {
-  it('of the caller\'s content is told with the vendor\'s own words and field', async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 400, body: { error: { message: 'The image is broken.', type: 'invalid_request_error', param: 'messages[0].content', code: 'invalid_image' } } } });
-    await expect(house.client.chat.completions.create({ model, messages })).rejects.toMatchObject({ status: 400, param: 'messages[0].content', message: expect.stringContaining('The image is broken.') });
+  it("of the caller's content is told with the vendor's own words and field", async () => {
+    house.vendor.script('gpt-4o-mini', {
+      reply: {
+        status: 400,
+        body: {
+          error: {
+            message: 'The image is broken.',
+            type: 'invalid_request_error',
+            param: 'messages[0].content',
+            code: 'invalid_image',
+          },
+        },
+      },
+    });
+    await expect(house.client.chat.completions.create({ model, messages })).rejects.toMatchObject({
+      status: 400,
+      param: 'messages[0].content',
+      message: expect.stringContaining('The image is broken.'),
+    });
   });
 
   it.each([401, 402, 403])('of our own credential (%i) is never shown', async (status) => {
-    house.vendor.script('gpt-4o-mini', { reply: { status, body: { error: { message: 'Incorrect API key provided: sk-secret', type: 'x', param: null, code: 'invalid_api_key' } } } });
-    const refusal: unknown = await house.client.chat.completions.create({ model, messages }).catch((error: unknown) => error);
+    house.vendor.script('gpt-4o-mini', {
+      reply: {
+        status,
+        body: {
+          error: {
+            message: 'Incorrect API key provided: sk-secret',
+            type: 'x',
+            param: null,
+            code: 'invalid_api_key',
+          },
+        },
+      },
+    });
+    const refusal: unknown = await house.client.chat.completions
+      .create({ model, messages })
+      .catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 502 });
     expect(JSON.stringify(refusal)).not.toContain('sk-secret');
   });
 
   it('for its rate keeps retry-after', async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 429, headers: { 'retry-after': '2' }, body: { error: { message: 'Rate limit for org-secret', type: 'requests', param: null, code: 'rate_limit_exceeded' } } } });
+    house.vendor.script('gpt-4o-mini', {
+      reply: {
+        status: 429,
+        headers: { 'retry-after': '2' },
+        body: {
+          error: {
+            message: 'Rate limit for org-secret',
+            type: 'requests',
+            param: null,
+            code: 'rate_limit_exceeded',
+          },
+        },
+      },
+    });
     const response = await house.post({ model, messages });
-    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([429, '2', null]);
+    expect([
+      response.status,
+      response.headers.get('retry-after'),
+      response.headers.get('x-should-retry'),
+    ]).toEqual([429, '2', null]);
     expect(await response.text()).not.toContain('org-secret');
   });
 
   it('costs nothing', async () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: 'oops' } });
-    expect(await paidFor(() => house.client.chat.completions.create({ model, messages }).catch(() => undefined))).toBe('0');
+    expect(
+      await paidFor(() => house.client.chat.completions.create({ model, messages }).catch(() => undefined)),
+    ).toBe('0');
   });
 });

@@ -8,14 +8,27 @@ let house: House;
 beforeAll(async () => void (house = await openHouse()));
 afterAll(() => house.close());
 
-const body = (stream: boolean): string => JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
+const body = (stream: boolean): string =>
+  JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
 const request = (text: string, ...lines: string[]): string =>
-  ['POST /v1/chat/completions HTTP/1.1', 'host: x', `authorization: Bearer ${house.key}`, 'content-type: application/json', ...lines, '', text].join('\r\n');
+  [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: x',
+    `authorization: Bearer ${house.key}`,
+    'content-type: application/json',
+    ...lines,
+    '',
+    text,
+  ].join('\r\n');
 
 /** Sends a request and closes this side at once; resolves with all that comes back. */
 function halfClosed(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(house.gateway.url).port), host: '127.0.0.1', allowHalfOpen: true });
+    const socket = connect({
+      port: Number(new URL(house.gateway.url).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    });
     let reply = '';
     socket.on('data', (chunk) => void (reply += chunk.toString()));
     socket.on('end', () => resolve(reply));
@@ -32,7 +45,10 @@ describe('a client that closes its side behind its request', () => {
     const reply = await halfClosed(request(sent, `content-length: ${sent.length}`));
     expect(reply).toContain('HTTP/1.1 200 OK');
     expect(reply).toContain(stream ? '[DONE]' : 'one two');
-    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({ type: 'answered', outcome: 'completed' });
+    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+    });
   });
 
   it('and is gone lets go of the vendor before it answers', async () => {
@@ -43,7 +59,10 @@ describe('a client that closes its side behind its request', () => {
     socket.write(request(sent, `content-length: ${sent.length}`));
     await expect.poll(() => house.vendor.requests.length, { timeout: 10_000 }).toBe(asked + 1);
     socket.destroy();
-    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({ type: 'failed', error: { code: 'client_gone' } });
+    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({
+      type: 'failed',
+      error: { code: 'client_gone' },
+    });
     house.vendor.unscript();
   });
 });
@@ -52,7 +71,11 @@ describe('a body that is coded twice', () => {
   it('is refused, and nothing behind it is read', async () => {
     const asked = house.vendor.requests.length;
     const chunk = '5\r\nhello\r\n0\r\n\r\n';
-    const reply = await sendRaw(house.gateway.url, request(chunk + request('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'), 5000);
+    const reply = await sendRaw(
+      house.gateway.url,
+      request(chunk + request('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'),
+      5000,
+    );
     expect(reply).toMatchObject({ statuses: [415], closed: true });
     expect(reply.text).toMatch(/connection: close/i);
     expect(house.vendor.requests).toHaveLength(asked);
@@ -60,16 +83,21 @@ describe('a body that is coded twice', () => {
 });
 
 describe('a stranger that resets its connection', () => {
-  it.each(['/healthz', '/metrics', '/v1/models', '/nowhere'])('at %s leaves no error in the log', async (path) => {
-    const logged = house.gateway.log.length;
-    for (let count = 0; count < 5; count += 1) {
-      const socket = await openSocket(house.gateway.url);
-      socket.on('error', () => undefined);
-      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(50));
-      await new Promise((resolve) => setImmediate(resolve));
-      socket.resetAndDestroy();
-    }
-    expect((await fetch(`${house.gateway.url}/healthz`)).status).toBe(200);
-    expect(house.gateway.log.slice(logged).filter((line) => JSON.stringify(line).includes('stack'))).toEqual([]);
-  });
+  it.each(['/healthz', '/metrics', '/v1/models', '/nowhere'])(
+    'at %s leaves no error in the log',
+    async (path) => {
+      const logged = house.gateway.log.length;
+      for (let count = 0; count < 5; count += 1) {
+        const socket = await openSocket(house.gateway.url);
+        socket.on('error', () => undefined);
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(50));
+        await new Promise((resolve) => setImmediate(resolve));
+        socket.resetAndDestroy();
+      }
+      expect((await fetch(`${house.gateway.url}/healthz`)).status).toBe(200);
+      expect(
+        house.gateway.log.slice(logged).filter((line) => JSON.stringify(line).includes('stack')),
+      ).toEqual([]);
+    },
+  );
 });

@@ -24,68 +24,243 @@ import { openai } from 'tollgate/plugins/providers/openai';
 `;
 const usual = ['bearer()', 'chatCompletions()', 'demo()', 'balance()'];
 writeFileSync(join(folder, 'slip.ts'), '// Fine,\n// and then:\nexport const slip = ;\n');
-writeFileSync(join(folder, 'vain.ts'), "// Fine,\nimport { nobody } from 'tollgate';\nexport const vain = nobody;\n");
+writeFileSync(
+  join(folder, 'vain.ts'),
+  "// Fine,\nimport { nobody } from 'tollgate';\nexport const vain = nobody;\n",
+);
 const by = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
-const route = (rest: string): string => by('mine', `apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`);
+const route = (rest: string): string =>
+  by(
+    'mine',
+    `apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`,
+  );
 let written = 0;
 
 function write(plugins: readonly string[], before = ''): string {
   written += 1;
   const file = join(folder, `${written}.config.ts`);
-  writeFileSync(file, `${before}\n${imports}export default defineConfig({ server: { port: Number(process.env.PORT) }, dataFolder: process.env.TOLLGATE_DATA, plugins: [${plugins.join(', ')}] });\n`);
+  writeFileSync(
+    file,
+    `${before}\n${imports}export default defineConfig({ server: { port: Number(process.env.PORT) }, dataFolder: process.env.TOLLGATE_DATA, plugins: [${plugins.join(', ')}] });\n`,
+  );
   return file;
 }
 
 function start(file: string, environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return runVerb(['start'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: join(folder, `data-${written}`), ...environment });
+  return runVerb(['start'], {
+    TOLLGATE_CONFIG: file,
+    PORT: '0',
+    TOLLGATE_DATA: join(folder, `data-${written}`),
+    ...environment,
+  });
 }
 
 /** One line on standard error: what it is about, and what is told of it. */
 function expectTold({ code, errors }: Finished, told: RegExp | string, file?: string): void {
-  expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([1, 1, typeof told === 'string' ? expect.stringContaining(told) : expect.stringMatching(told)]);
+  expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([
+    1,
+    1,
+    typeof told === 'string' ? expect.stringContaining(told) : expect.stringMatching(told),
+  ]);
   if (file !== undefined) expect(errors).toContain(`tollgate: ${file}: `);
 }
 
-const verb = (name: string, rest = ''): string => `commands.add({ name: '${name}', description: '', run: async () => ({ json: 1, text: '' }) ${rest} });`;
-const verbs = (...added: readonly string[]): string => by('mine', `apply({ commands }) { ${added.join(' ')} }`);
+const verb = (name: string, rest = ''): string =>
+  `commands.add({ name: '${name}', description: '', run: async () => ({ json: 1, text: '' }) ${rest} });`;
+const verbs = (...added: readonly string[]): string =>
+  by('mine', `apply({ commands }) { ${added.join(' ')} }`);
 
-const faults: readonly (readonly [what: string, plugins: readonly string[], told: string | RegExp, environment?: string])[] = [
+const faults: readonly (readonly [
+  what: string,
+  plugins: readonly string[],
+  told: string | RegExp,
+  environment?: string,
+])[] = [
   ['a misspelt option', ['demo({ pase: 3 })'], 'plugin "demo": unknown option "pase"; it has "pace"'],
-  ['a wrong kind deep inside', ["rateLimits({ perKey: { requests: '60' } })"], /plugin "rate-limits": option "perKey.requests": .*number.*string/],
+  [
+    'a wrong kind deep inside',
+    ["rateLimits({ perKey: { requests: '60' } })"],
+    /plugin "rate-limits": option "perKey.requests": .*number.*string/,
+  ],
   ['a plugin twice', [...usual, 'bearer()'], 'the plugin "bearer" is listed twice'],
-  ['a factory that was not called', [...usual, 'rateLimits'], 'option "plugins.4": has to be a plugin, with a name (call its factory'],
-  ['a provider of a taken name', [...usual, by('mine', "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })")], 'plugin "mine": provider "demo" is there already'],
-  ['a price that is a number', ["ollama({ price: { input: 0.2, output: '0.6' } })"], 'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"'],
-  ['a price with a comma', ["ollama({ price: { input: '0,2', output: '0.6' } })"], /option "price.input": not an amount in USD/],
-  ['an address without its scheme', ["openai({ apiKey: 'k', baseUrl: 'localhost:1234' })"], 'plugin "openai": option "baseUrl": has to be an address with its scheme, as https://host/v1'],
-  ['the same in a variable', ['openai()'], 'plugin "openai": OPENAI_BASE_URL: has to be an address with its scheme', 'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234'],
-  ['the same in the variable of a cloud', ['azure()'], 'plugin "azure": AZURE_OPENAI_ENDPOINT: has to be an address with its scheme', 'AZURE_OPENAI_ENDPOINT=our.openai.azure.com'],
-  ['a place that is none', ['googleVertex()'], 'plugin "google-vertex": GOOGLE_CLOUD_LOCATION: a location such as global or europe-west1', 'GOOGLE_CLOUD_PROJECT=ours|GOOGLE_CLOUD_LOCATION=Belgium, west'],
-  ['a key that no header can hold', ["openai({ apiKey: 'sk-ключ' })"], 'plugin "openai": option "apiKey": has to be a key: letters, digits and signs'],
-  ['such a key in a variable', ['openai()'], /plugin "openai": OPENAI_API_KEY: has to be a key: [^ключ]*$/, 'OPENAI_API_KEY=sk-ключ'],
-  ['a time that no timer can wait', ["openai({ apiKey: 'k', timeouts: { reply: 1e9 } })"], /plugin "openai": option "timeouts.reply": .*2147483/],
-  ['a variable that is no number', usual, 'option "server.port": it has to be a number and is none: look at what it is made of', 'PORT=abc'],
-  ['a plugin of a later interface', [...usual, "{ name: 'later', interface: 2, apply() {} }"], /plugin "later" was made for version 2 .*: update Tollgate/],
+  [
+    'a factory that was not called',
+    [...usual, 'rateLimits'],
+    'option "plugins.4": has to be a plugin, with a name (call its factory',
+  ],
+  [
+    'a provider of a taken name',
+    [
+      ...usual,
+      by(
+        'mine',
+        "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })",
+      ),
+    ],
+    'plugin "mine": provider "demo" is there already',
+  ],
+  [
+    'a price that is a number',
+    ["ollama({ price: { input: 0.2, output: '0.6' } })"],
+    'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"',
+  ],
+  [
+    'a price with a comma',
+    ["ollama({ price: { input: '0,2', output: '0.6' } })"],
+    /option "price.input": not an amount in USD/,
+  ],
+  [
+    'an address without its scheme',
+    ["openai({ apiKey: 'k', baseUrl: 'localhost:1234' })"],
+    'plugin "openai": option "baseUrl": has to be an address with its scheme, as https://host/v1',
+  ],
+  [
+    'the same in a variable',
+    ['openai()'],
+    'plugin "openai": OPENAI_BASE_URL: has to be an address with its scheme',
+    'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234',
+  ],
+  [
+    'the same in the variable of a cloud',
+    ['azure()'],
+    'plugin "azure": AZURE_OPENAI_ENDPOINT: has to be an address with its scheme',
+    'AZURE_OPENAI_ENDPOINT=our.openai.azure.com',
+  ],
+  [
+    'a place that is none',
+    ['googleVertex()'],
+    'plugin "google-vertex": GOOGLE_CLOUD_LOCATION: a location such as global or europe-west1',
+    'GOOGLE_CLOUD_PROJECT=ours|GOOGLE_CLOUD_LOCATION=Belgium, west',
+  ],
+  [
+    'a key that no header can hold',
+    ["openai({ apiKey: 'sk-ключ' })"],
+    'plugin "openai": option "apiKey": has to be a key: letters, digits and signs',
+  ],
+  [
+    'such a key in a variable',
+    ['openai()'],
+    /plugin "openai": OPENAI_API_KEY: has to be a key: [^ключ]*$/,
+    'OPENAI_API_KEY=sk-ключ',
+  ],
+  [
+    'a time that no timer can wait',
+    ["openai({ apiKey: 'k', timeouts: { reply: 1e9 } })"],
+    /plugin "openai": option "timeouts.reply": .*2147483/,
+  ],
+  [
+    'a variable that is no number',
+    usual,
+    'option "server.port": it has to be a number and is none: look at what it is made of',
+    'PORT=abc',
+  ],
+  [
+    'a plugin of a later interface',
+    [...usual, "{ name: 'later', interface: 2, apply() {} }"],
+    /plugin "later" was made for version 2 .*: update Tollgate/,
+  ],
   ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
-  ['a plugin with a slip in it', [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')], /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/],
-  ['a plugin that is applied later', [...usual, by('late', "apply: async () => { await 1; throw new Error('too late'); }")], 'plugin "late": "apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"'],
+  [
+    'a plugin with a slip in it',
+    [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
+    /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/,
+  ],
+  [
+    'a plugin that is applied later',
+    [...usual, by('late', "apply: async () => { await 1; throw new Error('too late'); }")],
+    'plugin "late": "apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"',
+  ],
   ['brackets that do not match', ['['], /line \d+: /],
-  ['a slip in a file that it imports', usual, /: \S+slip\.ts, line 3: Expression expected$/, "import { slip } from './slip.ts';"],
-  ['a name that a file it imports asks for in vain', usual, /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/, "import { vain } from './vain.ts';"],
-  ['an import of a file that is not there', usual, /Cannot find module '.*nope\.ts'/, "import { nope } from './nope.ts';"],
-  ['an import of a package that is not there', usual, "Cannot find package 'tollgate-nope'", "import { nope } from 'tollgate-nope';"],
-  ['a path that no route can have', [...usual, route("path: '/r/{x'")], /plugin "mine": route "r" cannot be reached: .*\{x/],
-  ['a route where a protocol is', [...usual, route("path: '/v1/chat/completions', method: 'POST'")], 'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an address of the protocol "chat-completions"'],
-  ['a route for nobody', [...usual, route("path: '/r', access: 'users'")], 'plugin "mine": route "r": "access" has to be one of public, user, operator'],
-  ["a verb called like one of the gateway's own", [...usual, verbs(verb('start <slowly>'))], 'plugin "mine": command "start <slowly>": "start" is a verb of the gateway itself'],
-  ['a verb that is there', [...usual, verbs(verb('keys create <account>'))], 'plugin "mine": command "keys create <account>": the verb "keys create" is there already, of the plugin "balance"'],
-  ['a verb twice', [...usual, verbs(verb('mill'), verb('mill [wheel]'))], 'plugin "mine": command "mill [wheel]": the verb "mill" is there already, of the plugin "mine"'],
-  ['an option that all verbs have', [...usual, verbs(verb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))], 'plugin "mine": command "mill": the option "--json <file>" is there for every verb'],
-  ['a transform that does not say when', [...usual, by('mine', "apply: ({ hooks }) => hooks.transformRequest.tapPromise('mine', async (request) => request)")], 'plugin "mine": a tap on "transformRequest" has to say when it applies'],
-  ['a model that nobody checked', [...usual, by('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])")], 'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it'],
-  ['a plugin without a name', [...usual, by('', 'apply() {}')], 'option "plugins.4": has to be a plugin, with a name'],
-  ['a family that is not there', ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)], 'plugin "bearer": option "families": there is no "chat-completion"; there are: chat-completions, balance'],
-  ['PostgreSQL without its address', ["balance({ store: { kind: 'postgres' } })"], 'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database'],
+  [
+    'a slip in a file that it imports',
+    usual,
+    /: \S+slip\.ts, line 3: Expression expected$/,
+    "import { slip } from './slip.ts';",
+  ],
+  [
+    'a name that a file it imports asks for in vain',
+    usual,
+    /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/,
+    "import { vain } from './vain.ts';",
+  ],
+  [
+    'an import of a file that is not there',
+    usual,
+    /Cannot find module '.*nope\.ts'/,
+    "import { nope } from './nope.ts';",
+  ],
+  [
+    'an import of a package that is not there',
+    usual,
+    "Cannot find package 'tollgate-nope'",
+    "import { nope } from 'tollgate-nope';",
+  ],
+  [
+    'a path that no route can have',
+    [...usual, route("path: '/r/{x'")],
+    /plugin "mine": route "r" cannot be reached: .*\{x/,
+  ],
+  [
+    'a route where a protocol is',
+    [...usual, route("path: '/v1/chat/completions', method: 'POST'")],
+    'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an address of the protocol "chat-completions"',
+  ],
+  [
+    'a route for nobody',
+    [...usual, route("path: '/r', access: 'users'")],
+    'plugin "mine": route "r": "access" has to be one of public, user, operator',
+  ],
+  [
+    "a verb called like one of the gateway's own",
+    [...usual, verbs(verb('start <slowly>'))],
+    'plugin "mine": command "start <slowly>": "start" is a verb of the gateway itself',
+  ],
+  [
+    'a verb that is there',
+    [...usual, verbs(verb('keys create <account>'))],
+    'plugin "mine": command "keys create <account>": the verb "keys create" is there already, of the plugin "balance"',
+  ],
+  [
+    'a verb twice',
+    [...usual, verbs(verb('mill'), verb('mill [wheel]'))],
+    'plugin "mine": command "mill [wheel]": the verb "mill" is there already, of the plugin "mine"',
+  ],
+  [
+    'an option that all verbs have',
+    [...usual, verbs(verb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))],
+    'plugin "mine": command "mill": the option "--json <file>" is there for every verb',
+  ],
+  [
+    'a transform that does not say when',
+    [
+      ...usual,
+      by(
+        'mine',
+        "apply: ({ hooks }) => hooks.transformRequest.tapPromise('mine', async (request) => request)",
+      ),
+    ],
+    'plugin "mine": a tap on "transformRequest" has to say when it applies',
+  ],
+  [
+    'a model that nobody checked',
+    [...usual, by('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])")],
+    'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it',
+  ],
+  [
+    'a plugin without a name',
+    [...usual, by('', 'apply() {}')],
+    'option "plugins.4": has to be a plugin, with a name',
+  ],
+  [
+    'a family that is not there',
+    ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)],
+    'plugin "bearer": option "families": there is no "chat-completion"; there are: chat-completions, balance',
+  ],
+  [
+    'PostgreSQL without its address',
+    ["balance({ store: { kind: 'postgres' } })"],
+    'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database',
+  ],
 ];
 
 const lacking: readonly (readonly [what: string, plugins: readonly string[], told: string])[] = [
@@ -96,14 +271,27 @@ const lacking: readonly (readonly [what: string, plugins: readonly string[], tol
 ];
 
 describe('a check', () => {
-  const files = new Map([...faults, ...lacking, ['nothing', usual, ''] as const].map(([what, plugins, , more = '']) => [what, { file: write(plugins, more.startsWith('import') ? more : ''), environment: more.startsWith('import') ? '' : more }]));
+  const files = new Map(
+    [...faults, ...lacking, ['nothing', usual, ''] as const].map(([what, plugins, , more = '']) => [
+      what,
+      {
+        file: write(plugins, more.startsWith('import') ? more : ''),
+        environment: more.startsWith('import') ? '' : more,
+      },
+    ]),
+  );
   const told = new Map<string, string>();
   beforeAll(async () => {
     const script = join(import.meta.dirname, '../support/check-each.ts');
-    const asked = [...files.values()].map(({ file, environment }) => [file, ...(environment ? [environment] : [])].join('|'));
-    const { stdout } = await promisify(execFile)(process.execPath, [script, ...asked], { env: { PATH: process.env['PATH'], PORT: '0' } });
+    const asked = [...files.values()].map(({ file, environment }) =>
+      [file, ...(environment ? [environment] : [])].join('|'),
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [script, ...asked], {
+      env: { PATH: process.env.PATH, PORT: '0' },
+    });
     const lines: unknown = JSON.parse(stdout);
-    for (const [index, what] of [...files.keys()].entries()) told.set(what, Array.isArray(lines) ? String(lines[index]) : '');
+    for (const [index, what] of [...files.keys()].entries())
+      told.set(what, Array.isArray(lines) ? String(lines[index]) : '');
   });
 
   it.each(faults.map(([what, , words]) => [what, words] as const))('tells %s', (what, words) => {
@@ -129,7 +317,10 @@ describe('a variable of the default configuration', () => {
     ['TOLLGATE_ADMIN_PORT', 'next', 'has to be a port, from 0 to 65535'],
     ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'has to be a number of seconds above 0, 2147483 at most'],
   ])('that is wrong is told by its name: %s=%s', async (variable, value, told) => {
-    expectTold(await start('gateway.config.ts', { [variable]: value }), `gateway.config.ts: ${variable}: ${told}`);
+    expectTold(
+      await start('gateway.config.ts', { [variable]: value }),
+      `gateway.config.ts: ${variable}: ${told}`,
+    );
   });
 
   it('that names the last port leaves the operators the one before', async () => {
@@ -143,16 +334,28 @@ describe('a start', () => {
   it('tells a data folder that is a file, and a ledger that is none', async () => {
     const file = write(usual);
     writeFileSync(join(folder, 'file'), '');
-    expectTold(await start(file, { TOLLGATE_DATA: join(folder, 'file') }), 'the data folder cannot be used: ENOTDIR', file);
+    expectTold(
+      await start(file, { TOLLGATE_DATA: join(folder, 'file') }),
+      'the data folder cannot be used: ENOTDIR',
+      file,
+    );
     mkdirSync(join(folder, 'garbage'));
     writeFileSync(join(folder, 'garbage/ledger.db'), 'no database at all');
-    expectTold(await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }), /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/, file);
+    expectTold(
+      await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }),
+      /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/,
+      file,
+    );
   });
 
   it('tells a PostgreSQL that is away, and never its password', async () => {
     const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
     const told = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
-    expectTold(told, 'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED', file);
+    expectTold(
+      told,
+      'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED',
+      file,
+    );
     expect(told.errors + told.output).not.toContain('canary');
   });
 
@@ -161,29 +364,54 @@ describe('a start', () => {
     await once(taken, 'listening');
     const address = taken.address();
     const port = String(typeof address === 'object' && address ? address.port : 0);
-    expectTold(await start(write(usual), { PORT: port }), `address already in use 127.0.0.1:${port}: set PORT to another one`);
+    expectTold(
+      await start(write(usual), { PORT: port }),
+      `address already in use 127.0.0.1:${port}: set PORT to another one`,
+    );
     taken.close();
-    expectTold(await start('gateway.config.ts', { HOST: 'nowhere.invalid' }), /nowhere\.invalid: set HOST to an address of this machine/);
+    expectTold(
+      await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
+      /nowhere\.invalid: set HOST to an address of this machine/,
+    );
   });
 });
 
 describe('a verb of a plugin', () => {
   it('may be the beginning of another, in either order', async () => {
     const file = write([...usual, verbs(verb('mill wheel'), verb('mill <corn>'))]);
-    const run = (...words: string[]): Promise<Finished> => runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
-    expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([{ code: 0, output: '1\n' }, { code: 0, output: '1\n' }]);
+    const run = (...words: string[]): Promise<Finished> =>
+      runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
+    expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([
+      { code: 0, output: '1\n' },
+      { code: 0, output: '1\n' },
+    ]);
   });
 
   it('whose options cannot be read is told with its plugin', async () => {
     const file = write([...usual, verbs(verb('mill', ", options: [{ flags: 'wheel', description: '' }]"))]);
-    expectTold(await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }), /^tollgate: plugin "mine": .*'wheel'/);
+    expectTold(
+      await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
+      /^tollgate: plugin "mine": .*'wheel'/,
+    );
   });
 });
 
 describe('help', () => {
-  it.each(['--help', 'help'])('has the verbs that there are without a configuration, and says why there are no more: %s', async (word) => {
-    const file = write(['demo({ pase: 3 })']);
-    const { code, output } = await runVerb([word], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
-    expect([code, output]).toEqual([0, expect.stringMatching(/doctor[^]*The other verbs are the plugins', which could not be read: .*plugin "demo": unknown option "pase"/)]);
-  });
+  it.each(['--help', 'help'])(
+    'has the verbs that there are without a configuration, and says why there are no more: %s',
+    async (word) => {
+      const file = write(['demo({ pase: 3 })']);
+      const { code, output } = await runVerb([word], {
+        TOLLGATE_CONFIG: file,
+        PORT: '0',
+        TOLLGATE_DATA: folder,
+      });
+      expect([code, output]).toEqual([
+        0,
+        expect.stringMatching(
+          /doctor[^]*The other verbs are the plugins', which could not be read: .*plugin "demo": unknown option "pase"/,
+        ),
+      ]);
+    },
+  );
 });

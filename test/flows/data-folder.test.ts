@@ -1,9 +1,18 @@
 /** Nobody but the gateway's own user can read the data folder and what is in it, whatever the umask and whoever made it. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { examineRights, tighten, tightenFolder } from '../../core/data-folder.ts';
+import { examineRights, tighten, tightenFolder } from '../../core/process/data-folder.ts';
 import { runVerb, startProcess } from '../support/process.ts';
 
 let place: string;
@@ -18,11 +27,20 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString
 
 /** The modes of the folder and of each file in it, by name. */
 function modes(): Record<string, string> {
-  return { '.': modeOf(folder), ...Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))])) };
+  return {
+    '.': modeOf(folder),
+    ...Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))])),
+  };
 }
 
 const environment = (): Record<string, string> => ({ TOLLGATE_DATA: folder });
-const closed = { '.': '700', 'ledger.db': '600', 'ledger.db-wal': '600', 'ledger.db-shm': '600', 'operator-secret': '600' };
+const closed = {
+  '.': '700',
+  'ledger.db': '600',
+  'ledger.db-wal': '600',
+  'ledger.db-shm': '600',
+  'operator-secret': '600',
+};
 
 it('is made for its owner alone, by a start and by a verb', async () => {
   expect((await runVerb(['keys', 'create'], environment())).code).toBe(0);
@@ -69,6 +87,11 @@ it('is reported by the doctor where others may open it, and where they may not',
   writeFileSync(join(folder, 'ledger.db-old'), '', { mode: 0o640 });
   const { output } = await runVerb(['doctor', '--json'], environment());
   const { findings } = JSON.parse(output);
-  expect(findings).toContainEqual({ subject: 'rights', state: 'note', told: `other users of this machine may open ${folder} and 1 more of the data folder`, remedy: 'the next start takes these rights away' });
+  expect(findings).toContainEqual({
+    subject: 'rights',
+    state: 'note',
+    told: `other users of this machine may open ${folder} and 1 more of the data folder`,
+    remedy: 'the next start takes these rights away',
+  });
   expect(examineRights(join(place, 'nothing'))).toEqual([]);
 });

@@ -12,7 +12,9 @@ const folder = makeDataFolder();
 const file = join(folder, 'gateway.config.ts');
 const gate = join(folder, 'gate');
 /** Whoever serves says that it reads this file, and waits in the middle of it until the gate is there. */
-writeFileSync(file, `
+writeFileSync(
+  file,
+  `
   import cluster from 'node:cluster';
   import { existsSync } from 'node:fs';
   import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +29,8 @@ writeFileSync(file, `
     while (!existsSync(${JSON.stringify(gate)})) await sleep(10);
   }
   export default defineConfig({ server: { port: Number(process.env.PORT), workers }, dataFolder: ${JSON.stringify(folder)}, plugins: [bearer(), chatCompletions(), demo(), balance()] });
-`);
+`,
+);
 
 const running = new Set<ChildProcess>();
 afterEach(() => {
@@ -45,7 +48,10 @@ interface Starting {
 /** Starts a gateway as far as the middle of its configuration. */
 async function beginStart(workers: number): Promise<Starting> {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [clone.entry, 'start'], { cwd: clone.folder, env: { PATH, HOME, TOLLGATE_CONFIG: file, PORT: '0', WORKERS: String(workers) } });
+  const child = spawn(process.execPath, [clone.entry, 'start'], {
+    cwd: clone.folder,
+    env: { PATH, HOME, TOLLGATE_CONFIG: file, PORT: '0', WORKERS: String(workers) },
+  });
   running.add(child);
   let text = '';
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (text += chunk));
@@ -54,18 +60,30 @@ async function beginStart(workers: number): Promise<Starting> {
 }
 
 describe('a start', () => {
-  it.each([1, 2])('that is told to read its configuration again does so once it is ready: %i', async (workers) => {
-    const { child, printed } = await beginStart(workers);
-    child.kill('SIGHUP');
-    // The next verb is answered after the signal was delivered: the start goes on when it has had its chance to end it.
-    await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
-    writeFileSync(gate, '');
-    await until(() => printed().includes('the configuration was read again') || child.exitCode !== null || child.signalCode !== null);
-    expect([child.exitCode, child.signalCode, printed()]).toEqual([null, null, expect.stringContaining('is ready at')]);
-    child.kill('SIGTERM');
-    await until(() => child.exitCode !== null);
-    expect(child.exitCode).toBe(0);
-  });
+  it.each([1, 2])(
+    'that is told to read its configuration again does so once it is ready: %i',
+    async (workers) => {
+      const { child, printed } = await beginStart(workers);
+      child.kill('SIGHUP');
+      // The next verb is answered after the signal was delivered: the start goes on when it has had its chance to end it.
+      await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
+      writeFileSync(gate, '');
+      await until(
+        () =>
+          printed().includes('the configuration was read again') ||
+          child.exitCode !== null ||
+          child.signalCode !== null,
+      );
+      expect([child.exitCode, child.signalCode, printed()]).toEqual([
+        null,
+        null,
+        expect.stringContaining('is ready at'),
+      ]);
+      child.kill('SIGTERM');
+      await until(() => child.exitCode !== null);
+      expect(child.exitCode).toBe(0);
+    },
+  );
 
   it('of several workers that is told to stop does so, without a fault', async () => {
     const { child, printed } = await beginStart(2);
@@ -83,6 +101,11 @@ describe('a start', () => {
     const port = String(typeof address === 'object' && address ? address.port : 0);
     const { code, errors } = await runVerb(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
     taken.close();
-    expect([code, errors]).toEqual([1, expect.stringMatching(/^it is being read\ntollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/)]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(
+        /^it is being read\ntollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/,
+      ),
+    ]);
   });
 });

@@ -26,12 +26,18 @@ async function house(wire: string, answer: (request: UpstreamRequest) => TappedR
     sent.push(JSON.parse(String(request.body)));
     return answer(request);
   };
-  running = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), tappedVendor('house', [wire], noting)] });
+  running = await startGateway({
+    plugins: [openDoor, chatCompletions(), responses(), messages(), tappedVendor('house', [wire], noting)],
+  });
   return running;
 }
 
 function post({ url }: TestGateway, path: string, body: object): Promise<Response> {
-  return fetch(url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify({ model: 'house/model', ...body }) });
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ model: 'house/model', ...body }),
+  });
 }
 
 /** What the golden reply of responses says: High water at Whitby is at 05:12 … */
@@ -40,19 +46,38 @@ const streamed = (): TappedReply => ({ text: golden('responses/text/reply.sse') 
 const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire that has none', () => {
-  it('ends the reply before it, with the vendor\'s own usage, and is not told as lost', async () => {
+  it("ends the reply before it, with the vendor's own usage, and is not told as lost", async () => {
     const gateway = await house('responses', whole);
-    const reply = await post(gateway, '/v1/chat/completions', { messages: question, stop: [' at 05', 'never'] });
-    const body = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string() })), usage: z.object({ completion_tokens: z.number() }) }).parse(await reply.json());
-    expect(body.choices).toEqual([{ message: { content: 'High water at Whitby is' }, finish_reason: 'stop' }]);
-    expect(body.usage.completion_tokens).toBe(z.object({ usage: z.object({ output_tokens: z.number() }) }).parse(JSON.parse(golden('responses/text/reply.json'))).usage.output_tokens);
+    const reply = await post(gateway, '/v1/chat/completions', {
+      messages: question,
+      stop: [' at 05', 'never'],
+    });
+    const body = z
+      .object({
+        choices: z.array(z.object({ message: z.object({ content: z.string() }), finish_reason: z.string() })),
+        usage: z.object({ completion_tokens: z.number() }),
+      })
+      .parse(await reply.json());
+    expect(body.choices).toEqual([
+      { message: { content: 'High water at Whitby is' }, finish_reason: 'stop' },
+    ]);
+    expect(body.usage.completion_tokens).toBe(
+      z
+        .object({ usage: z.object({ output_tokens: z.number() }) })
+        .parse(JSON.parse(golden('responses/text/reply.json'))).usage.output_tokens,
+    );
     expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
     expect(sent[0]).not.toHaveProperty('stop');
   });
 
-  it('ends a stream alike, and says which it was where the client\'s protocol can', async () => {
+  it("ends a stream alike, and says which it was where the client's protocol can", async () => {
     const gateway = await house('responses', streamed);
-    const reply = await post(gateway, '/alpha/v1/messages', { max_tokens: 90, stream: true, messages: question, stop_sequences: [' at 05'] });
+    const reply = await post(gateway, '/alpha/v1/messages', {
+      max_tokens: 90,
+      stream: true,
+      messages: question,
+      stop_sequences: [' at 05'],
+    });
     const text = await reply.text();
     const said = [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, part]) => part).join('');
     expect(said).toBe('High water at Whitby is');
@@ -62,12 +87,19 @@ describe('a stop sequence on a wire that has none', () => {
 
   it('changes nothing where it does not come', async () => {
     const gateway = await house('responses', whole);
-    const reply = await post(gateway, '/alpha/v1/messages', { max_tokens: 90, messages: question, stop_sequences: ['never'] });
+    const reply = await post(gateway, '/alpha/v1/messages', {
+      max_tokens: 90,
+      messages: question,
+      stop_sequences: ['never'],
+    });
     expect(await reply.json()).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null });
   });
 });
 
-const overflow: TappedReply = { status: 400, text: '{"error":{"message":"This model\'s maximum context length is 1000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}' };
+const overflow: TappedReply = {
+  status: 400,
+  text: '{"error":{"message":"This model\'s maximum context length is 1000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}',
+};
 const completion: TappedReply = { text: golden('chat-completions/text/reply.json') };
 
 /** A conversation of `count` exchanges and a last question. */
@@ -82,14 +114,31 @@ function conversation(count: number): object[] {
 }
 
 describe('a conversation that is too long', () => {
-  const fits = (characters: number) => (request: UpstreamRequest): TappedReply => (String(request.body).length < characters ? completion : overflow);
+  const fits =
+    (characters: number) =>
+    (request: UpstreamRequest): TappedReply =>
+      String(request.body).length < characters ? completion : overflow;
 
   it('loses its oldest exchanges where truncation is "auto", and is told so', async () => {
     const gateway = await house('chat-completions', fits(1500));
-    const reply = await post(gateway, '/v1/responses', { input: conversation(8), instructions: 'Be brief.', truncation: 'auto' });
+    const reply = await post(gateway, '/v1/responses', {
+      input: conversation(8),
+      instructions: 'Be brief.',
+      truncation: 'auto',
+    });
     expect(await reply.json()).toMatchObject({ status: 'completed', truncation: 'auto' });
     expect(sent.length).toBeLessThanOrEqual(4);
-    const last = z.object({ messages: z.array(z.looseObject({ role: z.string(), tool_call_id: z.string().optional(), tool_calls: z.array(z.object({ id: z.string() })).optional() })) }).parse(sent.at(-1));
+    const last = z
+      .object({
+        messages: z.array(
+          z.looseObject({
+            role: z.string(),
+            tool_call_id: z.string().optional(),
+            tool_calls: z.array(z.object({ id: z.string() })).optional(),
+          }),
+        ),
+      })
+      .parse(sent.at(-1));
     expect(last.messages[0]).toMatchObject({ role: 'system', content: 'Be brief.' });
     expect(last.messages[1]).toMatchObject({ role: 'user' });
     const called = last.messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
@@ -101,16 +150,29 @@ describe('a conversation that is too long', () => {
 
   it('is refused where it is "disabled", as is one that is still too long after three tries', async () => {
     const gateway = await house('chat-completions', () => overflow);
-    for (const [truncation, tries] of [['disabled', 1], ['auto', 4]] as const) {
+    for (const [truncation, tries] of [
+      ['disabled', 1],
+      ['auto', 4],
+    ] as const) {
       sent = [];
       const reply = await post(gateway, '/v1/responses', { input: conversation(20), truncation });
-      expect([reply.status, await reply.json(), sent.length]).toMatchObject([400, { error: { code: 'context_length_exceeded' } }, tries]);
+      expect([reply.status, await reply.json(), sent.length]).toMatchObject([
+        400,
+        { error: { code: 'context_length_exceeded' } },
+        tries,
+      ]);
     }
   });
 
-  it('is tried as it is first, byte for byte, where the vendor speaks the client\'s protocol', async () => {
-    const gateway = await house('responses', (request) => (String(request.body).length < 1500 ? whole() : overflow));
-    const reply = await post(gateway, '/v1/responses', { input: conversation(8), truncation: 'auto', x_new: 1 });
+  it("is tried as it is first, byte for byte, where the vendor speaks the client's protocol", async () => {
+    const gateway = await house('responses', (request) =>
+      String(request.body).length < 1500 ? whole() : overflow,
+    );
+    const reply = await post(gateway, '/v1/responses', {
+      input: conversation(8),
+      truncation: 'auto',
+      x_new: 1,
+    });
     expect(reply.status).toBe(200);
     expect(sent[0]).toEqual({ model: 'm', input: conversation(8), truncation: 'auto', x_new: 1 });
     expect(sent.at(-1)).toMatchObject({ truncation: 'auto', x_new: 1 });
@@ -118,7 +180,13 @@ describe('a conversation that is too long', () => {
 
   it('is not sent at all where no tokeniser could make it fit', async () => {
     const gateway = await house('chat-completions', () => completion);
-    const reply = await post(gateway, '/v1/chat/completions', { messages: [{ role: 'user', content: 'x'.repeat(17_000) }] });
-    expect([reply.status, await reply.json(), sent]).toMatchObject([400, { error: { code: 'context_length_exceeded' } }, []]);
+    const reply = await post(gateway, '/v1/chat/completions', {
+      messages: [{ role: 'user', content: 'x'.repeat(17_000) }],
+    });
+    expect([reply.status, await reply.json(), sent]).toMatchObject([
+      400,
+      { error: { code: 'context_length_exceeded' } },
+      [],
+    ]);
   });
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { diagnose as diagnoseHere } from '../../core/doctor.ts';
+import { diagnose as diagnoseHere } from '../../core/process/doctor.ts';
 import { runVerb, startProcess, type Copy } from '../support/process.ts';
 
 const entry = join(import.meta.dirname, '../../core/cli.js');
@@ -25,29 +25,63 @@ function emptyFolder(): Copy {
   return { entry, folder };
 }
 
-const writtenSchema = z.object({ file: z.string(), on: z.array(z.string()), off: z.record(z.string(), z.string()) });
-const diagnosisSchema = z.object({ ok: z.boolean(), findings: z.array(z.object({ subject: z.string(), state: z.enum(['well', 'note', 'fault']), told: z.string(), remedy: z.string().optional() })) });
+const writtenSchema = z.object({
+  file: z.string(),
+  on: z.array(z.string()),
+  off: z.record(z.string(), z.string()),
+});
+const diagnosisSchema = z.object({
+  ok: z.boolean(),
+  findings: z.array(
+    z.object({
+      subject: z.string(),
+      state: z.enum(['well', 'note', 'fault']),
+      told: z.string(),
+      remedy: z.string().optional(),
+    }),
+  ),
+});
 
 describe('a Node that is too old', () => {
   it('is told of, and nothing else happens', async () => {
     const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
-    const { code, output, errors } = await runVerb(['check'], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}` });
-    expect([code, output, errors]).toEqual([1, '', expect.stringMatching(/^tollgate: it needs Node 24 or later, and this is v\S+ \(.*node\)\n$/)]);
+    const { code, output, errors } = await runVerb(['check'], {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
+    });
+    expect([code, output, errors]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^tollgate: it needs Node 24 or later, and this is v\S+ \(.*node\)\n$/),
+    ]);
   });
 });
 
 describe('init', () => {
   it('writes a configuration of the providers whose keys are there, which is right and serves', async () => {
     const copy = emptyFolder();
-    const keys = { ANTHROPIC_API_KEY: 'secret-of-anthropic', OLLAMA_BASE_URL: 'http://127.0.0.1:1/v1', GROQ_API_KEY: '' };
+    const keys = {
+      ANTHROPIC_API_KEY: 'secret-of-anthropic',
+      OLLAMA_BASE_URL: 'http://127.0.0.1:1/v1',
+      GROQ_API_KEY: '',
+    };
     const { code, output } = await runVerb(['init', '--json'], keys, copy);
     const written = writtenSchema.parse(JSON.parse(output));
-    expect([code, written.file, written.on]).toEqual([0, join(copy.folder, 'gateway.config.ts'), ['anthropic', 'demo', 'ollama']]);
-    expect(written.off).toMatchObject({ groq: 'set GROQ_API_KEY', openai: 'set OPENAI_API_KEY', vllm: 'set VLLM_BASE_URL' });
+    expect([code, written.file, written.on]).toEqual([
+      0,
+      join(copy.folder, 'gateway.config.ts'),
+      ['anthropic', 'demo', 'ollama'],
+    ]);
+    expect(written.off).toMatchObject({
+      groq: 'set GROQ_API_KEY',
+      openai: 'set OPENAI_API_KEY',
+      vllm: 'set VLLM_BASE_URL',
+    });
     const text = readFileSync(written.file, 'utf8');
     expect(text).not.toContain('secret-of-anthropic');
     expect(text).toMatch(/^ {4}anthropic\(\),$/m);
-    expect(text).toMatch(/^ {4}\/\/ groq\(\): set GROQ_API_KEY, and import it from 'tollgate\/plugins\/providers\/groq'\.$/m);
+    expect(text).toMatch(
+      /^ {4}\/\/ groq\(\): set GROQ_API_KEY, and import it from 'tollgate\/plugins\/providers\/groq'\.$/m,
+    );
     expect(text).not.toMatch(/import \{ groq \}|from '\./);
     const { plugins } = JSON.parse((await runVerb(['check', '--json'], keys, copy)).output);
     expect(plugins).toEqual(expect.arrayContaining(['anthropic', 'ollama', 'demo', 'balance', 'messages']));
@@ -56,13 +90,18 @@ describe('init', () => {
 
   it('says what it found, and what to do next', async () => {
     const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
-    expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/);
+    expect(output).toMatch(
+      /^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/,
+    );
   });
 
   it('tells in one line where it cannot write', async () => {
     const file = join(emptyFolder().folder, 'nowhere/gateway.config.ts');
     const { code, errors } = await runVerb(['init'], { TOLLGATE_CONFIG: file });
-    expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate: .*nowhere\/gateway\.config\.ts cannot be written: ENOENT.*\n$/)]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/^tollgate: .*nowhere\/gateway\.config\.ts cannot be written: ENOENT.*\n$/),
+    ]);
   });
 
   it('replaces a file only when it is told to', async () => {
@@ -70,7 +109,10 @@ describe('init', () => {
     const file = join(copy.folder, 'gateway.config.ts');
     writeFileSync(file, '// mine');
     const refused = await runVerb(['init'], {}, copy);
-    expect([refused.code, refused.errors]).toEqual([1, `tollgate: ${file} is there already and stays as it is; --force replaces it\n`]);
+    expect([refused.code, refused.errors]).toEqual([
+      1,
+      `tollgate: ${file} is there already and stays as it is; --force replaces it\n`,
+    ]);
     expect(readFileSync(file, 'utf8')).toBe('// mine');
     expect((await runVerb(['init', '--force'], {}, copy)).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toContain('defineConfig');
@@ -104,7 +146,10 @@ describe('a start', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^ {4}demo\(.*\),$/m, ''));
     const gateway = await startProcess({ ANTHROPIC_API_KEY: 'any' }, copy);
     await gateway.stop('SIGTERM');
-    const lines = gateway.printed().split('\n').filter((line) => line.startsWith('curl '));
+    const lines = gateway
+      .printed()
+      .split('\n')
+      .filter((line) => line.startsWith('curl '));
     expect(lines).toHaveLength(4);
     for (const line of lines) expect(line).toMatch(/anthropic\/claude-[\w.-]*haiku/);
     expect(gateway.printed()).not.toContain('demo/');
@@ -129,7 +174,18 @@ describe('variables that are set to nothing', () => {
   it('are not set: it listens on loopback, and keeps its data where it always does', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const nothing = Object.fromEntries(['HOST', 'TOLLGATE_ADMIN_HOST', 'TOLLGATE_ADMIN_PORT', 'TOLLGATE_DATA', 'TOLLGATE_CONFIG', 'TOLLGATE_FIRST_BYTE_TIMEOUT', 'TOLLGATE_LOG', 'TOLLGATE_TOP_UP_SECRET'].map((name) => [name, '']));
+    const nothing = Object.fromEntries(
+      [
+        'HOST',
+        'TOLLGATE_ADMIN_HOST',
+        'TOLLGATE_ADMIN_PORT',
+        'TOLLGATE_DATA',
+        'TOLLGATE_CONFIG',
+        'TOLLGATE_FIRST_BYTE_TIMEOUT',
+        'TOLLGATE_LOG',
+        'TOLLGATE_TOP_UP_SECRET',
+      ].map((name) => [name, '']),
+    );
     const gateway = await startProcess(nothing, copy);
     await gateway.stop('SIGTERM');
     expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
@@ -142,8 +198,15 @@ describe('a start that cannot listen', () => {
     const other = await startVendor();
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const { code, errors } = await runVerb(['start'], { PORT: new URL(other.url).port, TOLLGATE_LOG: 'fatal' }, copy);
-    expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/)]);
+    const { code, errors } = await runVerb(
+      ['start'],
+      { PORT: new URL(other.url).port, TOLLGATE_LOG: 'fatal' },
+      copy,
+    );
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/),
+    ]);
   });
 });
 
@@ -151,9 +214,12 @@ describe('a start that cannot listen', () => {
 async function startVendor({ late = 0, status = 200 } = {}): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer({}, ({ method, url, headers }, response) => {
-    const key = headers.authorization ?? headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
+    const key =
+      headers.authorization ?? headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
     asked.push(`${method} ${url} ${headers['anthropic-version'] ?? ''}`.trim());
-    response.writeHead(key === 'Bearer good-key' || key === 'good-key' ? status : 401, { date: new Date(Date.now() - late * 1000).toUTCString() });
+    response.writeHead(key === 'Bearer good-key' || key === 'good-key' ? status : 401, {
+      date: new Date(Date.now() - late * 1000).toUTCString(),
+    });
     response.end('{"data":[]}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -172,29 +238,54 @@ const ownConfig = join(import.meta.dirname, '../../gateway.config.ts');
 
 /** Looks from within this process, which is quicker than a process for each look. */
 async function diagnose({ folder }: Copy, environment: Record<string, string> = {}): Promise<Found> {
-  for (const [name, value] of Object.entries({ PORT: '0', TOLLGATE_DATA: join(folder, 'data'), ...environment })) vi.stubEnv(name, value);
+  for (const [name, value] of Object.entries({
+    PORT: '0',
+    TOLLGATE_DATA: join(folder, 'data'),
+    ...environment,
+  }))
+    vi.stubEnv(name, value);
   try {
     const { ok, findings } = await diagnoseHere(ownConfig, pino({ level: 'silent' }));
-    return { ok, of: (subject) => findings.find((finding) => finding.subject === subject), output: JSON.stringify(findings) };
+    return {
+      ok,
+      of: (subject) => findings.find((finding) => finding.subject === subject),
+      output: JSON.stringify(findings),
+    };
   } finally {
     vi.unstubAllEnvs();
   }
 }
 
 /** The same from the command line, whose exit code says whether it is well. */
-async function runDoctor(copy: Copy, environment: Record<string, string>): Promise<Found & { code: number | null }> {
-  const { code, output, errors } = await runVerb(['doctor', '--json'], { PORT: '0', TOLLGATE_CONFIG: ownConfig, ...environment }, copy);
+async function runDoctor(
+  copy: Copy,
+  environment: Record<string, string>,
+): Promise<Found & { code: number | null }> {
+  const { code, output, errors } = await runVerb(
+    ['doctor', '--json'],
+    { PORT: '0', TOLLGATE_CONFIG: ownConfig, ...environment },
+    copy,
+  );
   const { ok, findings } = diagnosisSchema.parse(JSON.parse(output));
-  return { code, ok, of: (subject) => findings.find((finding) => finding.subject === subject), output: output + errors };
+  return {
+    code,
+    ok,
+    of: (subject) => findings.find((finding) => finding.subject === subject),
+    output: output + errors,
+  };
 }
 
 describe('doctor', () => {
   it('finds nothing wrong where nothing is, and leaves nothing behind', async () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
-    const { code, ok, of } = await runDoctor(copy, { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: `${vendor.url}/v1` });
+    const { code, ok, of } = await runDoctor(copy, {
+      OPENAI_API_KEY: 'good-key',
+      OPENAI_BASE_URL: `${vendor.url}/v1`,
+    });
     expect([code, ok]).toEqual([0, true]);
-    for (const subject of ['node', 'configuration', 'disk', 'port', 'ledger', 'providers', 'openai', 'clock']) expect(of(subject), subject).toMatchObject({ state: 'well' });
+    for (const subject of ['node', 'configuration', 'disk', 'port', 'ledger', 'providers', 'openai', 'clock'])
+      expect(of(subject), subject).toMatchObject({ state: 'well' });
     expect(of('descriptors')).toBeDefined();
     expect(vendor.asked).toEqual(['GET /v1/models']);
     expect(execFileSync('find', [copy.folder, '-name', '.doctor*'], { encoding: 'utf8' })).toBe('');
@@ -204,37 +295,96 @@ describe('doctor', () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
     const config = join(copy.folder, 'keys.config.mjs');
-    writeFileSync(config, "import { openai } from 'tollgate/plugins/providers/openai';\nexport default { server: { port: 0 }, plugins: [openai({ apiKey: ['good-key', 'bad-key-one'] })] };\n");
+    writeFileSync(
+      config,
+      "import { openai } from 'tollgate/plugins/providers/openai';\nexport default { server: { port: 0 }, plugins: [openai({ apiKey: ['good-key', 'bad-key-one'] })] };\n",
+    );
     const many = await runDoctor(copy, { TOLLGATE_CONFIG: config, OPENAI_BASE_URL: `${vendor.url}/v1` });
-    expect([many.code, many.of('openai, key 1'), many.of('openai, key 2')]).toMatchObject([1, { state: 'well' }, { state: 'fault' }]);
+    expect([many.code, many.of('openai, key 1'), many.of('openai, key 2')]).toMatchObject([
+      1,
+      { state: 'well' },
+      { state: 'fault' },
+    ]);
     vendor.asked.length = 0;
-    const bases = { ANTHROPIC_BASE_URL: vendor.url, GOOGLE_GEMINI_BASE_URL: vendor.url, OPENROUTER_BASE_URL: `${vendor.url}/api/v1`, OLLAMA_BASE_URL: `${vendor.url}/v1` };
-    const { of } = await diagnose(copy, { ...bases, ANTHROPIC_API_KEY: 'good-key', GEMINI_API_KEY: 'good-key', OPENROUTER_API_KEY: 'good-key', OLLAMA_API_KEY: 'good-key' });
-    for (const subject of ['anthropic', 'google', 'openrouter', 'ollama']) expect(of(subject), subject).toMatchObject({ state: 'well' });
-    expect(vendor.asked.toSorted()).toEqual(['GET /api/v1/key', 'GET /v1/models', 'GET /v1/models 2023-06-01', 'GET /v1beta/models']);
+    const bases = {
+      ANTHROPIC_BASE_URL: vendor.url,
+      GOOGLE_GEMINI_BASE_URL: vendor.url,
+      OPENROUTER_BASE_URL: `${vendor.url}/api/v1`,
+      OLLAMA_BASE_URL: `${vendor.url}/v1`,
+    };
+    const { of } = await diagnose(copy, {
+      ...bases,
+      ANTHROPIC_API_KEY: 'good-key',
+      GEMINI_API_KEY: 'good-key',
+      OPENROUTER_API_KEY: 'good-key',
+      OLLAMA_API_KEY: 'good-key',
+    });
+    for (const subject of ['anthropic', 'google', 'openrouter', 'ollama'])
+      expect(of(subject), subject).toMatchObject({ state: 'well' });
+    expect(vendor.asked.toSorted()).toEqual([
+      'GET /api/v1/key',
+      'GET /v1/models',
+      'GET /v1/models 2023-06-01',
+      'GET /v1beta/models',
+    ]);
   });
 
   it('asks clouds, each by its own way of showing who calls', async () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
     const config = join(copy.folder, 'clouds.config.mjs');
-    const plugins = { 'azure': 'azure', 'amazon-bedrock': 'amazonBedrock', 'google-vertex': 'googleVertex' };
-    const imports = Object.entries(plugins).map(([name, factory]) => `import { ${factory} } from 'tollgate/plugins/providers/${name}';\n`);
-    writeFileSync(config, `${imports.join('')}export default { server: { port: 0 }, plugins: [azure(), amazonBedrock(), googleVertex({ credentials: { client_email: 'a@b', private_key: 'none' } })] };\n`);
-    const keys = { AZURE_OPENAI_ENDPOINT: vendor.url, AZURE_OPENAI_API_KEY: 'good-key', AWS_REGION: 'eu-central-1', AWS_BEARER_TOKEN_BEDROCK: 'good-key', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: vendor.url };
-    const { of } = await runDoctor(copy, { TOLLGATE_CONFIG: config, ...keys, GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: 'global', GOOGLE_VERTEX_BASE_URL: vendor.url });
-    for (const subject of ['azure', 'amazon-bedrock']) expect(of(subject), subject).toMatchObject({ state: 'well' });
-    expect(of('google-vertex')).toMatchObject({ state: 'fault', told: expect.stringContaining('nothing to sign with'), remedy: expect.stringContaining('GOOGLE_APPLICATION_CREDENTIALS') });
+    const plugins = { azure: 'azure', 'amazon-bedrock': 'amazonBedrock', 'google-vertex': 'googleVertex' };
+    const imports = Object.entries(plugins).map(
+      ([name, factory]) => `import { ${factory} } from 'tollgate/plugins/providers/${name}';\n`,
+    );
+    writeFileSync(
+      config,
+      `${imports.join('')}export default { server: { port: 0 }, plugins: [azure(), amazonBedrock(), googleVertex({ credentials: { client_email: 'a@b', private_key: 'none' } })] };\n`,
+    );
+    const keys = {
+      AZURE_OPENAI_ENDPOINT: vendor.url,
+      AZURE_OPENAI_API_KEY: 'good-key',
+      AWS_REGION: 'eu-central-1',
+      AWS_BEARER_TOKEN_BEDROCK: 'good-key',
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: vendor.url,
+    };
+    const { of } = await runDoctor(copy, {
+      TOLLGATE_CONFIG: config,
+      ...keys,
+      GOOGLE_CLOUD_PROJECT: 'p',
+      GOOGLE_CLOUD_LOCATION: 'global',
+      GOOGLE_VERTEX_BASE_URL: vendor.url,
+    });
+    for (const subject of ['azure', 'amazon-bedrock'])
+      expect(of(subject), subject).toMatchObject({ state: 'well' });
+    expect(of('google-vertex')).toMatchObject({
+      state: 'fault',
+      told: expect.stringContaining('nothing to sign with'),
+      remedy: expect.stringContaining('GOOGLE_APPLICATION_CREDENTIALS'),
+    });
     expect(vendor.asked.toSorted()).toEqual(['GET /foundation-models', 'GET /openai/v1/models']);
   });
 
   it('tells keys that are refused and vendors that are away, with what to do, and never a key', async () => {
     const [vendor, gone] = [await startVendor(), await startVendor()];
     servers.pop()?.close();
-    const { code, of, output } = await runDoctor(emptyFolder(), { OPENAI_API_KEY: 'bad-key-one', OPENAI_BASE_URL: vendor.url, MISTRAL_API_KEY: 'bad-key-two', MISTRAL_BASE_URL: gone.url });
+    const { code, of, output } = await runDoctor(emptyFolder(), {
+      OPENAI_API_KEY: 'bad-key-one',
+      OPENAI_BASE_URL: vendor.url,
+      MISTRAL_API_KEY: 'bad-key-two',
+      MISTRAL_BASE_URL: gone.url,
+    });
     expect(code).toBe(1);
-    expect(of('openai')).toMatchObject({ state: 'fault', told: expect.stringContaining('does not accept the key (401)'), remedy: expect.stringContaining('OPENAI_API_KEY') });
-    expect(of('mistral')).toMatchObject({ state: 'fault', told: `${new URL(gone.url).host} could not be asked: ECONNREFUSED`, remedy: expect.any(String) });
+    expect(of('openai')).toMatchObject({
+      state: 'fault',
+      told: expect.stringContaining('does not accept the key (401)'),
+      remedy: expect.stringContaining('OPENAI_API_KEY'),
+    });
+    expect(of('mistral')).toMatchObject({
+      state: 'fault',
+      told: `${new URL(gone.url).host} could not be asked: ECONNREFUSED`,
+      remedy: expect.any(String),
+    });
     expect(output).not.toMatch(/bad-key/);
   });
 
@@ -244,7 +394,10 @@ describe('doctor', () => {
     [404, 'note'],
   ])('tells what a vendor that answers %i is', async (status, state) => {
     const vendor = await startVendor({ status });
-    const { ok, of } = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
+    const { ok, of } = await diagnose(emptyFolder(), {
+      OPENAI_API_KEY: 'good-key',
+      OPENAI_BASE_URL: vendor.url,
+    });
     expect([ok, of('openai')]).toMatchObject([state !== 'fault', { state, remedy: expect.any(String) }]);
   });
 
@@ -261,25 +414,48 @@ describe('doctor', () => {
     const other = await startVendor();
     const PORT = new URL(other.url).port;
     const taken = await diagnose(emptyFolder(), { PORT });
-    expect([taken.ok, taken.of('port')]).toMatchObject([false, { state: 'fault', told: expect.stringContaining('EADDRINUSE'), remedy: expect.stringContaining('set PORT') }]);
+    expect([taken.ok, taken.of('port')]).toMatchObject([
+      false,
+      {
+        state: 'fault',
+        told: expect.stringContaining('EADDRINUSE'),
+        remedy: expect.stringContaining('set PORT'),
+      },
+    ]);
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
     const beside = await diagnose(copy, { PORT: new URL(gateway.url).port });
     await gateway.stop('SIGTERM');
-    expect([beside.ok, beside.of('port'), beside.of('ledger')]).toMatchObject([true, { state: 'well', told: expect.stringContaining('a gateway answers') }, { state: 'well' }]);
+    expect([beside.ok, beside.of('port'), beside.of('ledger')]).toMatchObject([
+      true,
+      { state: 'well', told: expect.stringContaining('a gateway answers') },
+      { state: 'well' },
+    ]);
   });
 
   it('tells a ledger that cannot be read, and a folder that cannot be written', async () => {
     const copy = emptyFolder();
     mkdirSync(join(copy.folder, 'data'));
-    writeFileSync(join(copy.folder, 'data/ledger.db'), 'no database at all, and longer than the head of one '.repeat(20));
+    writeFileSync(
+      join(copy.folder, 'data/ledger.db'),
+      'no database at all, and longer than the head of one '.repeat(20),
+    );
     const broken = await diagnose(copy);
-    expect([broken.ok, broken.of('ledger')]).toMatchObject([false, { state: 'fault', remedy: expect.any(String) }]);
+    expect([broken.ok, broken.of('ledger')]).toMatchObject([
+      false,
+      { state: 'fault', remedy: expect.any(String) },
+    ]);
     writeFileSync(join(copy.folder, 'file'), '');
     chmodSync(join(copy.folder, 'file'), 0o400);
     const barred = await diagnose(copy, { TOLLGATE_DATA: join(copy.folder, 'file/data') });
-    expect([barred.ok, barred.of('disk')]).toMatchObject([false, { state: 'fault', remedy: 'a file is where the folder should be: move it, or set TOLLGATE_DATA to another' }]);
+    expect([barred.ok, barred.of('disk')]).toMatchObject([
+      false,
+      {
+        state: 'fault',
+        remedy: 'a file is where the folder should be: move it, or set TOLLGATE_DATA to another',
+      },
+    ]);
   });
 
   it('tells a configuration that does not load, in lines for a reader', async () => {
@@ -288,6 +464,8 @@ describe('doctor', () => {
     writeFileSync(config, 'export default { plugins: [], sever: {} };');
     const { code, output } = await runVerb(['doctor'], { TOLLGATE_CONFIG: config }, copy);
     expect(code).toBe(1);
-    expect(output).toMatch(/ok +node +v\d+[\s\S]*FAULT +configuration +.*wrong\.mjs: unknown option "sever"[\s\S]*\n +→ .+\n[\s\S]*1 of 2 findings are faults/);
+    expect(output).toMatch(
+      /ok +node +v\d+[\s\S]*FAULT +configuration +.*wrong\.mjs: unknown option "sever"[\s\S]*\n +→ .+\n[\s\S]*1 of 2 findings are faults/,
+    );
   });
 });

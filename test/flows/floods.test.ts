@@ -19,7 +19,10 @@ const body = { model, messages: [{ role: 'user' as const, content: 'Hello!' }] }
 
 let house: House;
 beforeAll(async () => {
-  house = await openHouse({ plugins: [messages(), apiKeyHeader(), callLog(), admin({ port: 0 })], settings: { server: { maxConnections: most } } });
+  house = await openHouse({
+    plugins: [messages(), apiKeyHeader(), callLog(), admin({ port: 0 })],
+    settings: { server: { maxConnections: most } },
+  });
 });
 afterAll(() => house.close());
 
@@ -33,25 +36,49 @@ describe('more connections than there may be', () => {
     // The first are shed before the last are connected, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(4 * most);
-    early.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`);
+    early.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`,
+    );
     await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 200/);
     expect((await fetch(`${door}/healthz`)).status).toBe(200);
     for (const socket of [early, ...crowd]) socket.destroy();
-    await expect.poll(() => house.post(body).then(({ status }) => status, () => 0)).toBe(200);
+    await expect
+      .poll(() =>
+        house.post(body).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
   });
 });
 
 describe('a key that was taken back', () => {
   it('costs the books nothing, the log nothing, and each of its clients one call', async () => {
     const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
-    const { key, id } = typeof made === 'object' && made && 'key' in made && 'id' in made ? { key: String(made.key), id: String(made.id) } : { key: '', id: '' };
+    const { key, id } =
+      typeof made === 'object' && made && 'key' in made && 'id' in made
+        ? { key: String(made.key), id: String(made.id) }
+        : { key: '', id: '' };
     await house.gateway.verb('keys disable', [id]);
     const file = join(house.gateway.dataFolder, 'ledger.db');
     const books = (): unknown => readBooks(file).entries;
-    const [before, logged, ended, asked] = [books(), house.gateway.log.length, house.gateway.ends.length, house.vendor.requests.length];
+    const [before, logged, ended, asked] = [
+      books(),
+      house.gateway.log.length,
+      house.gateway.ends.length,
+      house.vendor.requests.length,
+    ];
     for (let count = 0; count < 20; count += 1) {
-      await expect(new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1` }).chat.completions.create(body)).rejects.toMatchObject({ status: 401 });
-      await expect(new Anthropic({ apiKey: key, baseURL: `${house.gateway.url}/alpha` }).messages.create({ ...body, max_tokens: 20 })).rejects.toMatchObject({ status: 401 });
+      await expect(
+        new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1` }).chat.completions.create(body),
+      ).rejects.toMatchObject({ status: 401 });
+      await expect(
+        new Anthropic({ apiKey: key, baseURL: `${house.gateway.url}/alpha` }).messages.create({
+          ...body,
+          max_tokens: 20,
+        }),
+      ).rejects.toMatchObject({ status: 401 });
     }
     expect((await house.gateway.ended(ended + 40)).length - ended).toBe(40);
     expect([books(), house.vendor.requests.length]).toEqual([before, asked]);
@@ -60,8 +87,12 @@ describe('a key that was taken back', () => {
 
   it('is not found by trying, and who tries keeps nobody waiting', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const junk = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? createSecret() : `sk-${'x'.repeat(42)}`));
-      const trying = junk.map(async (key) => (await house.post(body, { headers: { authorization: `Bearer ${key}` } })).status);
+      const junk = Array.from({ length: 20 }, (_, index) =>
+        index % 2 === 0 ? createSecret() : `sk-${'x'.repeat(42)}`,
+      );
+      const trying = junk.map(
+        async (key) => (await house.post(body, { headers: { authorization: `Bearer ${key}` } })).status,
+      );
       expect((await house.post(body)).status).toBe(200);
       expect(new Set(await Promise.all(trying))).toEqual(new Set([401]));
     }
@@ -70,10 +101,24 @@ describe('a key that was taken back', () => {
 
 describe('a public listing', () => {
   it('is the same for everyone, whatever host, address or key they claim', async () => {
-    const look = async (headers: Record<string, string>, path = '/v1/models'): Promise<string> => (await fetch(house.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
+    const look = async (headers: Record<string, string>, path = '/v1/models'): Promise<string> =>
+      (await fetch(house.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
     const whole = await look({});
-    expect((await sendRaw(house.gateway.url, 'GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n', 5000)).text).toContain(whole);
-    for (const headers of [{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher' }, { authorization: 'Bearer sk-evil' }, { 'x-original-url': '/evil', 'x-rewrite-url': '/evil' }, { accept: 'text/evil', 'accept-language': 'evil' }]) {
+    expect(
+      (
+        await sendRaw(
+          house.gateway.url,
+          'GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n',
+          5000,
+        )
+      ).text,
+    ).toContain(whole);
+    for (const headers of [
+      { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher' },
+      { authorization: 'Bearer sk-evil' },
+      { 'x-original-url': '/evil', 'x-rewrite-url': '/evil' },
+      { accept: 'text/evil', 'accept-language': 'evil' },
+    ]) {
       expect(await look(headers)).toBe(whole);
       expect(await look(headers, '/v1/models?evil=1')).toBe(whole);
     }
@@ -87,12 +132,19 @@ describe('a name that steers a terminal', () => {
 
   it('is one line of plain JSON in the log', async () => {
     const before = house.gateway.log.length;
-    const response = await house.post({ ...body, model: `openai/${steering}`, user: steering }, { headers: { 'user-agent': 'x<script>' } });
+    const response = await house.post(
+      { ...body, model: `openai/${steering}`, user: steering },
+      { headers: { 'user-agent': 'x<script>' } },
+    );
     expect(response.status).toBe(404);
-    house.vendor.script('gpt-4o-mini', { reply: { status: 400, body: { error: { message: steering, type: 'invalid_request_error' } } } });
+    house.vendor.script('gpt-4o-mini', {
+      reply: { status: 400, body: { error: { message: steering, type: 'invalid_request_error' } } },
+    });
     expect((await house.post(body)).status).toBe(400);
     house.vendor.unscript();
-    await expect.poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length).toBe(2);
+    await expect
+      .poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length)
+      .toBe(2);
     for (const line of house.gateway.log.slice(before)) {
       expect(line.trimEnd()).not.toMatch(/[^\P{Cc}\u0080-\u009f]/u);
       expect(() => JSON.parse(line)).not.toThrow();
@@ -106,6 +158,7 @@ describe('a name that steers a terminal', () => {
     const refused = await runVerb(['credit', 'add', steering, '1'], environment);
     expect([made.code, listed.code, refused.code]).toEqual([0, 0, 1]);
     expect(listed.output).toContain('red');
-    for (const { output, errors } of [made, listed, refused]) expect(output + errors).not.toMatch(/[^\P{Cc}\n\t]/u);
+    for (const { output, errors } of [made, listed, refused])
+      expect(output + errors).not.toMatch(/[^\P{Cc}\n\t]/u);
   });
 });

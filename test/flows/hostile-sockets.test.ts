@@ -8,7 +8,12 @@ import { openSocket, sendRaw } from '../support/raw.ts';
 import { callHead, smuggled } from '../support/smuggled.ts';
 
 let house: House;
-beforeAll(async () => void (house = await openHouse({ settings: { server: { bodyLimit: 20_000, bodiesLimit: 50_000 }, timeouts: { write: 1 } } })));
+beforeAll(
+  async () =>
+    void (house = await openHouse({
+      settings: { server: { bodyLimit: 20_000, bodiesLimit: 50_000 }, timeouts: { write: 1 } },
+    })),
+);
 afterAll(() => house.close());
 
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
@@ -17,7 +22,10 @@ const authorized = (): string => `authorization: Bearer ${house.key}`;
 describe('two ways to say where a request ends', () => {
   it.each(smuggled)('(%s) are one refused request', async (_, status, request) => {
     const asked = house.vendor.requests.length;
-    expect(await sendRaw(house.gateway.url, request(authorized()), 5000)).toMatchObject({ statuses: [status], closed: true });
+    expect(await sendRaw(house.gateway.url, request(authorized()), 5000)).toMatchObject({
+      statuses: [status],
+      closed: true,
+    });
     expect(house.vendor.requests.length).toBe(asked);
   });
 });
@@ -25,33 +33,51 @@ describe('two ways to say where a request ends', () => {
 describe('a head', () => {
   it.each<[string, string, number]>([
     ['of one long line', callHead('host: x', `x: ${'a'.repeat(40_000)}`), 431],
-    ['of three thousand lines', callHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)), 431],
+    [
+      'of three thousand lines',
+      callHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)),
+      431,
+    ],
     ['with a path of 64 kB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
     ['of no protocol', 'hello there\r\n\r\n', 400],
     ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
   ])('%s is refused', async (_, request, status) => {
     const logged = house.gateway.log.length;
-    expect(await sendRaw(house.gateway.url, request, 5000)).toMatchObject({ statuses: [status], closed: true });
+    expect(await sendRaw(house.gateway.url, request, 5000)).toMatchObject({
+      statuses: [status],
+      closed: true,
+    });
     // Whoever sends many of them does not fill a disk.
     expect(house.gateway.log.slice(logged)).toEqual([]);
   });
 
   it('that asks for a tunnel, or another version, gets none', async () => {
-    expect((await sendRaw(house.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text).not.toMatch(/^HTTP\/1\.1 2/);
-    expect((await sendRaw(house.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(/^HTTP\/1\.1 2/);
+    expect(
+      (await sendRaw(house.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
+    ).not.toMatch(/^HTTP\/1\.1 2/);
+    expect((await sendRaw(house.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(
+      /^HTTP\/1\.1 2/,
+    );
   });
 });
 
 describe('an upgrade', () => {
   it('to a WebSocket is refused at once, with what to do instead', async () => {
-    const { statuses, closed, text } = await sendRaw(house.gateway.url, 'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n', 5000);
+    const { statuses, closed, text } = await sendRaw(
+      house.gateway.url,
+      'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
+      5000,
+    );
     expect([statuses, closed]).toEqual([[426], true]);
     expect(text).toContain('upgrade_not_supported');
     expect(text).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/);
   });
 
   it('to HTTP/2, which some clients offer with every request, is passed over', async () => {
-    const { statuses } = await sendRaw(house.gateway.url, `${callHead('host: x', authorized(), 'connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAARAAAAAAAIAAAAA', `content-length: ${body.length}`)}${body}`);
+    const { statuses } = await sendRaw(
+      house.gateway.url,
+      `${callHead('host: x', authorized(), 'connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAARAAAAAAAIAAAAA', `content-length: ${body.length}`)}${body}`,
+    );
     expect(statuses).toEqual([200]);
   });
 });
@@ -59,15 +85,32 @@ describe('an upgrade', () => {
 describe('a body', () => {
   it('that is longer than it says is refused, and what comes behind it is no second call', async () => {
     const asked = house.vendor.requests.length;
-    const { statuses, closed } = await sendRaw(house.gateway.url, callHead('host: x', authorized(), `content-length: ${body.length - 10}`) + body, 5000);
-    expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([true, 400, true]);
+    const { statuses, closed } = await sendRaw(
+      house.gateway.url,
+      callHead('host: x', authorized(), `content-length: ${body.length - 10}`) + body,
+      5000,
+    );
+    expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([
+      true,
+      400,
+      true,
+    ]);
     expect(house.vendor.requests.length).toBe(asked);
   });
 
   it('that is shorter than it says is waited for, and is none when its client leaves', async () => {
     const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
-    expect(await sendRaw(house.gateway.url, callHead('host: x', authorized(), `content-length: ${body.length + 10}`) + body, 500)).toMatchObject({ statuses: [], closed: false });
-    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({ type: 'refused', error: { code: 'client_gone' } });
+    expect(
+      await sendRaw(
+        house.gateway.url,
+        callHead('host: x', authorized(), `content-length: ${body.length + 10}`) + body,
+        500,
+      ),
+    ).toMatchObject({ statuses: [], closed: false });
+    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({
+      type: 'refused',
+      error: { code: 'client_gone' },
+    });
     expect(house.vendor.requests.length).toBe(asked);
   });
 
@@ -77,7 +120,9 @@ describe('a body', () => {
     socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
     socket.write(callHead('host: x', authorized(), 'transfer-encoding: chunked'));
     const piece = `10000\r\n${'a'.repeat(65_536)}\r\n`;
-    for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1) if (!socket.write(piece)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), sleep(2000)]);
+    for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1)
+      if (!socket.write(piece))
+        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), sleep(2000)]);
     expect(answer).toMatch(/^HTTP\/1\.1 413/);
     socket.destroy();
   });
@@ -85,23 +130,34 @@ describe('a body', () => {
   it('is turned away while those of other calls are as much as may be held, and taken when they have gone', async () => {
     const text = body.replace('Hello!', 'a'.repeat(18_000));
     const half = text.slice(0, 17_000);
-    const waiting = await Promise.all(Array.from({ length: 2 }, async () => {
-      const socket = await openSocket(house.gateway.url);
-      socket.write(callHead('host: x', authorized(), `content-length: ${text.length}`) + half);
-      return socket;
-    }));
+    const waiting = await Promise.all(
+      Array.from({ length: 2 }, async () => {
+        const socket = await openSocket(house.gateway.url);
+        socket.write(callHead('host: x', authorized(), `content-length: ${text.length}`) + half);
+        return socket;
+      }),
+    );
     await expect.poll(async () => (await house.post(text)).status).toBe(503);
     const refused = await house.post(text);
-    expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject(['2', { error: { message: expect.stringContaining('large requests') } }]);
+    expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
+      '2',
+      { error: { message: expect.stringContaining('large requests') } },
+    ]);
     expect((await house.post(body)).status).toBe(200);
     for (const socket of waiting) socket.destroy();
     await expect.poll(async () => (await house.post(text)).status).toBe(200);
   });
 
-  it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])('that is packed by %s is not unpacked', async (encoding) => {
-    const refused = await house.post(body, { headers: { 'content-encoding': encoding } });
-    expect([refused.status, await refused.json()]).toMatchObject([415, { error: { message: expect.stringContaining(encoding) } }]);
-  });
+  it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])(
+    'that is packed by %s is not unpacked',
+    async (encoding) => {
+      const refused = await house.post(body, { headers: { 'content-encoding': encoding } });
+      expect([refused.status, await refused.json()]).toMatchObject([
+        415,
+        { error: { message: expect.stringContaining(encoding) } },
+      ]);
+    },
+  );
 });
 
 describe('clients that are slow to speak', () => {
@@ -109,7 +165,11 @@ describe('clients that are slow to speak', () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(house.gateway.url)));
     for (const [index, socket] of sockets.entries()) {
       socket.on('error', () => undefined);
-      socket.write(index % 2 === 0 ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-' : `${callHead('host: x', authorized(), 'content-length: 1000')}{`);
+      socket.write(
+        index % 2 === 0
+          ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-'
+          : `${callHead('host: x', authorized(), 'content-length: 1000')}{`,
+      );
     }
     expect((await house.post(body)).status).toBe(200);
     for (const socket of sockets) socket.destroy();
@@ -119,20 +179,25 @@ describe('clients that are slow to speak', () => {
 /** The gateway's ends of connections, by the ports of their clients. */
 const accepted = new Map<number | undefined, Socket>();
 const accept = (message: unknown): void => {
-  if (typeof message === 'object' && message && 'socket' in message && message.socket instanceof Socket) accepted.set(message.socket.remotePort, message.socket);
+  if (typeof message === 'object' && message && 'socket' in message && message.socket instanceof Socket)
+    accepted.set(message.socket.remotePort, message.socket);
 };
 beforeAll(() => subscribe('net.server.socket', accept));
 afterAll(() => void unsubscribe('net.server.socket', accept));
 
 /** A connection with a call on it, of which nothing is read until it is resumed; how much came, once it is closed; and whether the gateway has closed it. */
-async function call(text: string): Promise<{ socket: Socket; length: Promise<number>; isCut(): boolean | undefined }> {
+async function call(
+  text: string,
+): Promise<{ socket: Socket; length: Promise<number>; isCut(): boolean | undefined }> {
   const socket = await openSocket(house.gateway.url);
   socket.on('error', () => undefined).pause();
   const length = new Promise<number>((resolve) => {
     let sum = 0;
     socket.on('data', ({ length: more }) => void (sum += more)).on('close', () => resolve(sum));
   });
-  socket.pause().write(callHead('host: x', authorized(), 'connection: close', `content-length: ${text.length}`) + text);
+  socket
+    .pause()
+    .write(callHead('host: x', authorized(), 'connection: close', `content-length: ${text.length}`) + text);
   return { socket, length, isCut: () => accepted.get(socket.localPort)?.destroyed };
 }
 
@@ -140,12 +205,19 @@ describe('clients that take nothing', () => {
   it('of a stream are cut off in time, the vendor is let go of, and what was given is settled', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
     const asked = house.vendor.requests.length;
-    const outcomes = (): string[] => house.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
+    const outcomes = (): string[] =>
+      house.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
     const before = outcomes().length;
-    const calls = await Promise.all(Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))));
+    const calls = await Promise.all(
+      Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))),
+    );
     await expect.poll(() => outcomes().slice(before)).toEqual(Array.from({ length: 10 }, () => 'aborted'));
     house.vendor.unscript();
-    await expect.poll(() => house.vendor.requests.slice(asked).every(({ closedByPeerAt }) => closedByPeerAt !== undefined)).toBe(true);
+    await expect
+      .poll(() =>
+        house.vendor.requests.slice(asked).every(({ closedByPeerAt }) => closedByPeerAt !== undefined),
+      )
+      .toBe(true);
     for (const { socket } of calls) socket.destroy();
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });

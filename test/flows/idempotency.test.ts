@@ -19,7 +19,16 @@ import { openHouse, type House } from '../support/house.ts';
 /** Spoken to by chat-completions alone, so that all other families are translated. */
 const model = 'groq/llama-3.1-8b-instant';
 const upstream = 'llama-3.1-8b-instant';
-const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent(), images(), demo(), rateLimits({ perKey: { requests: 100_000 } })];
+const plugins = [
+  apiKeyHeader(),
+  googleApiKey(),
+  messages(),
+  responses(),
+  generateContent(),
+  images(),
+  demo(),
+  rateLimits({ perKey: { requests: 100_000 } }),
+];
 const largest = 100_000;
 
 let house: House;
@@ -34,7 +43,11 @@ beforeEach(async () => {
   orders += 1;
   order = `order-${orders}`;
   house.vendor.script(upstream, {});
-  before = { used: (await house.balance()).used, requests: house.vendor.requests.length, ends: house.gateway.ends.length };
+  before = {
+    used: (await house.balance()).used,
+    requests: house.vendor.requests.length,
+    ends: house.gateway.ends.length,
+  };
 });
 afterAll(() => house.close());
 
@@ -48,8 +61,14 @@ interface Ask {
 }
 
 const families = {
-  'chat-completions': (stream: boolean, text = 'Hello!'): Ask => ({ path: '/v1/chat/completions', body: { model, stream, messages: [{ role: 'user', content: text }] } }),
-  responses: (stream: boolean, text = 'Hello!'): Ask => ({ path: '/v1/responses', body: { model, stream, input: text } }),
+  'chat-completions': (stream: boolean, text = 'Hello!'): Ask => ({
+    path: '/v1/chat/completions',
+    body: { model, stream, messages: [{ role: 'user', content: text }] },
+  }),
+  responses: (stream: boolean, text = 'Hello!'): Ask => ({
+    path: '/v1/responses',
+    body: { model, stream, input: text },
+  }),
   messages: (stream: boolean, text = 'Hello!'): Ask => ({
     path: '/alpha/v1/messages',
     headers: { 'anthropic-version': '2023-06-01' },
@@ -62,7 +81,10 @@ const families = {
 };
 type FamilyName = keyof typeof families;
 const names = Object.keys(families).filter((name): name is FamilyName => name in families);
-const everyWay = names.flatMap((name): [FamilyName, boolean][] => [[name, false], [name, true]]);
+const everyWay = names.flatMap((name): [FamilyName, boolean][] => [
+  [name, false],
+  [name, true],
+]);
 const chat = families['chat-completions'];
 
 interface Told {
@@ -71,10 +93,20 @@ interface Told {
   readonly text: string;
 }
 
-function start({ path, headers, body }: Ask, idempotencyKey: string | null, key = house.key, signal?: AbortSignal): Promise<Response> {
+function start(
+  { path, headers, body }: Ask,
+  idempotencyKey: string | null,
+  key = house.key,
+  signal?: AbortSignal,
+): Promise<Response> {
   return fetch(house.gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers, ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }) },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...headers,
+      ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
+    },
     body: JSON.stringify(body),
     signal: signal ?? null,
   });
@@ -115,7 +147,10 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect([first.status, again.status]).toEqual([200, 200]);
     expect(again.text).toBe(first.text);
     expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
-    expect([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')]).toEqual([null, 'true']);
+    expect([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')]).toEqual([
+      null,
+      'true',
+    ]);
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
     expect(calls()).toBe(1);
     expect(cost).toBeGreaterThan(0);
@@ -124,7 +159,8 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
 
   it('gives it without what was left of an allowance then', async () => {
     const [first, again] = [await send(ask), await send(ask)];
-    const allowances = ({ headers }: Told): string[] => [...headers.keys()].filter((header) => header.includes('ratelimit'));
+    const allowances = ({ headers }: Told): string[] =>
+      [...headers.keys()].filter((header) => header.includes('ratelimit'));
     expect([allowances(first).length, allowances(again)]).toEqual([3, []]);
     expect(again.headers.get('x-tollgate-provider')).toBe('groq');
   });
@@ -147,7 +183,8 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     const told = await all;
     const busy = told.filter(({ status }) => status === 409);
     expect([told.filter(({ status }) => status === 200).length, busy.length]).toEqual([1, 49]);
-    for (const { headers } of busy) expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', null]);
+    for (const { headers } of busy)
+      expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', null]);
     expect(calls()).toBe(1);
     const cost = await used();
     expect((await send(ask)).text).toBe(told.find(({ status }) => status === 200)?.text);
@@ -200,7 +237,10 @@ describe('a key', () => {
     const cost = await used();
     expect(cost).toBeGreaterThan(0);
     const again = await send(chat(false));
-    expect([again.status, JSON.parse(again.text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
+    expect([again.status, JSON.parse(again.text)]).toMatchObject([
+      409,
+      { error: { code: 'outcome_not_kept' } },
+    ]);
     expect(calls()).toBe(1);
     expect(await used()).toBe(cost);
   });
@@ -234,10 +274,16 @@ describe('a key', () => {
   });
 
   it('gives a stored reply to no key that may not call its model, and to each that may', async () => {
-    const [barred, allowed] = [await newKey('tester', { models: 'demo/*' }), await newKey('tester', { models: 'groq/*' })];
+    const [barred, allowed] = [
+      await newKey('tester', { models: 'demo/*' }),
+      await newKey('tester', { models: 'groq/*' }),
+    ];
     await send(chat(false));
     const refused = await send(chat(false), order, barred);
-    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([403, { error: { code: 'permission_denied', param: 'model' } }]);
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([
+      403,
+      { error: { code: 'permission_denied', param: 'model' } },
+    ]);
     expect((await send(chat(false), order, allowed)).headers.get('idempotent-replayed')).toBe('true');
     expect(calls()).toBe(1);
   });
@@ -247,14 +293,23 @@ describe('a key', () => {
     const ask = chat(false);
     const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
     expect((await send(other)).headers.get('x-tollgate-model')).toBe('demo/echo');
-    const [asked, answered] = [await newKey('tester', { models: 'groq/*' }), await newKey('tester', { models: 'demo/*' })];
+    const [asked, answered] = [
+      await newKey('tester', { models: 'groq/*' }),
+      await newKey('tester', { models: 'demo/*' }),
+    ];
     expect((await send(other, order, asked)).status).toBe(403);
     expect((await send(other, order, answered)).headers.get('idempotent-replayed')).toBe('true');
   });
 
   it.each([
     ['disabled', async (key: string) => void (await house.gateway.verb('keys disable', [key], {}))],
-    ['past its expiry', async (key: string) => void (await house.gateway.verb('keys limit', [key], { expires: new Date(Date.now() + 1000).toISOString() }))],
+    [
+      'past its expiry',
+      async (key: string) =>
+        void (await house.gateway.verb('keys limit', [key], {
+          expires: new Date(Date.now() + 1000).toISOString(),
+        })),
+    ],
   ])('gives no stored reply to a key that is %s', async (_state, change) => {
     const secret = await newKey('tester', {});
     expect((await send(chat(false), order, secret)).status).toBe(200);
@@ -262,14 +317,18 @@ describe('a key', () => {
     await expect.poll(async () => (await send(chat(false), order, secret)).status).toBe(401);
   });
 
-  it('stands for one family\'s call: the same words in another are another body', async () => {
+  it("stands for one family's call: the same words in another are another body", async () => {
     await send(families.responses(false));
     expect((await send(chat(false))).status).toBe(422);
   });
 
   it('stands for no count of tokens: one under the same key is made, and leaves the key alone', async () => {
     const count: Ask = { path: '/v1/responses/input_tokens', body: { model, input: 'Hello!' } };
-    const statuses = [(await send(count)).status, (await send(families.responses(false))).status, (await send(count)).status];
+    const statuses = [
+      (await send(count)).status,
+      (await send(families.responses(false))).status,
+      (await send(count)).status,
+    ];
     expect(statuses).toEqual([200, 200, 200]);
     expect((await send(families.responses(false))).headers.get('idempotent-replayed')).toBe('true');
   });
@@ -330,14 +389,27 @@ describe('a reply that is too long to be kept', () => {
 });
 
 describe('a form', () => {
-  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const pixel =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
   function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<Told> {
     const form = new FormData();
-    for (const [name, value] of Object.entries({ model: 'demo/paint', prompt, quality: 'low', size: '512x512' })) form.append(name, value);
+    for (const [name, value] of Object.entries({
+      model: 'demo/paint',
+      prompt,
+      quality: 'low',
+      size: '512x512',
+    }))
+      form.append(name, value);
     form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
     const headers = { authorization: `Bearer ${house.key}`, 'idempotency-key': order };
-    return fetch(`${house.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(async ({ status, headers: told, ...response }) => ({ status, headers: told, text: await new Response(response.body).text() }));
+    return fetch(`${house.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
+      async ({ status, headers: told, ...response }) => ({
+        status,
+        headers: told,
+        text: await new Response(response.body).text(),
+      }),
+    );
   }
 
   it('is the same when what it decodes to is, between whatever boundaries; and not with another file', async () => {
@@ -345,7 +417,11 @@ describe('a form', () => {
     const first = await edit(picture);
     expect(first.status, first.text).toBe(200);
     const again = await edit(picture);
-    expect([again.status, again.headers.get('idempotent-replayed'), again.text === first.text]).toEqual([200, 'true', true]);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.text === first.text]).toEqual([
+      200,
+      'true',
+      true,
+    ]);
     expect((await edit(Buffer.concat([picture, Buffer.from('.')]))).status).toBe(422);
     expect((await edit(picture, 'Make it day')).status).toBe(422);
   });
@@ -360,7 +436,16 @@ describe('a call whose process died', () => {
     if (!pending) throw new Error('nothing is pending');
     const { owner, call } = pending;
     const itself = await openSqlite({ file, owner });
-    const consumption = { model, provider: 'groq', price: undefined, input: 5, output: 1, usage: '{}', costs: '[]', attempts: 1 };
+    const consumption = {
+      model,
+      provider: 'groq',
+      price: undefined,
+      input: 5,
+      output: 1,
+      usage: '{}',
+      costs: '[]',
+      attempts: 1,
+    };
     await itself.beat({ lease: 1, progress: [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }] });
     const beat = (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
     expect(await store.recover({ owner, beat, limit: 10, at: Date.now() })).toHaveLength(1);

@@ -1,12 +1,12 @@
 /** A client that asks for JSON gets what the vendor keeps to, or an instruction; what was only asked for in words is checked, and reported where it does not fit. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { balance } from '../../plugins/meters/balance/index.ts';
+import type { Endpoint, ModelFacts } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import type { Endpoint, ModelFacts } from '../../core/index.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
@@ -21,22 +21,58 @@ let says = '{}';
 
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const replies: Readonly<Record<string, () => object>> = {
-  chat: () => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: says, ...(says === 'I look.' ? { tool_calls: [call] } : {}) }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }),
-  messages: () => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: says }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2 } }),
-  google: () => ({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: says }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 } }),
+  chat: () => ({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: says, ...(says === 'I look.' ? { tool_calls: [call] } : {}) },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  }),
+  messages: () => ({
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: says }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 2 },
+  }),
+  google: () => ({
+    candidates: [{ index: 0, content: { role: 'model', parts: [{ text: says }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  }),
 };
 
 beforeAll(async () => {
   vendor = await startScriptedVendor((response, { url = '' }) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies[url.slice(1)]?.()));
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(replies[url.slice(1)]?.()));
   });
-  const at = (name: string, protocol: string, models: readonly Partial<ModelFacts>[]): ReturnType<typeof station> => {
+  const at = (
+    name: string,
+    protocol: string,
+    models: readonly Partial<ModelFacts>[],
+  ): ReturnType<typeof station> => {
     const endpoints: Record<string, Endpoint> = { [protocol]: `${vendor.origin}/${name}` };
     return station({ name: `${name}-vendor`, endpoints, models });
   };
   gateway = await startGateway({
     plugins: [
-      bearer(), chatCompletions(), responses(), messages(), generateContent(), balance(),
+      bearer(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      balance(),
       at('chat', 'chat-completions', [
         { id: 'house/schemas' },
         { id: 'house/json', capabilities: { structuredOutput: false, jsonMode: 'always' } },
@@ -57,9 +93,19 @@ afterAll(async () => {
   await vendor.close();
 });
 
-const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'], additionalProperties: false };
-const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }];
-const formats = { json: { type: 'json_object' }, schema: { type: 'json_schema', json_schema: { name: 'person', schema } } } as const;
+const schema = {
+  type: 'object',
+  properties: { age: { type: 'integer' } },
+  required: ['age'],
+  additionalProperties: false,
+};
+const tools = [
+  { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } },
+];
+const formats = {
+  json: { type: 'json_object' },
+  schema: { type: 'json_schema', json_schema: { name: 'person', schema } },
+} as const;
 
 interface Asked {
   /** What the vendor was asked. */
@@ -70,48 +116,73 @@ interface Asked {
 }
 
 async function ask(model: string, format: keyof typeof formats, more: object = {}): Promise<Asked> {
-  const body = { model, messages: [{ role: 'user', content: 'Who?' }], response_format: formats[format], ...more };
+  const body = {
+    model,
+    messages: [{ role: 'user', content: 'Who?' }],
+    response_format: formats[format],
+    ...more,
+  };
   const before = gateway.ends.length;
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: JSON.stringify(body) });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+  });
   expect(response.status, await response.clone().text()).toBe(200);
   await response.text();
   await gateway.ended(before + 1);
   const sent: unknown = JSON.parse(vendor.bodies.at(-1) ?? '');
-  const reported = gateway.ends.at(-1)?.losses.filter(({ path }) => path === 'reply.format').map(({ reason }) => reason) ?? [];
-  return { sent: isObject(sent) ? sent : {}, lost: response.headers.get('x-tollgate-dropped') ?? '', reported };
+  const reported =
+    gateway.ends
+      .at(-1)
+      ?.losses.filter(({ path }) => path === 'reply.format')
+      .map(({ reason }) => reason) ?? [];
+  return {
+    sent: isObject(sent) ? sent : {},
+    lost: response.headers.get('x-tollgate-dropped') ?? '',
+    reported,
+  };
 }
 
 describe('a request for JSON', () => {
   it('goes on as it is where the vendor keeps to it', async () => {
-    expect((await ask('house/schemas', 'schema')).sent['response_format']).toEqual(formats.schema);
-    expect((await ask('house/json', 'json')).sent['response_format']).toEqual(formats.json);
+    expect((await ask('house/schemas', 'schema')).sent.response_format).toEqual(formats.schema);
+    expect((await ask('house/json', 'json')).sent.response_format).toEqual(formats.json);
   });
 
   it('becomes JSON mode and an instruction where there is no schema', async () => {
     says = '{"age":5}';
     const { sent, lost, reported } = await ask('house/json', 'schema');
-    expect(sent['response_format']).toEqual(formats.json);
-    expect(JSON.stringify(sent['messages'])).toContain('keeps to this schema');
+    expect(sent.response_format).toEqual(formats.json);
+    expect(JSON.stringify(sent.messages)).toContain('keeps to this schema');
     expect([lost, reported]).toEqual([expect.stringContaining('response_format'), []]);
   });
 
   it('becomes an instruction alone where there is no JSON mode, or none beside tools', async () => {
-    for (const [model, more] of [['house/words', {}], ['house/json-alone', { tools }]] as const) {
-      for (const [format, told] of [['schema', 'keeps to this schema'], ['json', 'JSON object']] as const) {
+    for (const [model, more] of [
+      ['house/words', {}],
+      ['house/json-alone', { tools }],
+    ] as const) {
+      for (const [format, told] of [
+        ['schema', 'keeps to this schema'],
+        ['json', 'JSON object'],
+      ] as const) {
         const { sent, lost } = await ask(model, format, more);
         expect(sent).not.toHaveProperty('response_format');
-        expect(JSON.stringify(sent['messages'])).toContain(told);
+        expect(JSON.stringify(sent.messages)).toContain(told);
         expect(lost).toContain('response_format');
       }
     }
-    expect((await ask('house/json-alone', 'schema')).sent['response_format']).toEqual(formats.json);
+    expect((await ask('house/json-alone', 'schema')).sent.response_format).toEqual(formats.json);
   });
 
   it('becomes an instruction for Gemini 2 beside tools, and for messages without a format of its own', async () => {
     const google = await ask('house/gemini-2.5', 'schema', { tools });
-    expect(JSON.stringify(google.sent['systemInstruction'])).toContain('keeps to this schema');
-    expect(JSON.stringify((await ask('house/claude', 'schema')).sent['system'])).toContain('keeps to this schema');
-    expect(JSON.stringify((await ask('house/claude', 'json')).sent['system'])).toContain('JSON object');
+    expect(JSON.stringify(google.sent.systemInstruction)).toContain('keeps to this schema');
+    expect(JSON.stringify((await ask('house/claude', 'schema')).sent.system)).toContain(
+      'keeps to this schema',
+    );
+    expect(JSON.stringify((await ask('house/claude', 'json')).sent.system)).toContain('JSON object');
   });
 });
 
@@ -121,8 +192,16 @@ describe.each(['house/words', 'house/claude'])('an answer of %s that was asked f
     ['is no JSON', 'She is five.', ['the answer is not valid JSON']],
     ['is JSON in a fence', '```json\n{"age":5}\n```', ['the answer is not valid JSON']],
     ['lacks a member', '{}', ['the answer is JSON that does not keep to the schema']],
-    ['has a member of another type', '{"age":"five"}', ['the answer is JSON that does not keep to the schema']],
-    ['has a member too many', '{"age":5,"name":"Ann"}', ['the answer is JSON that does not keep to the schema']],
+    [
+      'has a member of another type',
+      '{"age":"five"}',
+      ['the answer is JSON that does not keep to the schema'],
+    ],
+    [
+      'has a member too many',
+      '{"age":5,"name":"Ann"}',
+      ['the answer is JSON that does not keep to the schema'],
+    ],
   ])('is reported by whether it %s', async (_what, text, expected) => {
     says = text;
     expect((await ask(model, 'schema')).reported).toEqual(expected);

@@ -20,11 +20,28 @@ let gateway: TestGateway;
 let store: Store;
 beforeAll(async () => {
   gateway = await startGateway({
-    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), images(), demo({ pace: 1 }), balance({ firstCredit: '0' })],
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      images(),
+      demo({ pace: 1 }),
+      balance({ firstCredit: '0' }),
+    ],
   });
   store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
   await store.createAccount({ name: 'tester', at: 1 });
-  await store.credit({ account: 'tester', amount: 5_000_000_000n, kind: 'top-up', reference: undefined, at: 1 });
+  await store.credit({
+    account: 'tester',
+    amount: 5_000_000_000n,
+    kind: 'top-up',
+    reference: undefined,
+    at: 1,
+  });
 });
 afterAll(async () => {
   await store.close();
@@ -43,20 +60,36 @@ interface Family {
 const bearing = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
 const families: Readonly<Record<string, Family>> = {
-  'chat-completions': { path: '/v1/chat/completions', body: { model: 'demo/echo', max_tokens: 20, messages: user }, credential: bearing },
-  responses: { path: '/v1/responses', body: { model: 'demo/echo', max_output_tokens: 20, input: 'Hello!' }, credential: bearing },
+  'chat-completions': {
+    path: '/v1/chat/completions',
+    body: { model: 'demo/echo', max_tokens: 20, messages: user },
+    credential: bearing,
+  },
+  responses: {
+    path: '/v1/responses',
+    body: { model: 'demo/echo', max_output_tokens: 20, input: 'Hello!' },
+    credential: bearing,
+  },
   messages: {
-    path: '/alpha/v1/messages', body: { model: 'demo/echo', max_tokens: 20, messages: user },
+    path: '/alpha/v1/messages',
+    body: { model: 'demo/echo', max_tokens: 20, messages: user },
     credential: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
   },
   'generate-content': {
-    path: '/beta/v1beta/models/demo/echo:generateContent', body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
+    path: '/beta/v1beta/models/demo/echo:generateContent',
+    body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
     credential: (key) => ({ 'x-goog-api-key': key }),
   },
-  images: { path: '/v1/images/generations', body: { model: 'demo/paint', prompt: 'A lighthouse', quality: 'low', size: '512x512' }, credential: bearing },
+  images: {
+    path: '/v1/images/generations',
+    body: { model: 'demo/paint', prompt: 'A lighthouse', quality: 'low', size: '512x512' },
+    credential: bearing,
+  },
 };
 
-async function newKey(limits: Partial<KeyOrder> = {}): Promise<{ readonly secret: string; readonly id: string }> {
+async function newKey(
+  limits: Partial<KeyOrder> = {},
+): Promise<{ readonly secret: string; readonly id: string }> {
   const made = await issueKey(store, { name: '', account: 'tester', ...limits });
   if (!made) throw new Error('there is no such account');
   return made;
@@ -71,8 +104,17 @@ interface Told {
 
 async function call(family: string, key: string): Promise<Told> {
   const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: bearing };
-  const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...credential(key) }, body: JSON.stringify(body) });
-  return { status: response.status, retry: response.headers.get('x-should-retry'), after: response.headers.get('retry-after'), body: await response.json() };
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...credential(key) },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    retry: response.headers.get('x-should-retry'),
+    after: response.headers.get('retry-after'),
+    body: await response.json(),
+  };
 }
 
 type Shape = 'openai' | 'messages' | 'generate-content';
@@ -93,39 +135,62 @@ interface Refusal {
 function bodyOf(family: string, refusal: Refusal): object {
   const message = expect.stringMatching(refusal.message);
   switch (shapeOf(family)) {
-    case 'openai': return { error: { message, ...refusal.openai } };
-    case 'messages': return { type: 'error', error: { type: refusal.messages, message }, request_id: expect.stringMatching(/^[\w-]{36}$/) };
+    case 'openai':
+      return { error: { message, ...refusal.openai } };
+    case 'messages':
+      return {
+        type: 'error',
+        error: { type: refusal.messages, message },
+        request_id: expect.stringMatching(/^[\w-]{36}$/),
+      };
     case 'generate-content': {
       const { status, reason } = refusal['generate-content'];
-      return { error: { code: refusal.status, message, status, details: expect.arrayContaining([expect.objectContaining({ reason })]) } };
+      return {
+        error: {
+          code: refusal.status,
+          message,
+          status,
+          details: expect.arrayContaining([expect.objectContaining({ reason })]),
+        },
+      };
     }
   }
 }
 
 const refusals = {
   spent: {
-    status: 402, message: /the key \w{16} has 0\.000000001 USD left to spend/,
-    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null }, messages: 'billing_error',
+    status: 402,
+    message: /the key \w{16} has 0\.000000001 USD left to spend/,
+    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null },
+    messages: 'billing_error',
     'generate-content': { status: 'FAILED_PRECONDITION', reason: 'OUT_OF_BALANCE' },
   },
   barred: {
-    status: 403, message: /may not call this model; it may call openai\/\*/,
-    openai: { type: 'invalid_request_error', code: 'permission_denied', param: 'model' }, messages: 'permission_error',
+    status: 403,
+    message: /may not call this model; it may call openai\/\*/,
+    openai: { type: 'invalid_request_error', code: 'permission_denied', param: 'model' },
+    messages: 'permission_error',
     'generate-content': { status: 'PERMISSION_DENIED', reason: 'FORBIDDEN' },
   },
   expired: {
-    status: 401, message: /expired at 2026-01-01T00:00:00\.000Z/,
-    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null }, messages: 'authentication_error',
+    status: 401,
+    message: /expired at 2026-01-01T00:00:00\.000Z/,
+    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null },
+    messages: 'authentication_error',
     'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
   },
   disabled: {
-    status: 401, message: /is disabled/,
-    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null }, messages: 'authentication_error',
+    status: 401,
+    message: /is disabled/,
+    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null },
+    messages: 'authentication_error',
     'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
   },
   tooOften: {
-    status: 429, message: /may make 1 call a minute, and has/,
-    openai: { type: 'requests', code: 'rate_limit_exceeded', param: null }, messages: 'rate_limit_error',
+    status: 429,
+    message: /may make 1 call a minute, and has/,
+    openai: { type: 'requests', code: 'rate_limit_exceeded', param: null },
+    messages: 'rate_limit_error',
     'generate-content': { status: 'RESOURCE_EXHAUSTED', reason: 'RATE_LIMITED' },
   },
 } as const satisfies Record<string, Refusal>;
@@ -142,25 +207,42 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
 
   it('that may not call the model is refused, and told which it may', async () => {
     const { secret } = await newKey({ models: ['openai/*'] });
-    expect(await call(family, secret)).toEqual({ status: 403, ...never, body: bodyOf(family, refusals.barred) });
+    expect(await call(family, secret)).toEqual({
+      status: 403,
+      ...never,
+      body: bodyOf(family, refusals.barred),
+    });
   });
 
   it('whose time is over is refused', async () => {
     const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
-    expect(await call(family, secret)).toEqual({ status: 401, ...never, body: bodyOf(family, refusals.expired) });
+    expect(await call(family, secret)).toEqual({
+      status: 401,
+      ...never,
+      body: bodyOf(family, refusals.expired),
+    });
   });
 
   it('that is disabled is refused', async () => {
     const { secret, id } = await newKey();
     await store.changeKey({ id, changes: { disabled: true } });
-    expect(await call(family, secret)).toEqual({ status: 401, ...never, body: bodyOf(family, refusals.disabled) });
+    expect(await call(family, secret)).toEqual({
+      status: 401,
+      ...never,
+      body: bodyOf(family, refusals.disabled),
+    });
   });
 
   it('that calls more often than it may is told when to come again', async () => {
     const { secret } = await newKey({ callsPerMinute: 1 });
     expect((await call(family, secret)).status).toBe(200);
     const refused = await call(family, secret);
-    expect(refused).toEqual({ status: 429, retry: null, after: expect.stringMatching(/^[1-6]?\d$/), body: bodyOf(family, refusals.tooOften) });
+    expect(refused).toEqual({
+      status: 429,
+      retry: null,
+      after: expect.stringMatching(/^[1-6]?\d$/),
+      body: bodyOf(family, refusals.tooOften),
+    });
   });
 });
 
@@ -173,6 +255,8 @@ it('none of these cost anything, and each reservation has ended', async () => {
 
 it('a key whose time is over is refused where its balance is asked for, in the words of that address', async () => {
   const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
-  const reply = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${secret}` } });
+  const reply = await fetch(`${gateway.url}/v1/user/balance`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
   expect([reply.status, await reply.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
 });

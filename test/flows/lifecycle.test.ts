@@ -14,7 +14,10 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+const body = {
+  model: modelOf['chat-completions'],
+  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+};
 
 function call(gateway: RunningGateway): Promise<Response> {
   return operated.post(gateway, '/v1/chat/completions', body);
@@ -36,7 +39,9 @@ describe('a configuration that changes', () => {
     const stream = await operated.stream(gateway);
     operated.configure('bodyLimit: 500');
     await until(async () => !(await hasModel(gateway, 'demo/echo')));
-    expect((await operated.post(gateway, '/v1/chat/completions', { ...body, user: 'a'.repeat(500) })).status).toBe(413);
+    expect(
+      (await operated.post(gateway, '/v1/chat/completions', { ...body, user: 'a'.repeat(500) })).status,
+    ).toBe(413);
     letGo();
     const sent = await stream.text();
     expect(sent).toContain('five');
@@ -53,7 +58,11 @@ describe('a configuration that changes', () => {
   it.each([
     ['an option that is not there', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
     ['a text that is none', '((', 'gateway.config.ts'],
-    ['a plugin that does not start', "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => { throw new Error('out of luck'); }) }", 'out of luck'],
+    [
+      'a plugin that does not start',
+      "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => { throw new Error('out of luck'); }) }",
+      'out of luck',
+    ],
   ])('is refused where it has %s, and the old one stays', async (_, plugins, told) => {
     const gateway = await operated.start();
     operated.configure('', plugins);
@@ -67,12 +76,36 @@ describe('a configuration that changes', () => {
   it('names what has to wait for the next start', async () => {
     const gateway = await operated.start();
     operated.configure('maxConnections: 7, workers: 2');
-    await until(() => gateway.printed().includes('server.maxConnections, server.workers will change with the next start'));
+    await until(() =>
+      gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
+    );
   });
 
   it('has its data files read again when one of them changes', async () => {
     const file = join(operated.folder, 'models.json');
-    const offer = (id: string): void => writeFileSync(file, JSON.stringify({ vendor: 'house', asOf: '2026-01-01', source: 'made up', models: [{ id, upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }] }));
+    const offer = (id: string): void =>
+      writeFileSync(
+        file,
+        JSON.stringify({
+          vendor: 'house',
+          asOf: '2026-01-01',
+          source: 'made up',
+          models: [
+            {
+              id,
+              upstream: 'm',
+              name: 'M',
+              description: 'M.',
+              created: '2026-01-01',
+              contextLength: 1000,
+              outputLimit: 100,
+              input: ['text'],
+              output: ['text'],
+              free: true,
+            },
+          ],
+        }),
+      );
     offer('house/first');
     const house = `{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, baseUrl: 'http://127.0.0.1:9', endpoints: { 'chat-completions': '/' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
     operated.configure('', `defineProvider(${house})({ apiKey: 'k' })`);
@@ -87,12 +120,17 @@ describe('a configuration that changes', () => {
     let asked = 0;
     const vendor = createServer((_, response) => {
       asked += 1;
-      response.writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' }).end('{"data":[{"id":"local"}]}');
+      response
+        .writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' })
+        .end('{"data":[{"id":"local"}]}');
     }).listen(0, '127.0.0.1');
     await once(vendor, 'listening');
     const address = vendor.address();
     const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-    operated.configure('', `defineProvider({ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/' }, models: { discover: '/models' } })({ baseUrl: '${baseUrl}', free: true })`);
+    operated.configure(
+      '',
+      `defineProvider({ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/' }, models: { discover: '/models' } })({ baseUrl: '${baseUrl}', free: true })`,
+    );
     const gateway = await operated.start();
     await until(() => hasModel(gateway, 'house/local'));
     gateway.child.kill('SIGHUP');
@@ -128,7 +166,12 @@ describe('a gateway that is told to stop', () => {
     const letGo = operated.hold();
     const streams = await Promise.all(wires.map((wire) => operated.stream(gateway, wire)));
     const stopped = gateway.stop('SIGTERM');
-    await until(() => fetch(`${gateway.url}/readyz`).then(({ ok }) => !ok, () => true));
+    await until(() =>
+      fetch(`${gateway.url}/readyz`).then(
+        ({ ok }) => !ok,
+        () => true,
+      ),
+    );
     letGo();
     for (const stream of streams) expect(await stream.text()).toContain('five');
     expect((await stopped).code).toBe(0);
@@ -151,7 +194,10 @@ describe('a gateway that is told to stop', () => {
   it.each([
     ['chat-completions', /^data: \{"error":\{"message":"The gateway is stopping/],
     ['responses', /^event: (error|response\.failed)\ndata: .*The gateway is stopping/],
-    ['messages', /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"The gateway is stopping/],
+    [
+      'messages',
+      /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"The gateway is stopping/,
+    ],
     ['generate-content', /^data: \{"error":\{"code":503,"message":"The gateway is stopping/],
   ] as const)('ends %s in its own words when it takes too long', async (wire, words) => {
     operated.configure('drain: 0.3');
@@ -176,7 +222,11 @@ describe('a gateway that is told to stop', () => {
     operated.vendors.script('gpt-4o-mini', { text: 'late', delayHeaders: 1500 });
     const agent = new Agent({ keepAlive: true });
     const answered = new Promise<string | undefined>((resolve, reject) => {
-      const sending = request(`${gateway.url}/v1/chat/completions`, { agent, method: 'POST', headers: { authorization: `Bearer ${operated.key}` } }, (response) => resolve(response.resume().headers.connection));
+      const sending = request(
+        `${gateway.url}/v1/chat/completions`,
+        { agent, method: 'POST', headers: { authorization: `Bearer ${operated.key}` } },
+        (response) => resolve(response.resume().headers.connection),
+      );
       sending.on('error', reject).end(JSON.stringify(body));
     });
     await sleep(500);
@@ -188,7 +238,10 @@ describe('a gateway that is told to stop', () => {
   });
 
   it('because something failed that nothing caught, lets calls finish and says so by its exit code', async () => {
-    operated.configure('', "{ name: 'careless', interface: 1, apply: () => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }");
+    operated.configure(
+      '',
+      "{ name: 'careless', interface: 1, apply: () => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }",
+    );
     const gateway = await operated.start();
     const letGo = operated.hold();
     const stream = await operated.stream(gateway);
@@ -210,7 +263,9 @@ describe('a call', () => {
     operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
     const sent = await (await operated.stream(gateway, 'messages')).text();
     expect(sent).toContain('word ');
-    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*the longest that this gateway lets one take/);
+    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(
+      /^event: error\ndata: .*the longest that this gateway lets one take/,
+    );
     await gateway.stop('SIGTERM');
     await expectCleanLedger();
   });

@@ -25,39 +25,97 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({
     plugins: [
-      openDoors(), chatCompletions(), messages(), generateContent(),
-      openai({ apiKey: secret, baseUrl: upstream }), deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
-      station({ name: 'provider-canary', endpoints: { 'chat-completions': upstream }, models: [{ upstream: 'inner-canary', aliases: ['house/alias'] }, { id: 'house/family/deep:free', upstream: 'inner-canary-2', expires: '2099-12-31' }, gone] }),
+      openDoors(),
+      chatCompletions(),
+      messages(),
+      generateContent(),
+      openai({ apiKey: secret, baseUrl: upstream }),
+      deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
+      station({
+        name: 'provider-canary',
+        endpoints: { 'chat-completions': upstream },
+        models: [
+          { upstream: 'inner-canary', aliases: ['house/alias'] },
+          { id: 'house/family/deep:free', upstream: 'inner-canary-2', expires: '2099-12-31' },
+          gone,
+        ],
+      }),
     ],
   });
 });
 afterAll(() => gateway.close());
 
-async function get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; headers: Headers; body: unknown; text: string }> {
+async function get(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: Headers; body: unknown; text: string }> {
   const response = await fetch(gateway.url + path, { headers });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
 const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, expect.any(String)]));
-const architecture = { ...texts('modality', 'tokenizer'), input_modalities: expect.any(Array), output_modalities: expect.any(Array), instruct_type: null };
-const top = { context_length: expect.any(Number), max_completion_tokens: expect.any(Number), is_moderated: expect.any(Boolean) };
+const architecture = {
+  ...texts('modality', 'tokenizer'),
+  input_modalities: expect.any(Array),
+  output_modalities: expect.any(Array),
+  instruct_type: null,
+};
+const top = {
+  context_length: expect.any(Number),
+  max_completion_tokens: expect.any(Number),
+  is_moderated: expect.any(Boolean),
+};
 const decimal = expect.stringMatching(/^\d+(\.\d+)?$/);
 const priced = (...names: string[]) => Object.fromEntries(names.map((name) => [name, decimal]));
 
 const messagesModel = {
-  type: 'model', ...texts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'), created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/), context_length: expect.any(Number),
-  architecture, pricing: priced('prompt', 'completion', 'input_cache_read', 'input_cache_write_5m', 'input_cache_write_1h'), top_provider: top, supported_parameters: expect.any(Array), expiration_date: expect.toBeOneOf([null, '2099-12-31']),
+  type: 'model',
+  ...texts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'),
+  created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/),
+  context_length: expect.any(Number),
+  architecture,
+  pricing: priced('prompt', 'completion', 'input_cache_read', 'input_cache_write_5m', 'input_cache_write_1h'),
+  top_provider: top,
+  supported_parameters: expect.any(Array),
+  expiration_date: expect.toBeOneOf([null, '2099-12-31']),
 };
 const generateModel = {
-  ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'), name: expect.stringMatching(/^models\/[\w-]+\/.+/), inputTokenLimit: expect.any(Number), outputTokenLimit: expect.any(Number),
-  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'], contextLength: expect.any(Number), architecture,
-  pricing: priced('prompt', 'completion', 'audio', 'input_cache_read', 'input_cache_write', 'web_search'), topProvider: top, supportedParameters: expect.any(Array), expirationDate: expect.toBeOneOf([null, '2099-12-31']),
+  ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'),
+  name: expect.stringMatching(/^models\/[\w-]+\/.+/),
+  inputTokenLimit: expect.any(Number),
+  outputTokenLimit: expect.any(Number),
+  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  contextLength: expect.any(Number),
+  architecture,
+  pricing: priced('prompt', 'completion', 'audio', 'input_cache_read', 'input_cache_write', 'web_search'),
+  topProvider: top,
+  supportedParameters: expect.any(Array),
+  expirationDate: expect.toBeOneOf([null, '2099-12-31']),
 };
 
 const families = [
-  { path: '/alpha/v1/models', list: 'data', id: 'id', prefix: '', model: messagesModel, error: { type: 'error', error: { type: 'not_found_error' } } },
-  { path: '/beta/v1beta/models', list: 'models', id: 'name', prefix: 'models/', model: generateModel, error: { error: { code: 404, status: 'NOT_FOUND' } } },
+  {
+    path: '/alpha/v1/models',
+    list: 'data',
+    id: 'id',
+    prefix: '',
+    model: messagesModel,
+    error: { type: 'error', error: { type: 'not_found_error' } },
+  },
+  {
+    path: '/beta/v1beta/models',
+    list: 'models',
+    id: 'name',
+    prefix: 'models/',
+    model: generateModel,
+    error: { error: { code: 404, status: 'NOT_FOUND' } },
+  },
 ] as const;
 
 function listOf(body: unknown, list: string): Record<string, unknown>[] {
@@ -75,28 +133,40 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
     expect([...owners].toSorted()).toEqual(['deepseek', 'house', 'openai']);
   });
 
-  it('has one provider\'s models under its name', async () => {
+  it("has one provider's models under its name", async () => {
     const { body } = await get(`${path}/house`);
-    expect(listOf(body, list).map((each) => each[id])).toEqual([`${prefix}house/model`, `${prefix}house/family/deep:free`]);
+    expect(listOf(body, list).map((each) => each[id])).toEqual([
+      `${prefix}house/model`,
+      `${prefix}house/family/deep:free`,
+    ]);
   });
 
-  it.each(['house/family/deep:free', 'house%2Ffamily%2Fdeep:free', 'house/family%2Fdeep%3Afree'])('has one model under %s', async (name) => {
-    const { status, body } = await get(`${path}/${name}`);
-    expect([status, body]).toEqual([200, { ...model, [id]: `${prefix}house/family/deep:free` }]);
-  });
+  it.each(['house/family/deep:free', 'house%2Ffamily%2Fdeep:free', 'house/family%2Fdeep%3Afree'])(
+    'has one model under %s',
+    async (name) => {
+      const { status, body } = await get(`${path}/${name}`);
+      expect([status, body]).toEqual([200, { ...model, [id]: `${prefix}house/family/deep:free` }]);
+    },
+  );
 
   it('finds a model by its alias', async () => {
     expect((await get(`${path}/house/alias`)).body).toMatchObject({ [id]: `${prefix}house/model` });
   });
 
-  it.each(['nobody', 'house/nothing', 'nobody/model', 'house%2Fnothing'])('has no %s, and says so in the words of the family', async (name) => {
-    const { status, body } = await get(`${path}/${name}`);
-    expect([status, body]).toMatchObject([404, error]);
-  });
+  it.each(['nobody', 'house/nothing', 'nobody/model', 'house%2Fnothing'])(
+    'has no %s, and says so in the words of the family',
+    async (name) => {
+      const { status, body } = await get(`${path}/${name}`);
+      expect([status, body]).toMatchObject([404, error]);
+    },
+  );
 
   it('has no model whose day has passed, and names the one to go on with', async () => {
     const { status, text } = await get(`${path}/${gone.id}`);
-    expect([status, text]).toEqual([404, expect.stringContaining('was withdrawn after 2020-01-31. Use \\"house/model\\" instead.')]);
+    expect([status, text]).toEqual([
+      404,
+      expect.stringContaining('was withdrawn after 2020-01-31. Use \\"house/model\\" instead.'),
+    ]);
     expect((await get(path)).text).not.toContain(gone.id);
   });
 
@@ -116,7 +186,11 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
 
   it('asks for nothing but a look: HEAD has the head alone', async () => {
     const response = await fetch(gateway.url + path, { method: 'HEAD' });
-    expect([response.status, Number(response.headers.get('content-length')) > 10_000, await response.text()]).toEqual([200, true, '']);
+    expect([
+      response.status,
+      Number(response.headers.get('content-length')) > 10_000,
+      await response.text(),
+    ]).toEqual([200, true, '']);
   });
 });
 
@@ -125,26 +199,60 @@ describe('the SDKs', () => {
     const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
     expect(ids).toContain('house/family/deep:free');
-    expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({ id: 'openai/gpt-5', object: 'model', owned_by: 'openai' });
-    await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
+    expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({
+      id: 'openai/gpt-5',
+      object: 'model',
+      owned_by: 'openai',
+    });
+    await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+    });
   });
 
   it('of Anthropic list and find', async () => {
     const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
     const ids = (await client.models.list()).data.map((each) => each.id);
     expect(ids).toContain('house/model');
-    expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({ id: 'house/family/deep:free', type: 'model' });
+    expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({
+      id: 'house/family/deep:free',
+      type: 'model',
+    });
   });
 });
 
 it('a call to a model whose day has passed is refused in the same words', async () => {
-  const refused = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }) });
-  expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'model_not_found', param: 'model', message: expect.stringContaining('Use "house/model" instead.') } }]);
+  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    404,
+    {
+      error: {
+        code: 'model_not_found',
+        param: 'model',
+        message: expect.stringContaining('Use "house/model" instead.'),
+      },
+    },
+  ]);
 });
 
 describe('a vendor that lists its models itself', () => {
-  const listed = { data: [{ id: 'openai/gpt-4o-mini', name: 'GPT', created: 1750000000, context_length: 128_000, pricing: { prompt: '0.00000015', completion: '0.0000006' } }] };
-  const vendor = createServer((_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)));
+  const listed = {
+    data: [
+      {
+        id: 'openai/gpt-4o-mini',
+        name: 'GPT',
+        created: 1750000000,
+        context_length: 128_000,
+        pricing: { prompt: '0.00000015', completion: '0.0000006' },
+      },
+    ],
+  };
+  const vendor = createServer(
+    (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
+  );
   afterAll(() => vendor.close());
 
   let baseUrl = '';
@@ -157,9 +265,22 @@ describe('a vendor that lists its models itself', () => {
 
   it('is asked where it stands in the configuration, however late its list comes', async () => {
     let catalog: Catalog | undefined;
-    const looker = { name: 'looker', interface: pluginInterface, apply: (host: Host) => void (catalog = host.catalog) };
-    const own = await startGateway({ plugins: [openDoors(), chatCompletions(), openrouter({ apiKey: secret, baseUrl }), openai({ apiKey: secret, baseUrl: upstream }), looker] });
-    const providers = (): string[] => (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
+    const looker = {
+      name: 'looker',
+      interface: pluginInterface,
+      apply: (host: Host) => void (catalog = host.catalog),
+    };
+    const own = await startGateway({
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        openrouter({ apiKey: secret, baseUrl }),
+        openai({ apiKey: secret, baseUrl: upstream }),
+        looker,
+      ],
+    });
+    const providers = (): string[] =>
+      (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
     await expect.poll(() => providers().length).toBe(2);
     expect(providers()).toEqual(['openrouter', 'openai']);
     await own.close();
@@ -167,8 +288,15 @@ describe('a vendor that lists its models itself', () => {
 
   it('is asked by the command line too, which opens no gateway', async () => {
     const file = join(makeDataFolder(), 'gateway.config.mjs');
-    writeFileSync(file, `import { catalogue } from 'tollgate/plugins/operations/catalogue';\nimport { openrouter } from 'tollgate/plugins/providers/openrouter';\nexport default { plugins: [openrouter(), catalogue()] };\n`);
-    const { output } = await runVerb(['models'], { TOLLGATE_CONFIG: file, OPENROUTER_API_KEY: secret, OPENROUTER_BASE_URL: baseUrl });
+    writeFileSync(
+      file,
+      `import { catalogue } from 'tollgate/plugins/operations/catalogue';\nimport { openrouter } from 'tollgate/plugins/providers/openrouter';\nexport default { plugins: [openrouter(), catalogue()] };\n`,
+    );
+    const { output } = await runVerb(['models'], {
+      TOLLGATE_CONFIG: file,
+      OPENROUTER_API_KEY: secret,
+      OPENROUTER_BASE_URL: baseUrl,
+    });
     expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 in, 0\.6 out .*openrouter\n$/);
   });
 });

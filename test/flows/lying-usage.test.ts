@@ -27,23 +27,39 @@ const names: Readonly<Record<Wire, { readonly input: string; readonly output: re
 };
 
 const lies: readonly (readonly [told: string, figure: unknown])[] = [
-  ['zero', 0], ['below zero', -5], ['beyond all bounds', 9e15], ['beyond what a number can hold', 1e300], ['no whole number', 12.5], ['words', '12'], ['nothing', null],
+  ['zero', 0],
+  ['below zero', -5],
+  ['beyond all bounds', 9e15],
+  ['beyond what a number can hold', 1e300],
+  ['no whole number', 12.5],
+  ['words', '12'],
+  ['nothing', null],
 ];
 
 function bodyOf(wire: Wire, stream: boolean): readonly [path: string, body: object] {
   const { path, body } = streamedCall(wire);
   if (stream) return [path, body];
-  return wire === 'generate-content' ? [path.replace('streamGenerateContent?alt=sse', 'generateContent'), body] : [path, { ...body, stream: false }];
+  return wire === 'generate-content'
+    ? [path.replace('streamGenerateContent?alt=sse', 'generateContent'), body]
+    : [path, { ...body, stream: false }];
 }
 
 /** What the books have of a call whose vendor tells these figures. */
-async function booked(wire: Wire, stream: boolean, usage: Readonly<Record<string, unknown>> | 'missing'): Promise<readonly Entry[]> {
+async function booked(
+  wire: Wire,
+  stream: boolean,
+  usage: Readonly<Record<string, unknown>> | 'missing',
+): Promise<readonly Entry[]> {
   const upstream = modelOf[wire].replace(/^\w+\//, '');
   house.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
   const [path, body] = bodyOf(wire, stream);
   const response = await fetch(house.gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+    },
     body: JSON.stringify(body),
   });
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer.')]);
@@ -59,16 +75,19 @@ function expectPlausible(entries: readonly Entry[], what: string): void {
 }
 
 describe.each(wires)('a vendor of %s', (wire) => {
-  it.each(lies)('that says its figures are %s is not believed: the call costs an estimate, and says so', async (_, figure) => {
-    const input = { [names[wire].input]: figure };
-    const output = Object.fromEntries(names[wire].output.map((name) => [name, figure]));
-    for (const stream of [true, false]) {
-      // Zero for both is a bill, and has a test of its own.
-      for (const usage of [input, output, ...(figure === 0 ? [] : [{ ...input, ...output }])]) {
-        expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
+  it.each(lies)(
+    'that says its figures are %s is not believed: the call costs an estimate, and says so',
+    async (_, figure) => {
+      const input = { [names[wire].input]: figure };
+      const output = Object.fromEntries(names[wire].output.map((name) => [name, figure]));
+      for (const stream of [true, false]) {
+        // Zero for both is a bill, and has a test of its own.
+        for (const usage of [input, output, ...(figure === 0 ? [] : [{ ...input, ...output }])]) {
+          expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
+        }
       }
-    }
-  });
+    },
+  );
 
   it('that bills nothing for an answer is paid nothing, and the books call it suspect', async () => {
     const figures = Object.fromEntries([names[wire].input, ...names[wire].output].map((name) => [name, 0]));
@@ -79,7 +98,8 @@ describe.each(wires)('a vendor of %s', (wire) => {
   });
 
   it('that says nothing is paid an estimate, and the books say so', async () => {
-    for (const stream of [true, false]) expectPlausible(await booked(wire, stream, 'missing'), `stream: ${stream}`);
+    for (const stream of [true, false])
+      expectPlausible(await booked(wire, stream, 'missing'), `stream: ${stream}`);
   });
 });
 

@@ -1,12 +1,12 @@
 /** Calls that a vendor serves otherwise than usual, at rates of their own: reserved for where they ask for it, charged as the vendor says it served them, and refused where nobody knows the rates. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { balance } from '../../plugins/meters/balance/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import type { Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -25,11 +25,36 @@ let gateway: TestGateway;
 let store: Store;
 let key: string;
 beforeAll(async () => {
-  vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
-  const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
-  const models = [{ price: { ...usual, ...fees, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }, { id: 'house/painter', price: { ...usual, ...fees, modes: { image_generation: fast } } }];
-  const abroad = station({ name: 'w', endpoints: { messages: endpoints.messages }, models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }] });
-  gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), abroad, preferences(), balance()] });
+  vendor = await startScriptedVendor(
+    (response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body),
+  );
+  const endpoints = {
+    'chat-completions': `${vendor.origin}/chat`,
+    responses: `${vendor.origin}/responses`,
+    messages: `${vendor.origin}/messages`,
+  };
+  const models = [
+    { price: { ...usual, ...fees, modes: { fast, us, 'fast us': both } } },
+    { id: 'house/one-price', price: usual },
+    { id: 'house/painter', price: { ...usual, ...fees, modes: { image_generation: fast } } },
+  ];
+  const abroad = station({
+    name: 'w',
+    endpoints: { messages: endpoints.messages },
+    models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }],
+  });
+  gateway = await startGateway({
+    plugins: [
+      bearer(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      station({ name: 'v', endpoints, models }),
+      abroad,
+      preferences(),
+      balance(),
+    ],
+  });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '50']);
 });
@@ -40,15 +65,70 @@ afterAll(async () => {
 });
 
 const json = (body: object): typeof says => ({ type: 'application/json', body: JSON.stringify(body) });
-const chat = (tier?: string): object => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', service_tier: tier, choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
-const response = (tier?: string): object => ({ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', service_tier: tier, output: [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } });
-const message = (speed?: string, inference_geo?: string): object => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo } });
+const chat = (tier?: string): object => ({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  service_tier: tier,
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+});
+const response = (tier?: string): object => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'm',
+  service_tier: tier,
+  output: [
+    {
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
+    },
+  ],
+  usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+});
+const message = (speed?: string, inference_geo?: string): object => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'Hi' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo },
+});
 
 const asked = [{ role: 'user', content: 'Hi' }];
 const families = {
-  'chat-completions': { path: '/v1/chat/completions', field: 'service_tier', word: 'priority', usual: 'default', body: { messages: asked, max_completion_tokens: 100 }, reply: chat },
-  responses: { path: '/v1/responses', field: 'service_tier', word: 'priority', usual: 'default', body: { input: 'Hi', max_output_tokens: 100 }, reply: response },
-  messages: { path: '/alpha/v1/messages', field: 'speed', word: 'fast', usual: 'standard', body: { messages: asked, max_tokens: 100 }, reply: message },
+  'chat-completions': {
+    path: '/v1/chat/completions',
+    field: 'service_tier',
+    word: 'priority',
+    usual: 'default',
+    body: { messages: asked, max_completion_tokens: 100 },
+    reply: chat,
+  },
+  responses: {
+    path: '/v1/responses',
+    field: 'service_tier',
+    word: 'priority',
+    usual: 'default',
+    body: { input: 'Hi', max_output_tokens: 100 },
+    reply: response,
+  },
+  messages: {
+    path: '/alpha/v1/messages',
+    field: 'speed',
+    word: 'fast',
+    usual: 'standard',
+    body: { messages: asked, max_tokens: 100 },
+    reply: message,
+  },
 } as const;
 const names = ['chat-completions', 'responses', 'messages'] as const;
 
@@ -65,12 +145,22 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
   const { path, body } = families[family];
   const sent = await fetch(gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+    },
     body: JSON.stringify({ model: 'house/model', ...body, ...fields }),
   });
   const told = await sent.text();
   const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
-  return { status: sent.status, reserved: reserve?.reserved ?? 0n, charged: end?.revenue ?? 0n, suspect: end?.flags.includes('suspect') ?? false, told };
+  return {
+    status: sent.status,
+    reserved: reserve?.reserved ?? 0n,
+    charged: end?.revenue ?? 0n,
+    suspect: end?.flags.includes('suspect') ?? false,
+    told,
+  };
 }
 
 /** Three tokens in and two out, in nano-USD. */
@@ -84,56 +174,102 @@ it.each(names)('a call of %s that asks for it and is served so costs the rates o
   expect(served.reserved).toBeGreaterThan(plain.reserved * 9n);
 });
 
-it.each(names)('a call of %s that asks for it and is not served so costs what it always does', async (family) => {
-  const { field, word, usual: told, reply } = families[family];
-  expect(await call(family, { [field]: word }, json(reply(told)))).toMatchObject({ status: 200, charged: slowCost });
-});
+it.each(names)(
+  'a call of %s that asks for it and is not served so costs what it always does',
+  async (family) => {
+    const { field, word, usual: told, reply } = families[family];
+    expect(await call(family, { [field]: word }, json(reply(told)))).toMatchObject({
+      status: 200,
+      charged: slowCost,
+    });
+  },
+);
 
-it.each(names)('a call of %s is taken to be served as it asked where nobody says otherwise', async (family) => {
-  const { field, word, reply } = families[family];
-  expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
-});
+it.each(names)(
+  'a call of %s is taken to be served as it asked where nobody says otherwise',
+  async (family) => {
+    const { field, word, reply } = families[family];
+    expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
+  },
+);
 
 it('a call is not taken to be served as it asked by a vendor that speaks another protocol', async () => {
-  expect(await call('chat-completions', { model: 'house/abroad', service_tier: 'priority' }, json(message()))).toMatchObject({ status: 200, charged: slowCost });
+  expect(
+    await call('chat-completions', { model: 'house/abroad', service_tier: 'priority' }, json(message())),
+  ).toMatchObject({ status: 200, charged: slowCost });
 });
 
-it.each(names)('a call of %s that asks for it is refused by the name of its field where its model has one price', async (family) => {
-  const { field, word, reply } = families[family];
-  const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
-  expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
-  expect(refused.told).toContain(`\\"${field}\\" asks to be served in a way`);
-});
+it.each(names)(
+  'a call of %s that asks for it is refused by the name of its field where its model has one price',
+  async (family) => {
+    const { field, word, reply } = families[family];
+    const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
+    expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
+    expect(refused.told).toContain(`\\"${field}\\" asks to be served in a way`);
+  },
+);
 
-it.each(names)('a call of %s that is served so unasked costs its rates, and is suspect where they are not known', async (family) => {
-  const { word, reply } = families[family];
-  expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });
-  expect(await call(family, { model: 'house/one-price' }, json(reply(word)))).toMatchObject({ status: 200, charged: slowCost, suspect: true });
-});
+it.each(names)(
+  'a call of %s that is served so unasked costs its rates, and is suspect where they are not known',
+  async (family) => {
+    const { word, reply } = families[family];
+    expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });
+    expect(await call(family, { model: 'house/one-price' }, json(reply(word)))).toMatchObject({
+      status: 200,
+      charged: slowCost,
+      suspect: true,
+    });
+  },
+);
 
 it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs what a call always does', async (tier) => {
-  expect(await call('chat-completions', { model: 'house/one-price', service_tier: tier }, json(chat(tier)))).toMatchObject({ status: 200, charged: slowCost, suspect: false });
+  expect(
+    await call('chat-completions', { model: 'house/one-price', service_tier: tier }, json(chat(tier))),
+  ).toMatchObject({ status: 200, charged: slowCost, suspect: false });
 });
 
-it.each(['ultrafast', 'constructor'])('the tier "%s", which no price is known for, is refused', async (tier) => {
-  const refused = await call('responses', { service_tier: tier }, json(response(tier)));
-  expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
-});
+it.each(['ultrafast', 'constructor'])(
+  'the tier "%s", which no price is known for, is refused',
+  async (tier) => {
+    const refused = await call('responses', { service_tier: tier }, json(response(tier)));
+    expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
+  },
+);
 
 it('a tool that costs more than what a model has a price for is refused by its name', async () => {
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
   const refused = await call('responses', { tools }, json(response()));
-  expect([refused.status, refused.reserved, refused.told]).toEqual([400, 0n, expect.stringContaining('tools[1].type')]);
-  const roomy = await call('responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] }, json(response()));
-  expect([roomy.status, roomy.told]).toEqual([400, expect.stringContaining('tools[0].container.memory_limit')]);
-  for (const tier of [undefined, 'default']) expect((await call('responses', { model: 'house/painter', tools }, json(response(tier)))).charged, tier).toBe(fastCost);
+  expect([refused.status, refused.reserved, refused.told]).toEqual([
+    400,
+    0n,
+    expect.stringContaining('tools[1].type'),
+  ]);
+  const roomy = await call(
+    'responses',
+    { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] },
+    json(response()),
+  );
+  expect([roomy.status, roomy.told]).toEqual([
+    400,
+    expect.stringContaining('tools[0].container.memory_limit'),
+  ]);
+  for (const tier of [undefined, 'default'])
+    expect(
+      (await call('responses', { model: 'house/painter', tools }, json(response(tier)))).charged,
+      tier,
+    ).toBe(fastCost);
 });
 
 it('a tool that paints is charged for what it tells of itself beside the model', async () => {
-  const painted = { ...response('default'), tool_usage: { image_gen: { input_tokens: 7, output_tokens: 100, total_tokens: 107 } } };
+  const painted = {
+    ...response('default'),
+    tool_usage: { image_gen: { input_tokens: 7, output_tokens: 100, total_tokens: 107 } },
+  };
   const tools = [{ type: 'image_generation' }];
   // Ten tokens in, and a hundred and two out, at ten and twenty USD a million.
-  expect(await call('responses', { model: 'house/painter', max_output_tokens: 200, tools }, json(painted))).toMatchObject({ status: 200, charged: 100_000n + 2_040_000n, suspect: false });
+  expect(
+    await call('responses', { model: 'house/painter', max_output_tokens: 200, tools }, json(painted)),
+  ).toMatchObject({ status: 200, charged: 100_000n + 2_040_000n, suspect: false });
 });
 
 /** Three tokens in and two out, in nano-USD, of what is served in one country alone. */
@@ -151,17 +287,30 @@ it.each<[asked: object, told: [speed?: string | undefined, place?: string], char
   [{ inference_geo: 'us', speed: 'fast' }, ['standard', 'us'], localCost],
   [{ inference_geo: 'us', speed: 'fast' }, [undefined, 'us'], fastLocalCost],
 ])('a message that asks for %j and is told to be served as %j costs %s', async (asked, told, charged) => {
-  expect(await call('messages', asked, json(message(...told)))).toMatchObject({ status: 200, charged, suspect: false });
+  expect(await call('messages', asked, json(message(...told)))).toMatchObject({
+    status: 200,
+    charged,
+    suspect: false,
+  });
 });
 
 it('a message is reserved for at the rates of where it asks to be served', async () => {
-  const [plain, local] = [await call('messages', { inference_geo: 'none' }, json(message())), await call('messages', { inference_geo: 'us' }, json(message()))];
+  const [plain, local] = [
+    await call('messages', { inference_geo: 'none' }, json(message())),
+    await call('messages', { inference_geo: 'us' }, json(message())),
+  ];
   expect(plain.status).toBe(400);
-  expect(local.reserved).toBeGreaterThan(((await call('messages', {}, json(message()))).reserved * 21n) / 20n);
+  expect(local.reserved).toBeGreaterThan(
+    ((await call('messages', {}, json(message()))).reserved * 21n) / 20n,
+  );
 });
 
 it('a message that asks for a place its model has no price for is refused by the name of the field', async () => {
-  for (const fields of [{ inference_geo: 'eu' }, { model: 'house/one-price', inference_geo: 'us' }, { inference_geo: 'eu', speed: 'fast' }]) {
+  for (const fields of [
+    { inference_geo: 'eu' },
+    { model: 'house/one-price', inference_geo: 'us' },
+    { inference_geo: 'eu', speed: 'fast' },
+  ]) {
     const refused = await call('messages', fields, json(message()));
     expect([refused.status, refused.told]).toEqual([400, expect.stringContaining('inference_geo')]);
   }
@@ -169,15 +318,23 @@ it('a message that asks for a place its model has no price for is refused by the
 
 it('a stream tells it with its usage', async () => {
   const { model: _, ...whole } = { ...chat('priority'), model: 'm' };
-  const chunk = { ...whole, object: 'chat.completion.chunk', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] };
+  const chunk = {
+    ...whole,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  };
   const streamed = { type: 'text/event-stream', body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` };
-  expect((await call('chat-completions', { stream: true, service_tier: 'priority' }, streamed)).charged).toBe(fastCost);
+  expect((await call('chat-completions', { stream: true, service_tier: 'priority' }, streamed)).charged).toBe(
+    fastCost,
+  );
 });
 
 it('a highest price that is below those rates leaves the model out', async () => {
   const limited = { provider: { max_price: { prompt: '5', completion: '50' } } };
   expect((await call('chat-completions', limited, json(chat()))).status).toBe(200);
-  expect((await call('chat-completions', { ...limited, service_tier: 'priority' }, json(chat('priority')))).status).toBe(404);
+  expect(
+    (await call('chat-completions', { ...limited, service_tier: 'priority' }, json(chat('priority')))).status,
+  ).toBe(404);
 });
 
 it('the books of all this are sound', async () => {

@@ -7,11 +7,25 @@ import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
 
 /** One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning. */
-const models = ['deepseek/deepseek-v4-flash', 'openai/gpt-4o-mini', 'openai/gpt-5.5-pro', 'anthropic/claude-sonnet-4-5', 'google/gemini-3-flash-preview'] as const;
+const models = [
+  'deepseek/deepseek-v4-flash',
+  'openai/gpt-4o-mini',
+  'openai/gpt-5.5-pro',
+  'anthropic/claude-sonnet-4-5',
+  'google/gemini-3-flash-preview',
+] as const;
 type Model = (typeof models)[number];
 
 const tools = [
-  { name: 'find_town', schema: { type: 'object', properties: { town: { type: 'string' } }, required: ['town'], additionalProperties: false } },
+  {
+    name: 'find_town',
+    schema: {
+      type: 'object',
+      properties: { town: { type: 'string' } },
+      required: ['town'],
+      additionalProperties: false,
+    },
+  },
   { name: 'now', schema: { type: 'object', properties: {} } },
 ];
 
@@ -40,7 +54,9 @@ async function thereAndBack(client: Wire, first: Model, second: Model, thinks: b
   expect((await talk.ask(first, form)).calls, 'the first asks again').toHaveLength(2);
 }
 
-const moves = models.flatMap((first) => models.filter((model) => model !== first).map((second): [Model, Model] => [first, second]));
+const moves = models.flatMap((first) =>
+  models.filter((model) => model !== first).map((second): [Model, Model] => [first, second]),
+);
 
 describe.each(wires)('a conversation of a %s client moves', (client) => {
   it.concurrent.each(moves)('from %s to %s and back', async (first, second) => {
@@ -51,9 +67,13 @@ describe.each(wires)('a conversation of a %s client moves', (client) => {
 
 /** What the assistant thought, by each of its messages in the last request that a vendor of chat-completions was sent. */
 function thoughtsSent(): unknown {
-  const body = house.journal().findLast((entry) => wireOf(entry) === 'chat-completions')?.received.body.toString() ?? '{}';
+  const body =
+    house
+      .journal()
+      .findLast((entry) => wireOf(entry) === 'chat-completions')
+      ?.received.body.toString() ?? '{}';
   const { messages }: { readonly messages: readonly Record<string, unknown>[] } = JSON.parse(body);
-  return messages.filter(({ role }) => role === 'assistant').map((message) => message['reasoning_content']);
+  return messages.filter(({ role }) => role === 'assistant').map((message) => message.reasoning_content);
 }
 
 describe.each(wires)('a tool loop of a %s client with a DeepSeek', (client) => {
@@ -68,25 +88,39 @@ describe.each(wires)('a tool loop of a %s client with a DeepSeek', (client) => {
 });
 
 describe('a loop that a Gemini without signatures began', () => {
-  it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])('is gone on with by %s', async (second) => {
-    const talk = house.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
-    await talk.ask('google/gemini-2.5-flash', 'whole');
-    talk.answer(['Whitby', 'noon']);
-    expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
-  });
+  it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])(
+    'is gone on with by %s',
+    async (second) => {
+      const talk = house.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
+      await talk.ask('google/gemini-2.5-flash', 'whole');
+      talk.answer(['Whitby', 'noon']);
+      expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
+    },
+  );
 });
 
 describe('fields of a beta', () => {
   it('are asked for by its name on the way back to their vendor as well', async () => {
-    const unsigned = [{ type: 'thinking', thinking: 'Hm.', signature: '' }, { type: 'text', text: 'Yes.' }];
+    const unsigned = [
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: 'Yes.' },
+    ];
     const reply = await fetch(`${house.gateway.url}/alpha/v1/messages`, {
       method: 'POST',
-      headers: { 'x-api-key': house.key, 'anthropic-version': '2023-06-01', 'anthropic-beta': 'context-management-2025-06-27' },
+      headers: {
+        'x-api-key': house.key,
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'context-management-2025-06-27',
+      },
       body: JSON.stringify({
         model: 'anthropic/claude-sonnet-4-5',
         max_tokens: 2000,
         context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
-        messages: [{ role: 'user', content: 'Well?' }, { role: 'assistant', content: unsigned }, { role: 'user', content: 'Really?' }],
+        messages: [
+          { role: 'user', content: 'Well?' },
+          { role: 'assistant', content: unsigned },
+          { role: 'user', content: 'Really?' },
+        ],
       }),
     });
     expect(await reply.json()).toMatchObject({ type: 'message' });

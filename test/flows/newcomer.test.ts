@@ -24,26 +24,41 @@ describe('a first start', () => {
   it('prints the address, a key, and a line to paste for each protocol', () => {
     expect(gateway.printed()).toContain(gateway.url);
     expect(firstKey()).toMatch(/^sk-.{27,}/);
-    const paths = ['/v1/chat/completions', '/v1/responses', '/alpha/v1/messages', '/beta/v1beta/models/demo/echo:generateContent'];
+    const paths = [
+      '/v1/chat/completions',
+      '/v1/responses',
+      '/alpha/v1/messages',
+      '/beta/v1beta/models/demo/echo:generateContent',
+    ];
     for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
   });
 
   it('answers the lines that were printed, as a shell runs them', async () => {
-    for (const line of gateway.printed().split('\n').filter((printed) => printed.startsWith('curl '))) {
-      const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, KEY: firstKey() } });
+    for (const line of gateway
+      .printed()
+      .split('\n')
+      .filter((printed) => printed.startsWith('curl '))) {
+      const { stdout } = await promisify(execFile)('bash', ['-c', line], {
+        env: { ...process.env, KEY: firstKey() },
+      });
       expect(stdout).toMatch(line.includes('/images/') ? /"b64_json":"iVBORw0KGgo/ : /Tollgate's demo model/);
     }
   });
 
   it('answers the SDK, streaming', async () => {
     const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1` });
-    const stream = client.chat.completions.stream({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+    const stream = client.chat.completions.stream({
+      model: 'demo/echo',
+      messages: [{ role: 'user', content: 'Hello!' }],
+    });
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toContain('Hello!');
   });
 
   it('is healthy, ready, and measured', async () => {
     for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
-    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(/tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 2/);
+    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(
+      /tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 2/,
+    );
   });
 });
 
@@ -53,7 +68,9 @@ describe('the command line beside it', () => {
     expect(code).toBe(0);
     const made: unknown = JSON.parse(output);
     const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
-    const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${gateway.url}/v1/user/balance`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
   });
 
@@ -62,15 +79,25 @@ describe('the command line beside it', () => {
     const made = z.object({ key: z.string(), warning: z.string() }).parse(JSON.parse(output));
     expect(made.warning).toContain('no credit');
     const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
-    const call = (): Promise<Response> => fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' }, body });
+    const call = (): Promise<Response> =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' },
+        body,
+      });
     const refused = await call();
-    expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining('tollgate credit add poor <usd>')]);
+    expect([refused.status, await refused.text()]).toEqual([
+      402,
+      expect.stringContaining('tollgate credit add poor <usd>'),
+    ]);
     const [command] = /tollgate credit add poor 5$/.exec(made.warning) ?? [''];
     expect((await runVerb(command.split(' ').slice(1), data)).code).toBe(0);
     expect((await call()).status).toBe(200);
     const again = await runVerb(['keys', 'create', '--account', 'poor'], data);
     expect(again.output).not.toContain('no credit');
-    expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain('tollgate credit add other 5');
+    expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain(
+      'tollgate credit add other 5',
+    );
   });
 
   it('says what went wrong in one line, without a stack', async () => {
@@ -82,22 +109,40 @@ describe('the command line beside it', () => {
 
   it('checks the configuration and says what is in it', async () => {
     const { code, output } = await runVerb(['check', '--json'], data);
-    expect([code, JSON.parse(output)]).toMatchObject([0, { ok: true, protocols: expect.arrayContaining(['chat-completions']) }]);
+    expect([code, JSON.parse(output)]).toMatchObject([
+      0,
+      { ok: true, protocols: expect.arrayContaining(['chat-completions']) },
+    ]);
   });
 
   it('says in JSON too what is wrong with it', async () => {
-    const { code, output, errors } = await runVerb(['check', '--json'], { ...data, TOLLGATE_CONFIG: 'test/support/wrong.config.ts' });
-    expect([code, JSON.parse(output), errors]).toEqual([1, { ok: false, fault: expect.stringContaining('wrong.config.ts: ') }, '']);
+    const { code, output, errors } = await runVerb(['check', '--json'], {
+      ...data,
+      TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
+    });
+    expect([code, JSON.parse(output), errors]).toEqual([
+      1,
+      { ok: false, fault: expect.stringContaining('wrong.config.ts: ') },
+      '',
+    ]);
   });
 
   it('loads a plugin that imports "tollgate" by its bare name', async () => {
-    const { code, output, errors } = await runVerb(['check', '--json'], { ...data, TOLLGATE_CONFIG: 'examples/in-house.config.ts' });
+    const { code, output, errors } = await runVerb(['check', '--json'], {
+      ...data,
+      TOLLGATE_CONFIG: 'examples/in-house.config.ts',
+    });
     expect([code, errors]).toEqual([0, '']);
-    expect(JSON.parse(output)).toMatchObject({ plugins: ['bearer', 'chat-completions', 'in-house', 'balance'] });
+    expect(JSON.parse(output)).toMatchObject({
+      plugins: ['bearer', 'chat-completions', 'in-house', 'balance'],
+    });
   });
 
   it('names file, plugin, option and what there is when the configuration is wrong', async () => {
-    const { code, errors } = await runVerb(['check'], { ...data, TOLLGATE_CONFIG: 'test/support/wrong.config.ts' });
+    const { code, errors } = await runVerb(['check'], {
+      ...data,
+      TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
+    });
     expect(code).toBe(1);
     expect(errors).toMatch(/wrong\.config\.ts: plugin "balance": unknown option "fiel"; it has "store", /);
   });
@@ -106,7 +151,11 @@ describe('the command line beside it', () => {
 describe('stopping', () => {
   it('lets a running stream finish and then exits with 0', async () => {
     const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-    const stream = await client.chat.completions.create({ model: 'demo/echo', stream: true, messages: [{ role: 'user', content: 'word '.repeat(30) }] });
+    const stream = await client.chat.completions.create({
+      model: 'demo/echo',
+      stream: true,
+      messages: [{ role: 'user', content: 'word '.repeat(30) }],
+    });
     let [words, stopped]: [number, ReturnType<RunningGateway['stop']> | undefined] = [0, undefined];
     let finish: string | null | undefined;
     for await (const chunk of stream) {

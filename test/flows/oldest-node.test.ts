@@ -4,7 +4,14 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { clone, makeDataFolder, runVerb, startProcess, type Copy, type RunningGateway } from '../support/process.ts';
+import {
+  clone,
+  makeDataFolder,
+  runVerb,
+  startProcess,
+  type Copy,
+  type RunningGateway,
+} from '../support/process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const node = join(root, 'node_modules/node-24/bin/node');
@@ -21,23 +28,32 @@ afterAll(async () => {
 });
 
 async function newKey(): Promise<string> {
-  const { code, output, errors } = await runVerb(['keys', 'create', '--account', 'oldest', '--credit', '5', '--json'], data, oldest);
+  const { code, output, errors } = await runVerb(
+    ['keys', 'create', '--account', 'oldest', '--credit', '5', '--json'],
+    data,
+    oldest,
+  );
   expect([code, errors]).toEqual([0, '']);
   return z.object({ key: z.string() }).parse(JSON.parse(output)).key;
 }
 
 describe('the oldest supported Node', () => {
   it('is the one that package.json names', () => {
-    const { engines } = z.object({ engines: z.object({ node: z.string() }) }).parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+    const { engines } = z
+      .object({ engines: z.object({ node: z.string() }) })
+      .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
     const version = execFileSync(node, ['--version'], { encoding: 'utf8' });
     expect(engines.node).toBe(`>=${/^v(\d+)\./.exec(version)?.[1]}`);
   });
 
-  it.each(['check', 'doctor', 'keys list', 'accounts list', 'usage', 'audit', '--help'])('runs `%s` and prints nothing on stderr', async (verb) => {
-    const { code, output, errors } = await runVerb(verb.split(' '), data, oldest);
-    expect({ code, errors }).toEqual({ code: 0, errors: '' });
-    expect(output).not.toBe('');
-  });
+  it.each(['check', 'doctor', 'keys list', 'accounts list', 'usage', 'audit', '--help'])(
+    'runs `%s` and prints nothing on stderr',
+    async (verb) => {
+      const { code, output, errors } = await runVerb(verb.split(' '), data, oldest);
+      expect({ code, errors }).toEqual({ code: 0, errors: '' });
+      expect(output).not.toBe('');
+    },
+  );
 
   it('answers calls on every wire, whole and streamed, and books them', async () => {
     const key = await newKey();
@@ -52,12 +68,26 @@ describe('the oldest supported Node', () => {
       ['/v1/responses', { model, input: 'Hello!', stream: true }],
       ['/alpha/v1/messages', { model, max_tokens: 100, messages: user }],
       ['/alpha/v1/messages', { model, max_tokens: 100, messages: user, stream: true }],
-      ['/beta/v1beta/models/demo/echo:generateContent', { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] }],
-      ['/beta/v1beta/models/demo/echo:streamGenerateContent?alt=sse', { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] }],
+      [
+        '/beta/v1beta/models/demo/echo:generateContent',
+        { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
+      ],
+      [
+        '/beta/v1beta/models/demo/echo:streamGenerateContent?alt=sse',
+        { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
+      ],
     ];
     for (const [path, body] of calls) {
-      const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-      expect([path, response.status, await response.text()]).toEqual([path, 200, expect.stringContaining('demo')]);
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      expect([path, response.status, await response.text()]).toEqual([
+        path,
+        200,
+        expect.stringContaining('demo'),
+      ]);
     }
     const usage = await runVerb(['usage', '--account', 'oldest', '--json'], data, oldest);
     expect(JSON.parse(usage.output)).toMatchObject([{ calls: calls.length }]);

@@ -10,7 +10,11 @@ import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts'
 const openFiles = 512;
 /** What is left for clients when half of the files are for the vendors, and some for the house. */
 const most = 224;
-const body = JSON.stringify({ model: 'openai/gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+const body = JSON.stringify({
+  model: 'openai/gpt-4o-mini',
+  stream: true,
+  messages: [{ role: 'user', content: 'Hello!' }],
+});
 
 let vendor: Vendor;
 let gateway: RunningGateway;
@@ -19,7 +23,9 @@ const folder = makeDataFolder();
 beforeAll(async () => {
   vendor = await startVendor();
   const environment = { TOLLGATE_DATA: folder, OPENAI_API_KEY: vendor.key, OPENAI_BASE_URL: vendor.url };
-  ({ key } = JSON.parse((await runVerb(['keys', 'create', '--credit', '5', '--json'], { ...environment, PORT: '0' })).output));
+  ({ key } = JSON.parse(
+    (await runVerb(['keys', 'create', '--credit', '5', '--json'], { ...environment, PORT: '0' })).output,
+  ));
   gateway = await startProcess(environment, { ...clone, openFiles });
 });
 afterAll(async () => {
@@ -31,7 +37,9 @@ afterAll(async () => {
 function callOn(socket: Socket): { heard(): string } {
   let heard = '';
   socket.on('data', (bytes) => void (heard += bytes.toString()));
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
   return { heard: () => heard };
 }
 
@@ -52,16 +60,30 @@ describe('a crowd before a process with few files', () => {
     release();
     await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length).toBe(most);
     for (const socket of crowd) socket.destroy();
-    await expect.poll(() => fetch(`${gateway.url}/healthz`).then(({ status }) => status, () => 0)).toBe(200);
+    await expect
+      .poll(() =>
+        fetch(`${gateway.url}/healthz`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
     expect(gateway.printed()).not.toMatch(/"level":[56]0/);
   });
 });
 
 describe('more connections than there are files for', () => {
   it('are warned of by a check and at the start', async () => {
-    const environment = { TOLLGATE_DATA: join(folder, 'other'), TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'), PORT: '0' };
+    const environment = {
+      TOLLGATE_DATA: join(folder, 'other'),
+      TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'),
+      PORT: '0',
+    };
     const checked = await runVerb(['check', '--json'], environment, { ...clone, openFiles });
-    expect(JSON.parse(checked.output)).toMatchObject({ ok: true, warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)] });
+    expect(JSON.parse(checked.output)).toMatchObject({
+      ok: true,
+      warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)],
+    });
     const started = await startProcess(environment, { ...clone, openFiles });
     expect((await started.stop('SIGTERM')).output).toContain('Warning: server.maxConnections is 300');
   });

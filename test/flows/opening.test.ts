@@ -16,21 +16,46 @@ afterEach(async () => {
   running = undefined;
 });
 
-const named = (...events: ({ type: string } & Record<string, unknown>)[]): string => events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-const plain = (...chunks: object[]): string => chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+const named = (...events: ({ type: string } & Record<string, unknown>)[]): string =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+const plain = (...chunks: object[]): string =>
+  chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
 
-const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', status: 'in_progress', output: [] };
-const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], usage: { input_tokens: 3, output_tokens: 1 } };
+const response = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  model: 'm',
+  status: 'in_progress',
+  output: [],
+};
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [],
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
 
 /** How a stream of each wire opens, and how it then fails. */
 const openings: Readonly<Record<Wire, { readonly opening: string; readonly failure: string }>> = {
   'chat-completions': {
-    opening: plain({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
+    opening: plain({
+      id: 'c',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+    }),
     failure: plain({ error: { message: 'The engine is overloaded.', type: 'server_error', code: null } }),
   },
   responses: {
     opening: named({ type: 'response.created', response }, { type: 'response.in_progress', response }),
-    failure: named({ type: 'response.failed', response: { ...response, status: 'failed', error: { code: 'server_error', message: 'It failed.' } } }),
+    failure: named({
+      type: 'response.failed',
+      response: { ...response, status: 'failed', error: { code: 'server_error', message: 'It failed.' } },
+    }),
   },
   messages: {
     opening: named({ type: 'message_start', message }, { type: 'ping' }),
@@ -55,10 +80,25 @@ function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFacto
     name,
     options: z.strictObject({}),
     apply(host) {
-      const provider = { name, endpoints: { [wire]: `https://${name}.example/` }, sign: (request: UpstreamRequest) => request };
+      const provider = {
+        name,
+        endpoints: { [wire]: `https://${name}.example/` },
+        sign: (request: UpstreamRequest) => request,
+      };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({ id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }),
+        checkModel({
+          id: 'house/model',
+          upstream: 'm',
+          name: 'M',
+          description: 'M.',
+          created: '2026-01-01',
+          contextLength: 1000,
+          outputLimit: 100,
+          input: ['text'],
+          output: ['text'],
+          free: true,
+        }),
       ]);
       host.hooks.dispatch.tapPromise(name, async (_request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
@@ -72,11 +112,21 @@ function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFacto
 const door = definePlugin({
   name: 'door',
   options: z.strictObject({}),
-  apply: (host) => host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
+  apply: (host) =>
+    host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
 });
 
 async function gateway(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
-  running = await startGateway({ plugins: [door(), chatCompletions(), responses(), messages(), generateContent(), ...vendors.map((each) => each())] });
+  running = await startGateway({
+    plugins: [
+      door(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      ...vendors.map((each) => each()),
+    ],
+  });
   return running;
 }
 
@@ -86,10 +136,17 @@ function ask({ url }: TestGateway, client: Wire): Promise<Response> {
     'chat-completions': ['/v1/chat/completions', turns],
     responses: ['/v1/responses', { model: 'house/model', stream: true, input: 'Hi' }],
     messages: ['/alpha/v1/messages', { ...turns, max_tokens: 50 }],
-    'generate-content': ['/beta/v1beta/models/house/model:streamGenerateContent?alt=sse', { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }],
+    'generate-content': [
+      '/beta/v1beta/models/house/model:streamGenerateContent?alt=sse',
+      { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+    ],
   };
   const [path, body] = calls[client];
-  return fetch(url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(body),
+  });
 }
 
 const answer = readFileSync(new URL('../golden/messages/text/reply.sse', import.meta.url), 'utf8');
@@ -107,7 +164,11 @@ describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire
     const house = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
     const reply = await ask(house, client);
     const text = await reply.text();
-    expect([reply.status, reply.headers.get('x-tollgate-provider'), reply.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '3']);
+    expect([
+      reply.status,
+      reply.headers.get('x-tollgate-provider'),
+      reply.headers.get('x-tollgate-attempts'),
+    ]).toEqual([200, 'second', '3']);
     expect(text).toContain('water');
     expect(text).not.toMatch(/resp_1|msg_1"|overloaded|failed"/i);
     const [end] = await house.ended(1);
@@ -127,16 +188,28 @@ describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire
 describe.each(wires)('a vendor that speaks %s and refuses in its stream', (wire) => {
   const refusals: Readonly<Record<Wire, string>> = {
     'chat-completions': plain({ error: { message: 'Not that.', code: 400 } }),
-    responses: named({ type: 'response.failed', response: { ...response, status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } } }),
+    responses: named({
+      type: 'response.failed',
+      response: { ...response, status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } },
+    }),
     messages: named({ type: 'error', error: { type: 'invalid_request_error', message: 'Not that.' } }),
     'generate-content': plain({ error: { code: 400, message: 'Not that.', status: 'INVALID_ARGUMENT' } }),
   };
 
-  it('what the caller sent is the caller\'s fault, and nobody else is asked', async () => {
-    const house = await gateway(vendor('first', wire, [openings[wire].opening, refusals[wire]]), vendor('second', 'messages', [answer]));
+  it("what the caller sent is the caller's fault, and nobody else is asked", async () => {
+    const house = await gateway(
+      vendor('first', wire, [openings[wire].opening, refusals[wire]]),
+      vendor('second', 'messages', [answer]),
+    );
     const reply = await ask(house, 'chat-completions');
-    expect([reply.status, reply.headers.get('x-should-retry'), reply.headers.get('x-tollgate-attempts')]).toEqual([400, 'false', '1']);
-    expect(await reply.json()).toMatchObject({ error: { message: 'Not that.', type: expect.stringMatching(/invalid|INVALID/) } });
+    expect([
+      reply.status,
+      reply.headers.get('x-should-retry'),
+      reply.headers.get('x-tollgate-attempts'),
+    ]).toEqual([400, 'false', '1']);
+    expect(await reply.json()).toMatchObject({
+      error: { message: 'Not that.', type: expect.stringMatching(/invalid|INVALID/) },
+    });
   });
 });
 
@@ -147,10 +220,25 @@ describe('a vendor that opens its reply and takes its time', () => {
       name: 'slow',
       options: z.strictObject({}),
       apply(host) {
-        const provider = { name: 'slow', endpoints: { 'chat-completions': 'https://slow.example/' }, sign: (request: UpstreamRequest) => request };
+        const provider = {
+          name: 'slow',
+          endpoints: { 'chat-completions': 'https://slow.example/' },
+          sign: (request: UpstreamRequest) => request,
+        };
         host.providers.add(provider);
         host.catalog.offer(provider, [
-          checkModel({ id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }),
+          checkModel({
+            id: 'house/model',
+            upstream: 'm',
+            name: 'M',
+            description: 'M.',
+            created: '2026-01-01',
+            contextLength: 1000,
+            outputLimit: 100,
+            input: ['text'],
+            output: ['text'],
+            free: true,
+          }),
         ]);
         host.hooks.dispatch.tapPromise('slow', async () => ({
           status: 200,
@@ -158,12 +246,17 @@ describe('a vendor that opens its reply and takes its time', () => {
           body: (async function* () {
             yield Buffer.from(opening);
             await new Promise((resolve) => setTimeout(resolve, 800));
-            yield Buffer.from(`${plain({ id: 'c', model: 'm', choices: [{ index: 0, delta: { content: says }, finish_reason: 'stop' }] })}data: [DONE]\n\n`);
+            yield Buffer.from(
+              `${plain({ id: 'c', model: 'm', choices: [{ index: 0, delta: { content: says }, finish_reason: 'stop' }] })}data: [DONE]\n\n`,
+            );
           })(),
         }));
       },
     });
-    running = await startGateway({ timeouts: { firstEvent: 0.3 }, plugins: [door(), chatCompletions(), slow()] });
+    running = await startGateway({
+      timeouts: { firstEvent: 0.3 },
+      plugins: [door(), chatCompletions(), slow()],
+    });
     const reply = await ask(running, 'chat-completions');
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
   });

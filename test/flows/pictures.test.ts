@@ -22,9 +22,15 @@ beforeAll(async () => {
 afterAll(() => gateway.stop('SIGTERM'));
 
 it('saves a real picture of the size that was asked for, and another after the edit', async () => {
-  const { stdout } = await run(process.execPath, [join(root, 'examples/picture.ts'), 'A lighthouse', 'lighthouse.png'], { cwd: folder, env: environment });
+  const { stdout } = await run(
+    process.execPath,
+    [join(root, 'examples/picture.ts'), 'A lighthouse', 'lighthouse.png'],
+    { cwd: folder, env: environment },
+  );
   expect(stdout).toBe('saved lighthouse.png\nsaved lighthouse-at-night.png\n');
-  const [made, changed] = ['lighthouse.png', 'lighthouse-at-night.png'].map((name) => decode(readFileSync(join(folder, name))));
+  const [made, changed] = ['lighthouse.png', 'lighthouse-at-night.png'].map((name) =>
+    decode(readFileSync(join(folder, name))),
+  );
   expect(made).toMatchObject({ width: 1024, height: 1024, channels: 1, depth: 8 });
   expect(made?.palette).not.toEqual(changed?.palette);
   expect(readdirSync(join(data, 'uploads'))).toEqual([]);
@@ -33,6 +39,10 @@ it('saves a real picture of the size that was asked for, and another after the e
 it('answers the lines of the README that make and change a picture', async () => {
   const readme = readFileSync(join(root, 'plugins/protocols/README.md'), 'utf8');
   const [, lines = ''] = /```sh\n(curl [^`]*\/v1\/images\/generations[^`]*)```/.exec(readme) ?? [];
-  await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], { cwd: folder, env: environment });
-  for (const name of ['lighthouse.png', 'night.png']) expect(decode(readFileSync(join(folder, name)))).toMatchObject({ width: 512, height: 512 });
+  await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], {
+    cwd: folder,
+    env: environment,
+  });
+  for (const name of ['lighthouse.png', 'night.png'])
+    expect(decode(readFileSync(join(folder, name)))).toMatchObject({ width: 512, height: 512 });
 });

@@ -9,31 +9,61 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const tools = [{ type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] } } }];
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'look',
+      description: 'Looks.',
+      parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
+    },
+  },
+];
 
 function post(body: object): Promise<Response> {
   const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
-  return fetch(`${house.gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return fetch(`${house.gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
 }
 
 function messageOf(reply: unknown): Record<string, unknown> {
-  const [choice]: unknown[] = isObject(reply) && Array.isArray(reply['choices']) ? reply['choices'] : [];
-  const message = isObject(choice) ? choice['message'] : undefined;
+  const [choice]: unknown[] = isObject(reply) && Array.isArray(reply.choices) ? reply.choices : [];
+  const message = isObject(choice) ? choice.message : undefined;
   return isObject(message) ? message : {};
 }
 
 it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
-  house.vendors.openai.script('gpt-5.5', { toolCalls: [{ name: 'look', arguments: '{"at":"the sea"}' }] }, { text: 'It is calm.' });
+  house.vendors.openai.script(
+    'gpt-5.5',
+    { toolCalls: [{ name: 'look', arguments: '{"at":"the sea"}' }] },
+    { text: 'It is calm.' },
+  );
   const question = { role: 'user', content: 'Look at the sea.' };
-  const first = await post({ model: 'openai/gpt-5.5', messages: [question], tools, reasoning_effort: 'high', seed: 7 });
+  const first = await post({
+    model: 'openai/gpt-5.5',
+    messages: [question],
+    tools,
+    reasoning_effort: 'high',
+    seed: 7,
+  });
   expect(first.status).toBe(200);
   expect(first.headers.get('x-tollgate-dropped')).toContain('seed');
   const asked = messageOf(await first.json());
-  expect(asked['tool_calls']).toMatchObject([{ type: 'function', function: { name: 'look', arguments: '{"at":"the sea"}' } }]);
-  const [call]: unknown[] = Array.isArray(asked['tool_calls']) ? asked['tool_calls'] : [];
-  const result = { role: 'tool', tool_call_id: isObject(call) ? call['id'] : '', content: 'calm' };
+  expect(asked.tool_calls).toMatchObject([
+    { type: 'function', function: { name: 'look', arguments: '{"at":"the sea"}' } },
+  ]);
+  const [call]: unknown[] = Array.isArray(asked.tool_calls) ? asked.tool_calls : [];
+  const result = { role: 'tool', tool_call_id: isObject(call) ? call.id : '', content: 'calm' };
 
-  const second = await post({ model: 'openai/gpt-5.5', messages: [question, asked, result], tools, stream: true });
+  const second = await post({
+    model: 'openai/gpt-5.5',
+    messages: [question, asked, result],
+    tools,
+    stream: true,
+  });
   expect(second.status).toBe(200);
   const stream = await second.text();
   expect(stream).toContain('chat.completion.chunk');
@@ -42,13 +72,38 @@ it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
 });
 
 it('reports what a chat client loses by going to responses', async () => {
-  const reply = await post({ model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Look.' }], tools, n: 2 });
-  expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([200, expect.stringMatching(/\bn\b/)]);
+  const reply = await post({
+    model: 'openai/gpt-5.5',
+    messages: [{ role: 'user', content: 'Look.' }],
+    tools,
+    n: 2,
+  });
+  expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([
+    200,
+    expect.stringMatching(/\bn\b/),
+  ]);
 });
 
-it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])('asks %s for JSON where a client asks for a schema', async (model) => {
-  const schema = { type: 'object', properties: { calm: { type: 'boolean' } }, required: ['calm'], additionalProperties: false };
-  const reply = await post({ model, messages: [{ role: 'user', content: 'Is the sea calm?' }], response_format: { type: 'json_schema', json_schema: { name: 'sea', schema } } });
-  expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([200, expect.stringContaining('response_format')]);
-  expect(house.journal().at(-1)?.received.body.toString()).toContain('"response_format":{"type":"json_object"}');
-});
+it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])(
+  'asks %s for JSON where a client asks for a schema',
+  async (model) => {
+    const schema = {
+      type: 'object',
+      properties: { calm: { type: 'boolean' } },
+      required: ['calm'],
+      additionalProperties: false,
+    };
+    const reply = await post({
+      model,
+      messages: [{ role: 'user', content: 'Is the sea calm?' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'sea', schema } },
+    });
+    expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([
+      200,
+      expect.stringContaining('response_format'),
+    ]);
+    expect(house.journal().at(-1)?.received.body.toString()).toContain(
+      '"response_format":{"type":"json_object"}',
+    );
+  },
+);

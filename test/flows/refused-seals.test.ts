@@ -23,14 +23,24 @@ interface Asked {
 
 const messages = (turns: readonly object[], more: object = {}): Asked => ({
   path: '/alpha/v1/messages',
-  body: { model: 'anthropic/claude-sonnet-4-5', max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 2000 }, messages: turns, ...more },
+  body: {
+    model: 'anthropic/claude-sonnet-4-5',
+    max_tokens: 4000,
+    thinking: { type: 'enabled', budget_tokens: 2000 },
+    messages: turns,
+    ...more,
+  },
   lost: 'messages[1].content[0]',
   seal: forged,
 });
 const thought = { type: 'thinking', thinking: 'Hm.', signature: forged };
 
 const calls: Readonly<Record<string, Asked>> = {
-  'a thinking block': messages([{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [thought, { type: 'text', text: 'Hello.' }] }, { role: 'user', content: 'And?' }]),
+  'a thinking block': messages([
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [thought, { type: 'text', text: 'Hello.' }] },
+    { role: 'user', content: 'And?' },
+  ]),
   'a thinking block in a tool loop': messages(
     [
       { role: 'user', content: 'Look.' },
@@ -48,7 +58,13 @@ const calls: Readonly<Record<string, Asked>> = {
       input: [
         { role: 'user', content: 'Hi' },
         { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: forged },
-        { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] },
+        {
+          type: 'message',
+          id: 'msg_1',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
+        },
         { role: 'user', content: 'And?' },
       ],
     },
@@ -71,7 +87,13 @@ const calls: Readonly<Record<string, Asked>> = {
 };
 
 function post({ path, body }: Asked): Promise<Response> {
-  const headers = { authorization: `Bearer ${house.key}`, 'x-api-key': house.key, 'x-goog-api-key': house.key, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' };
+  const headers = {
+    authorization: `Bearer ${house.key}`,
+    'x-api-key': house.key,
+    'x-goog-api-key': house.key,
+    'anthropic-version': '2023-06-01',
+    'content-type': 'application/json',
+  };
   return fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
@@ -81,15 +103,32 @@ describe.each(Object.entries(calls))('%s that is refused', (_, asked) => {
     const response = await post(asked);
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
     expect(response.headers.get('x-tollgate-dropped')).toContain(asked.lost);
-    const sent = house.journal().slice(requests).map(({ received }) => received.body.toString());
+    const sent = house
+      .journal()
+      .slice(requests)
+      .map(({ received }) => received.body.toString());
     expect(sent.map((body) => body.includes(asked.seal))).toEqual([true, false]);
     const end = (await house.gateway.ended(ends + 1))[ends];
-    expect(end?.attempts.map(({ status, withoutReasoning }) => [status, withoutReasoning])).toEqual([[400, false], [200, true]]);
+    expect(end?.attempts.map(({ status, withoutReasoning }) => [status, withoutReasoning])).toEqual([
+      [400, false],
+      [200, true],
+    ]);
   });
 });
 
 it('a vendor that refuses the call again without the reasoning has the last word', async () => {
-  const refusal = { reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'messages.1.content.0: Invalid `signature` in `thinking` block' } } } };
+  const refusal = {
+    reply: {
+      status: 400,
+      body: {
+        type: 'error',
+        error: {
+          type: 'invalid_request_error',
+          message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+        },
+      },
+    },
+  };
   house.vendors.anthropic.script('*', refusal);
   const requests = house.journal().length;
   const [asked] = Object.values(calls);

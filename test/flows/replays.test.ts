@@ -1,7 +1,7 @@
 /** What a plugin of anybody's keeps of a reply and sends again: it is that reply, and a call of its own. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { definePlugin, type Replay } from '../../core/index.ts';
 import { z } from 'zod';
+import { definePlugin, type Replay } from '../../core/index.ts';
 import { openHouse, type House } from '../support/house.ts';
 
 /** Keeps replies by the text of their calls, and tells how many calls were made. */
@@ -30,17 +30,25 @@ let house: House;
 beforeAll(async () => void (house = await openHouse({ plugins: [cache()] })));
 afterAll(() => house.close());
 
-it.each([false, true])('is sent with the same bytes, under its own id, without the allowances of the first (stream: %s)', async (stream) => {
-  const ended = house.gateway.ends.length;
-  const body = { model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] };
-  const first = await house.post(body);
-  const text = await first.text();
-  const again = await house.post(body);
-  expect(await again.text()).toBe(text);
-  expect([first.headers.get('x-calls-made'), again.headers.get('x-calls-made')]).toEqual([expect.any(String), null]);
-  const ends = (await house.gateway.ended(ended + 2)).slice(ended);
-  expect(ends.map(({ type }) => type)).toEqual(['answered', 'replayed']);
-  expect([first, again].map(({ headers }) => headers.get('x-request-id'))).toEqual(ends.map(({ exchange }) => exchange.id));
-  expect(again.headers.get('request-id')).toBe(again.headers.get('x-request-id'));
-  expect(again.headers.get('x-tollgate-provider')).toBe(first.headers.get('x-tollgate-provider'));
-});
+it.each([false, true])(
+  'is sent with the same bytes, under its own id, without the allowances of the first (stream: %s)',
+  async (stream) => {
+    const ended = house.gateway.ends.length;
+    const body = { model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] };
+    const first = await house.post(body);
+    const text = await first.text();
+    const again = await house.post(body);
+    expect(await again.text()).toBe(text);
+    expect([first.headers.get('x-calls-made'), again.headers.get('x-calls-made')]).toEqual([
+      expect.any(String),
+      null,
+    ]);
+    const ends = (await house.gateway.ended(ended + 2)).slice(ended);
+    expect(ends.map(({ type }) => type)).toEqual(['answered', 'replayed']);
+    expect([first, again].map(({ headers }) => headers.get('x-request-id'))).toEqual(
+      ends.map(({ exchange }) => exchange.id),
+    );
+    expect(again.headers.get('request-id')).toBe(again.headers.get('x-request-id'));
+    expect(again.headers.get('x-tollgate-provider')).toBe(first.headers.get('x-tollgate-provider'));
+  },
+);

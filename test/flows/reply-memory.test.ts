@@ -23,7 +23,8 @@ beforeAll(async () => {
   vendor = await startScriptedVendor((response) => void response.end());
   const endpoints = { 'chat-completions': `${vendor.origin}/chat` };
   gateway = await startGateway({
-    server: { repliesLimit }, timeouts: { reply: longest, firstEvent: longest },
+    server: { repliesLimit },
+    timeouts: { reply: longest, firstEvent: longest },
     plugins: [bearer(), chatCompletions(), messages(), station({ name: 'v', endpoints }), balance()],
   });
   ({ store, key } = await openBooks(gateway));
@@ -37,20 +38,45 @@ afterAll(async () => {
 });
 
 const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const said = (content: string): string => JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }], usage: figures });
-const chunk = (choices: object[]): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+const said = (content: string): string =>
+  JSON.stringify({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: figures,
+  });
+const chunk = (choices: object[]): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
 const text = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
-const usual = (response: ServerResponse, content = 'Hello!'): void => void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));
-const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const usual = (response: ServerResponse, content = 'Hello!'): void =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));
+const stream = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
 
 const paths = { chat: '/v1/chat/completions', messages: '/alpha/v1/messages' } as const;
 type Client = keyof typeof paths;
 const clients = ['chat', 'messages'] as const;
 
 function call(client: Client, streamed: boolean, signal?: AbortSignal): Promise<Response> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-  const body = { model: 'house/model', stream: streamed, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
-  return fetch(gateway.url + paths[client], { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null });
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'anthropic-version': '2023-06-01',
+  };
+  const body = {
+    model: 'house/model',
+    stream: streamed,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'Hi' }],
+  };
+  return fetch(gateway.url + paths[client], {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
 }
 
 async function used(): Promise<bigint> {
@@ -64,17 +90,30 @@ describe.each(clients)('a client of %s', (client) => {
     const before = await used();
     vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit + free)));
     const refused = await call(client, false);
-    expect([refused.status, await refused.text()]).toEqual([502, expect.stringContaining('longer reply than the gateway accepts')]);
+    expect([refused.status, await refused.text()]).toEqual([
+      502,
+      expect.stringContaining('longer reply than the gateway accepts'),
+    ]);
     expect(await used()).toBe(before);
   });
 
   it('gets an error for a short reply that is mostly structure', async () => {
-    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(`{"more":[${'[],'.repeat(40_000)}[]]}`));
+    vendor.conduct(
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"more":[${'[],'.repeat(40_000)}[]]}`),
+    );
     expect((await call(client, false)).status).toBe(502);
   });
 
   it('keeps what it had of a stream whose next event is too long, and pays for that', async () => {
-    vendor.conduct((response) => void stream(response).write(text('One two three four.') + `data: {"id":"${'x'.repeat(repliesLimit + free)}`));
+    vendor.conduct(
+      (response) =>
+        void stream(response).write(
+          text('One two three four.') + `data: {"id":"${'x'.repeat(repliesLimit + free)}`,
+        ),
+    );
     const before = await used();
     const reply = await (await call(client, true)).text();
     expect(reply).toContain('One two three four.');
@@ -85,11 +124,15 @@ describe.each(clients)('a client of %s', (client) => {
 
   it('is told to come again while others hold all there is, and served afterwards', async () => {
     const leaving = new AbortController();
-    vendor.conduct((response) => void stream(response).write(text('One') + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`));
+    vendor.conduct(
+      (response) =>
+        void stream(response).write(text('One') + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`),
+    );
     const first = await call('chat', true, leaving.signal);
     expect(first.status).toBe(200);
     vendor.conduct((response) => usual(response));
-    const told = async (): Promise<unknown> => call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
+    const told = async (): Promise<unknown> =>
+      call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
     await expect.poll(told).toEqual([client === 'messages' ? 529 : 503, '2']);
     leaving.abort();
     await expect.poll(async () => (await call(client, false)).status).toBe(200);

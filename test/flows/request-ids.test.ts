@@ -12,8 +12,17 @@ const faulty = definePlugin({
   name: 'faulty',
   options: z.strictObject({}),
   apply({ routes, hooks }) {
-    const shared = { method: 'GET', access: 'public', handle: () => Promise.reject(new Error('the mill stands still')) } as const;
-    routes.add({ ...shared, name: 'faulty', path: '/faulty', errors: (_error, id) => ({ status: 500, body: { id } }) });
+    const shared = {
+      method: 'GET',
+      access: 'public',
+      handle: () => Promise.reject(new Error('the mill stands still')),
+    } as const;
+    routes.add({
+      ...shared,
+      name: 'faulty',
+      path: '/faulty',
+      errors: (_error, id) => ({ status: 500, body: { id } }),
+    });
     routes.add({
       ...shared,
       name: 'worse',
@@ -42,7 +51,9 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The lines of the log that hold an id. */
 function linesOf(id: string | null): Record<string, unknown>[] {
-  return house.gateway.log.filter((line) => id !== null && line.includes(id)).map((line): Record<string, unknown> => JSON.parse(line));
+  return house.gateway.log
+    .filter((line) => id !== null && line.includes(id))
+    .map((line): Record<string, unknown> => JSON.parse(line));
 }
 
 describe('the id of a request', () => {
@@ -78,7 +89,9 @@ describe('the id of a request', () => {
     const response = await fetch(`${house.gateway.url}/faulty`);
     const id = response.headers.get('x-request-id');
     expect(await response.json()).toEqual({ id });
-    expect(linesOf(id)).toMatchObject([{ request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } }]);
+    expect(linesOf(id)).toMatchObject([
+      { request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } },
+    ]);
   });
 
   it('finds both lines of a route that fails at telling so as well, of which the client learns nothing', async () => {
@@ -86,24 +99,41 @@ describe('the id of a request', () => {
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');
     const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
-    expect(linesOf(id)).toMatchObject([{ ...about, error: { message: 'the mill stands still' } }, { ...about, error: { message: 'so does the miller' } }]);
+    expect(linesOf(id)).toMatchObject([
+      { ...about, error: { message: 'the mill stands still' } },
+      { ...about, error: { message: 'so does the miller' } },
+    ]);
   });
 
   it("finds a call's own line, those of its plugins, and that of a tap that failed", async () => {
-    const response = await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      messages: [{ role: 'user', content: 'Hello!' }],
+    });
     const id = response.headers.get('x-request-id');
     await response.text();
     await expect.poll(() => linesOf(id).length).toBe(3);
     const told = linesOf(id).map(({ call, msg }) => [call, msg]);
-    expect(told.toSorted()).toEqual([[id, 'a line of a plugin'], [id, 'a tap failed'], [id, 'call']].toSorted());
+    expect(told.toSorted()).toEqual(
+      [
+        [id, 'a line of a plugin'],
+        [id, 'a tap failed'],
+        [id, 'call'],
+      ].toSorted(),
+    );
   });
 });
 
 describe('a line of the log', () => {
   it('stays short, whatever the caller calls a model', async () => {
     const before = house.gateway.log.length;
-    await house.post({ model: `openai/${'x'.repeat(50_000)}`, messages: [{ role: 'user', content: 'Hello!' }] });
-    await expect.poll(() => house.gateway.log.slice(before).some((line) => line.includes('"msg":"call"'))).toBe(true);
+    await house.post({
+      model: `openai/${'x'.repeat(50_000)}`,
+      messages: [{ role: 'user', content: 'Hello!' }],
+    });
+    await expect
+      .poll(() => house.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')))
+      .toBe(true);
     for (const line of house.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
   });
 });

@@ -15,7 +15,12 @@ const replies: readonly (readonly [name: string, reply: RouteReply, body: string
   ['no content', { status: 204, body: null }, '', null],
   ['an error without words', { status: 404, body: null }, '', 'text/plain; charset=utf-8'],
   ['text', { status: 201, headers: csv, body: 'a,b' }, 'a,b', 'text/csv'],
-  ['bytes', { status: 200, headers: csv, body: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) }, 'after', 'text/csv'],
+  [
+    'bytes',
+    { status: 200, headers: csv, body: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) },
+    'after',
+    'text/csv',
+  ],
   ['an object', { status: 200, body: { one: 1 } }, '{"one":1}', 'application/json; charset=utf-8'],
   ['false', { status: 200, body: false }, 'false', 'application/json; charset=utf-8'],
 ];
@@ -24,10 +29,24 @@ const answering = definePlugin({
   name: 'answering',
   options: z.strictObject({}),
   apply({ routes }) {
-    routes.add({ name: 'length', method: 'POST', path: '/length', access: 'public', errors: (error) => ({ status: isGatewayError(error) ? error.status : 500, body: String(error) }), handle: async ({ text }) => ({ status: 200, body: text.length }) });
+    routes.add({
+      name: 'length',
+      method: 'POST',
+      path: '/length',
+      access: 'public',
+      errors: (error) => ({ status: isGatewayError(error) ? error.status : 500, body: String(error) }),
+      handle: async ({ text }) => ({ status: 200, body: text.length }),
+    });
     for (const [index, [name, reply]] of replies.entries()) {
       for (const method of ['GET', 'POST'] as const) {
-        routes.add({ name: `${method} ${name}`, method, path: `/${index}`, access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => reply });
+        routes.add({
+          name: `${method} ${name}`,
+          method,
+          path: `/${index}`,
+          access: 'public',
+          errors: () => ({ status: 500, body: '' }),
+          handle: async () => reply,
+        });
       }
     }
   },
@@ -54,8 +73,22 @@ const careless = definePlugin({
   apply({ routes, readiness }) {
     for (const [index, [name, reply]] of unsendable.entries()) {
       for (const method of ['GET', 'POST'] as const) {
-        routes.add({ name: `${method} ${name}`, method, path: `/unsendable/${index}`, access: 'public', errors: () => ({ status: 500, body: 'in its own words' }), handle: async () => untyped(reply) });
-        routes.add({ name: `${method} ${name} of an error`, method, path: `/wordless/${index}`, access: 'public', errors: () => untyped(reply), handle: async () => Promise.reject(new Error('out of luck')) });
+        routes.add({
+          name: `${method} ${name}`,
+          method,
+          path: `/unsendable/${index}`,
+          access: 'public',
+          errors: () => ({ status: 500, body: 'in its own words' }),
+          handle: async () => untyped(reply),
+        });
+        routes.add({
+          name: `${method} ${name} of an error`,
+          method,
+          path: `/wordless/${index}`,
+          access: 'public',
+          errors: () => untyped(reply),
+          handle: async () => Promise.reject(new Error('out of luck')),
+        });
       }
     }
     readiness.add({ name: 'well', fault: () => undefined });
@@ -76,60 +109,105 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('a route that answers', () => {
-  it.each(replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })))('$name', async ({ status, body, type, path }) => {
+  it.each(
+    replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),
+  )('$name', async ({ status, body, type, path }) => {
     for (const method of ['GET', 'POST']) {
       const response = await fetch(gateway.url + path, { method });
-      expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([method, status, body, type]);
+      expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([
+        method,
+        status,
+        body,
+        type,
+      ]);
     }
   });
 });
 
 describe('a route that answers what cannot be sent', () => {
   /** The lines of the log about one request. */
-  const linesOf = (id: string | null): string[] => gateway.log.filter((line) => id !== null && line.includes(id));
+  const linesOf = (id: string | null): string[] =>
+    gateway.log.filter((line) => id !== null && line.includes(id));
 
-  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))('is named in the log, and its callers are told in its words: $name', async ({ told, index }) => {
-    for (const method of ['GET', 'POST']) {
-      const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
-      expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
-      const [line = ''] = linesOf(response.headers.get('x-request-id'));
-      expect(JSON.parse(line)).toMatchObject({ plugin: 'careless', error: { message: expect.stringContaining(told) } });
-    }
-  });
+  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
+    'is named in the log, and its callers are told in its words: $name',
+    async ({ told, index }) => {
+      for (const method of ['GET', 'POST']) {
+        const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
+        expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
+        const [line = ''] = linesOf(response.headers.get('x-request-id'));
+        expect(JSON.parse(line)).toMatchObject({
+          plugin: 'careless',
+          error: { message: expect.stringContaining(told) },
+        });
+      }
+    },
+  );
 
-  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))('has our words where it is asked for its own: $name', async ({ told, index }) => {
-    for (const method of ['GET', 'POST']) {
-      const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
-      expect([response.status, await response.json()]).toMatchObject([500, { error: { code: 'internal' } }]);
-      const lines = linesOf(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
-      expect(lines).toMatchObject([{ error: { message: 'out of luck' } }, { plugin: 'careless', error: { message: expect.stringContaining(told) } }]);
-    }
-  });
+  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
+    'has our words where it is asked for its own: $name',
+    async ({ told, index }) => {
+      for (const method of ['GET', 'POST']) {
+        const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
+        expect([response.status, await response.json()]).toMatchObject([
+          500,
+          { error: { code: 'internal' } },
+        ]);
+        const lines = linesOf(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
+        expect(lines).toMatchObject([
+          { error: { message: 'out of luck' } },
+          { plugin: 'careless', error: { message: expect.stringContaining(told) } },
+        ]);
+      }
+    },
+  );
 });
 
 describe('a readiness check that fails', () => {
   it('is a fault, told with its plugin, beside those of the others', async () => {
     const response = await fetch(`${gateway.url}/readyz`);
-    expect([response.status, await response.json()]).toMatchObject([503, {
-      faults: [expect.stringMatching(/^mill: the check itself failed, of the plugin "careless": .*wheel/), expect.stringMatching(/^late: .* plugin "careless": .* a promise$/)],
-    }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      {
+        faults: [
+          expect.stringMatching(/^mill: the check itself failed, of the plugin "careless": .*wheel/),
+          expect.stringMatching(/^late: .* plugin "careless": .* a promise$/),
+        ],
+      },
+    ]);
   });
 });
 
 describe('a body for a route', () => {
-  const post = (body: string | ReadableStream): Promise<Response> => fetch(`${gateway.url}/length`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' });
+  const post = (body: string | ReadableStream): Promise<Response> =>
+    fetch(`${gateway.url}/length`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    });
   const padded = (length: number): string => '{"a":1}'.padEnd(length);
   const chunked = (text: string): ReadableStream => new Blob([text]).stream();
 
-  it.each([['of a told length', padded], ['in chunks', (length: number) => chunked(padded(length))]])('of a megabyte is taken, %s, and a longer one is told to be too large', async (_, made) => {
+  it.each([
+    ['of a told length', padded],
+    ['in chunks', (length: number) => chunked(padded(length))],
+  ])('of a megabyte is taken, %s, and a longer one is told to be too large', async (_, made) => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');
     const refused = await post(made(1_048_577));
     expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining('1 MB')]);
   });
 
   it('that is compressed is refused, saying so', async () => {
-    const refused = await fetch(`${gateway.url}/length`, { method: 'POST', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, body: gzipSync('{"a":1}') });
-    expect([refused.status, await refused.text()]).toEqual([415, expect.stringContaining('The body is sent as "gzip"; send it uncompressed.')]);
+    const refused = await fetch(`${gateway.url}/length`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync('{"a":1}'),
+    });
+    expect([refused.status, await refused.text()]).toEqual([
+      415,
+      expect.stringContaining('The body is sent as "gzip"; send it uncompressed.'),
+    ]);
   });
 
   it('that is no JSON is told to be none', async () => {

@@ -20,7 +20,21 @@ import { dataOf } from '../support/listen.ts';
 let gateway: TestGateway;
 let key = '';
 beforeAll(async () => {
-  gateway = await startGateway({ plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), generateContent(), images(), demo(), preferences(), cost(), balance({ firstCredit: '0' })] });
+  gateway = await startGateway({
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      generateContent(),
+      images(),
+      demo(),
+      preferences(),
+      cost(),
+      balance({ firstCredit: '0' }),
+    ],
+  });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
   key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 });
@@ -34,9 +48,18 @@ interface Answer {
 }
 
 async function post(path: string, body: object, headers: Record<string, string>): Promise<Answer> {
-  const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
   const text = await response.text();
-  return { status: response.status, type: String(response.headers.get('content-type')), text, body: /^[[{]/.test(text) ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    type: String(response.headers.get('content-type')),
+    text,
+    body: /^[[{]/.test(text) ? JSON.parse(text) : undefined,
+  };
 }
 
 const text = expect.any(String);
@@ -44,17 +67,73 @@ const number = expect.any(Number);
 const said = expect.stringContaining('You said: Ahoy');
 
 describe('responses', () => {
-  const call = (fields: object): Promise<Answer> => post('/v1/responses', { model: 'demo/echo', ...fields }, { authorization: `Bearer ${key}` });
+  const call = (fields: object): Promise<Answer> =>
+    post('/v1/responses', { model: 'demo/echo', ...fields }, { authorization: `Bearer ${key}` });
   const user = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Ahoy' }] };
-  const tool = { type: 'function', name: 'tide_at', description: 'When the tide turns.', parameters: { type: 'object', properties: { harbour: { type: 'string' } }, required: ['harbour'] } };
-  const message = { type: 'message', id: expect.stringMatching(/^msg_/), status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: said, annotations: [], logprobs: [] }] };
-  const usage = expect.objectContaining({ input_tokens: number, output_tokens: number, total_tokens: number });
-  const whole = { id: expect.stringMatching(/^resp_/), object: 'response', created_at: number, model: 'demo/echo', status: 'completed', output: [message], usage };
+  const tool = {
+    type: 'function',
+    name: 'tide_at',
+    description: 'When the tide turns.',
+    parameters: { type: 'object', properties: { harbour: { type: 'string' } }, required: ['harbour'] },
+  };
+  const message = {
+    type: 'message',
+    id: expect.stringMatching(/^msg_/),
+    status: 'completed',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: said, annotations: [], logprobs: [] }],
+  };
+  const usage = expect.objectContaining({
+    input_tokens: number,
+    output_tokens: number,
+    total_tokens: number,
+  });
+  const whole = {
+    id: expect.stringMatching(/^resp_/),
+    object: 'response',
+    created_at: number,
+    model: 'demo/echo',
+    status: 'completed',
+    output: [message],
+    usage,
+  };
 
   it.each<[string, object, object]>([
-    ['a string', { input: 'Ahoy' }, { store: true, truncation: 'disabled', tool_choice: 'auto', temperature: 1, metadata: {} }],
+    [
+      'a string',
+      { input: 'Ahoy' },
+      { store: true, truncation: 'disabled', tool_choice: 'auto', temperature: 1, metadata: {} },
+    ],
     ['items', { input: [user] }, { instructions: null }],
-    ['every parameter', { input: 'Ahoy', instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [tool], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' }, provider: { routing: 'cost' } }, { instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [{ ...tool, strict: null }], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' } }],
+    [
+      'every parameter',
+      {
+        input: 'Ahoy',
+        instructions: 'Be brief.',
+        max_output_tokens: 100,
+        temperature: 2,
+        top_p: 0.5,
+        tools: [tool],
+        tool_choice: 'none',
+        truncation: 'auto',
+        text: { format: { type: 'text' } },
+        store: false,
+        metadata: { voyage: '12' },
+        provider: { routing: 'cost' },
+      },
+      {
+        instructions: 'Be brief.',
+        max_output_tokens: 100,
+        temperature: 2,
+        top_p: 0.5,
+        tools: [{ ...tool, strict: null }],
+        tool_choice: 'none',
+        truncation: 'auto',
+        text: { format: { type: 'text' } },
+        store: false,
+        metadata: { voyage: '12' },
+      },
+    ],
   ])('takes %s, and says the settings again', async (_, fields, echoed) => {
     const { status, body } = await call(fields);
     expect([status, body]).toEqual([200, expect.objectContaining({ ...whole, ...echoed })]);
@@ -62,27 +141,64 @@ describe('responses', () => {
   });
 
   it('gives a called tool as an item, and takes what it answered in the next call', async () => {
-    const { body } = await call({ input: [user], tools: [tool], tool_choice: { type: 'function', name: 'tide_at' } });
-    const item = { type: 'function_call', id: expect.stringMatching(/^fc_/), status: 'completed', call_id: text, name: 'tide_at', arguments: expect.stringMatching(/^\{.*\}$/) };
+    const { body } = await call({
+      input: [user],
+      tools: [tool],
+      tool_choice: { type: 'function', name: 'tide_at' },
+    });
+    const item = {
+      type: 'function_call',
+      id: expect.stringMatching(/^fc_/),
+      status: 'completed',
+      call_id: text,
+      name: 'tide_at',
+      arguments: expect.stringMatching(/^\{.*\}$/),
+    };
     expect(body).toMatchObject({ status: 'completed', output: [item] });
     const [called] = Object(body).output;
-    const next = await call({ input: [user, called, { type: 'function_call_output', id: 'fco_1', call_id: called.call_id, output: 'At noon.' }], tools: [tool] });
-    expect(next.body).toMatchObject({ status: 'completed', output: [{ type: 'message', content: [{ text: expect.stringContaining('At noon.') }] }] });
+    const next = await call({
+      input: [
+        user,
+        called,
+        { type: 'function_call_output', id: 'fco_1', call_id: called.call_id, output: 'At noon.' },
+      ],
+      tools: [tool],
+    });
+    expect(next.body).toMatchObject({
+      status: 'completed',
+      output: [{ type: 'message', content: [{ text: expect.stringContaining('At noon.') }] }],
+    });
   });
 
   it('streams its events in order, each numbered, and ends with [DONE]', async () => {
     const { status, type, text: stream } = await call({ input: 'Ahoy', stream: true });
     expect([status, type]).toEqual([200, expect.stringContaining('text/event-stream')]);
     const events = dataOf(stream);
-    const kinds = events.map((event) => event['type']);
+    const kinds = events.map((event) => event.type);
     expect(kinds.filter((kind, index) => kind !== kinds[index - 1])).toEqual([
-      'response.created', 'response.in_progress', 'response.output_item.added', 'response.content_part.added', 'response.output_text.delta',
-      'response.output_text.done', 'response.content_part.done', 'response.output_item.done', 'response.completed',
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
     ]);
-    expect(events.map((event) => event['sequence_number'])).toEqual(events.map((_, index) => index));
-    expect(events[0]).toMatchObject({ response: { ...whole, status: 'in_progress', output: [], usage: null } });
-    expect(events[2]).toMatchObject({ output_index: 0, item: { type: 'message', status: 'in_progress', content: [] } });
-    expect(events[3]).toMatchObject({ output_index: 0, content_index: 0, part: { type: 'output_text', text: '' } });
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+    expect(events[0]).toMatchObject({
+      response: { ...whole, status: 'in_progress', output: [], usage: null },
+    });
+    expect(events[2]).toMatchObject({
+      output_index: 0,
+      item: { type: 'message', status: 'in_progress', content: [] },
+    });
+    expect(events[3]).toMatchObject({
+      output_index: 0,
+      content_index: 0,
+      part: { type: 'output_text', text: '' },
+    });
     expect(events[4]).toMatchObject({ output_index: 0, content_index: 0, delta: text });
     expect(events.at(-2)).toMatchObject({ output_index: 0, item: message });
     expect(events.at(-1)).toMatchObject({ response: whole });
@@ -90,10 +206,19 @@ describe('responses', () => {
   });
 
   it('streams the arguments of a call', async () => {
-    const { text: stream } = await call({ input: [user], tools: [tool], tool_choice: { type: 'function', name: 'tide_at' }, stream: true });
-    const kinds = dataOf(stream).map((event) => event['type']);
+    const { text: stream } = await call({
+      input: [user],
+      tools: [tool],
+      tool_choice: { type: 'function', name: 'tide_at' },
+      stream: true,
+    });
+    const kinds = dataOf(stream).map((event) => event.type);
     expect(kinds.filter((kind, index) => kind !== kinds[index - 1]).slice(2)).toEqual([
-      'response.output_item.added', 'response.function_call_arguments.delta', 'response.function_call_arguments.done', 'response.output_item.done', 'response.completed',
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.completed',
     ]);
   });
 
@@ -101,23 +226,51 @@ describe('responses', () => {
   it.each<[string, object, string]>([
     ['no input', {}, 'input'],
     ['a temperature over 2', { input: 'Ahoy', temperature: 2.1 }, 'temperature'],
-    ['an assistant that does not say its id', { input: [user, { ...assistant, status: 'completed' }, user] }, 'input[1].id'],
-    ['an assistant that does not say its status', { input: [user, { ...assistant, id: 'msg_1' }, user] }, 'input[1].status'],
-    ['a choice of a tool that is not there', { input: 'Ahoy', tools: [tool], tool_choice: { type: 'function', name: 'wind' } }, 'tool_choice'],
+    [
+      'an assistant that does not say its id',
+      { input: [user, { ...assistant, status: 'completed' }, user] },
+      'input[1].id',
+    ],
+    [
+      'an assistant that does not say its status',
+      { input: [user, { ...assistant, id: 'msg_1' }, user] },
+      'input[1].status',
+    ],
+    [
+      'a choice of a tool that is not there',
+      { input: 'Ahoy', tools: [tool], tool_choice: { type: 'function', name: 'wind' } },
+      'tool_choice',
+    ],
     ['a truncation nobody knows', { input: 'Ahoy', truncation: 'some' }, 'truncation'],
-    ['what was kept by an earlier call', { input: 'Ahoy', previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [
+      'what was kept by an earlier call',
+      { input: 'Ahoy', previous_response_id: 'resp_1' },
+      'previous_response_id',
+    ],
     ['a routing nobody knows', { input: 'Ahoy', provider: { routing: 'luck' } }, 'provider.routing'],
   ])('refuses %s, naming the field', async (_, fields, param) => {
-    expect(await call(fields)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: text, param } } });
+    expect(await call(fields)).toMatchObject({
+      status: 400,
+      body: { error: { type: 'invalid_request_error', message: text, param } },
+    });
   });
 
   it('takes an assistant that says both, and refuses more text than fits where nothing may be left out', async () => {
-    expect((await call({ input: [user, { ...assistant, id: 'msg_1', status: 'completed' }, user] })).status).toBe(200);
-    expect(await call({ input: 'a'.repeat(6_000_000) })).toMatchObject({ status: 400, body: { error: { code: 'context_length_exceeded' } } });
+    expect(
+      (await call({ input: [user, { ...assistant, id: 'msg_1', status: 'completed' }, user] })).status,
+    ).toBe(200);
+    expect(await call({ input: 'a'.repeat(6_000_000) })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'context_length_exceeded' } },
+    });
   });
 
   it('counts the tokens of an input', async () => {
-    const { status, body } = await post('/v1/responses/input_tokens', { model: 'demo/echo', input: 'Ahoy' }, { authorization: `Bearer ${key}` });
+    const { status, body } = await post(
+      '/v1/responses/input_tokens',
+      { model: 'demo/echo', input: 'Ahoy' },
+      { authorization: `Bearer ${key}` },
+    );
     expect([status, body]).toEqual([200, { object: 'response.input_tokens', input_tokens: number }]);
   });
 });
@@ -126,55 +279,118 @@ describe('generate-content', () => {
   const address = (method: string, model = 'demo/echo'): string => `/beta/v1beta/models/${model}:${method}`;
   const ahoy = { contents: [{ parts: [{ text: 'Ahoy' }] }] };
   const own = (): Record<string, string> => ({ 'x-partner-api-key': key });
-  const usageMetadata = expect.objectContaining({ promptTokenCount: number, candidatesTokenCount: number, totalTokenCount: number, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: number }] });
-  const whole = { candidates: [{ content: { role: 'model', parts: [{ text: said }] }, finishReason: 'STOP' }], modelVersion: 'demo/echo', usageMetadata };
+  const usageMetadata = expect.objectContaining({
+    promptTokenCount: number,
+    candidatesTokenCount: number,
+    totalTokenCount: number,
+    candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: number }],
+  });
+  const whole = {
+    candidates: [{ content: { role: 'model', parts: [{ text: said }] }, finishReason: 'STOP' }],
+    modelVersion: 'demo/echo',
+    usageMetadata,
+  };
 
   it.each([
     ['the key header', () => own()],
     ['the key header of its vendor', () => ({ 'x-goog-api-key': key })],
     ['a bearer', () => ({ authorization: `Bearer ${key}` })],
   ])('answers to %s', async (_, headers) => {
-    expect(await post(address('generateContent'), ahoy, headers())).toMatchObject({ status: 200, body: whole });
+    expect(await post(address('generateContent'), ahoy, headers())).toMatchObject({
+      status: 200,
+      body: whole,
+    });
   });
 
   it('takes bytes in both spellings', async () => {
-    for (const part of [{ inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }]) {
-      expect((await post(address('generateContent'), { contents: [{ parts: [{ text: 'Ahoy' }, part] }] }, own())).status).toBe(200);
+    for (const part of [
+      { inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } },
+      { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+    ]) {
+      expect(
+        (await post(address('generateContent'), { contents: [{ parts: [{ text: 'Ahoy' }, part] }] }, own()))
+          .status,
+      ).toBe(200);
     }
   });
 
   it('gives a picture as base64 in a part', async () => {
-    const { body } = await post(address('generateContent', 'demo/paint'), { contents: [{ parts: [{ text: 'A lighthouse' }] }] }, own());
-    expect(body).toMatchObject({ candidates: [{ content: { role: 'model', parts: [{ inlineData: { mimeType: 'image/png', data: expect.stringMatching(/^iVBORw0KGgo/) } }] } }], usageMetadata: { candidatesTokensDetails: expect.arrayContaining([{ modality: 'IMAGE', tokenCount: number }]) } });
+    const { body } = await post(
+      address('generateContent', 'demo/paint'),
+      { contents: [{ parts: [{ text: 'A lighthouse' }] }] },
+      own(),
+    );
+    expect(body).toMatchObject({
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: [{ inlineData: { mimeType: 'image/png', data: expect.stringMatching(/^iVBORw0KGgo/) } }],
+          },
+        },
+      ],
+      usageMetadata: {
+        candidatesTokensDetails: expect.arrayContaining([{ modality: 'IMAGE', tokenCount: number }]),
+      },
+    });
   });
 
   it('streams one array, and bare events where asked for', async () => {
     const array = await post(address('streamGenerateContent'), ahoy, own());
     const events = await post(`${address('streamGenerateContent')}?alt=sse`, ahoy, own());
-    expect([array.type, events.type]).toEqual([expect.stringContaining('application/json'), expect.stringContaining('text/event-stream')]);
+    expect([array.type, events.type]).toEqual([
+      expect.stringContaining('application/json'),
+      expect.stringContaining('text/event-stream'),
+    ]);
     for (const chunks of [array.body, dataOf(events.text)]) {
       const all: unknown[] = Array.isArray(chunks) ? chunks : [];
-      expect(all[0]).toMatchObject({ candidates: [{ content: { role: 'model', parts: [{ text }] } }], modelVersion: 'demo/echo' });
+      expect(all[0]).toMatchObject({
+        candidates: [{ content: { role: 'model', parts: [{ text }] } }],
+        modelVersion: 'demo/echo',
+      });
       expect(all.at(-1)).toMatchObject({ candidates: [{ finishReason: 'STOP' }], usageMetadata });
       expect(JSON.stringify(all.slice(0, -1))).not.toContain('finishReason');
     }
   });
 
   it('counts the tokens of contents', async () => {
-    expect(await post(address('countTokens'), ahoy, own())).toMatchObject({ status: 200, body: { totalTokens: number } });
+    expect(await post(address('countTokens'), ahoy, own())).toMatchObject({
+      status: 200,
+      body: { totalTokens: number },
+    });
   });
 
   it.each<[string, string, object, Record<string, string> | undefined, number, string]>([
-    ['a wrong key', address('generateContent'), ahoy, { 'x-partner-api-key': 'nonsense' }, 401, 'UNAUTHENTICATED'],
+    [
+      'a wrong key',
+      address('generateContent'),
+      ahoy,
+      { 'x-partner-api-key': 'nonsense' },
+      401,
+      'UNAUTHENTICATED',
+    ],
     ['no contents', address('generateContent'), {}, undefined, 400, 'INVALID_ARGUMENT'],
-    ['a text that is none', address('generateContent'), { contents: [{ parts: [{ text: 1 }] }] }, undefined, 400, 'INVALID_ARGUMENT'],
+    [
+      'a text that is none',
+      address('generateContent'),
+      { contents: [{ parts: [{ text: 1 }] }] },
+      undefined,
+      400,
+      'INVALID_ARGUMENT',
+    ],
     ['an unknown model', address('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
     ['a method nobody serves', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
   ])('refuses %s in its own words', async (_, path, body, headers, code, status) => {
-    expect(await post(path, body, headers ?? own())).toMatchObject({ status: code, body: { error: { code, status, message: text } } });
+    expect(await post(path, body, headers ?? own())).toMatchObject({
+      status: code,
+      body: { error: { code, status, message: text } },
+    });
   });
 
   it('refuses a stream that was to be an array with an array', async () => {
-    expect(await post(address('streamGenerateContent', 'demo/nobody'), ahoy, own())).toMatchObject({ status: 404, body: [{ error: { code: 404, status: 'NOT_FOUND' } }] });
+    expect(await post(address('streamGenerateContent', 'demo/nobody'), ahoy, own())).toMatchObject({
+      status: 404,
+      body: [{ error: { code: 404, status: 'NOT_FOUND' } }],
+    });
   });
 });

@@ -30,7 +30,10 @@ describe('two gateways with one PostgreSQL', () => {
     const { url, drop } = await freshDatabase();
     const environments = [machine(url), machine(url)];
     const gateways = await Promise.all(environments.map((environment) => startProcess(environment)));
-    const { output } = await runVerb(['keys', 'create', '--account', 'acme', '--credit', '5', '--json'], machine(url));
+    const { output } = await runVerb(
+      ['keys', 'create', '--account', 'acme', '--credit', '5', '--json'],
+      machine(url),
+    );
     const { key }: { key: string } = JSON.parse(output);
     for (const gateway of gateways) {
       const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -40,7 +43,13 @@ describe('two gateways with one PostgreSQL', () => {
       });
       expect([response.status, await response.json()]).toMatchObject([200, { model: 'demo/echo' }]);
     }
-    const seen = await Promise.all(gateways.map(async (gateway) => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).json()));
+    const seen = await Promise.all(
+      gateways.map(async (gateway) =>
+        (
+          await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })
+        ).json(),
+      ),
+    );
     expect(seen[0]).toMatchObject({ is_active: true, total: 5 });
     expect(seen[1]).toEqual(seen[0]);
     for (const gateway of gateways) expect(gateway.printed()).not.toContain('keeper');
@@ -62,7 +71,10 @@ describe('two gateways with one PostgreSQL', () => {
       const store = { kind: 'postgres', url: fresh.url } as const;
       const plugins = [bearer(), chatCompletions(), demo({ pace: 1 }), balance({ store, firstCredit: '0' })];
       // One process has one door for operators.
-      gateways = [await startGateway({ plugins: [...plugins, admin({ port: 0 })] }), await startGateway({ plugins })];
+      gateways = [
+        await startGateway({ plugins: [...plugins, admin({ port: 0 })] }),
+        await startGateway({ plugins }),
+      ];
       const [first] = gateways;
       door = /door: (http:\S+),/.exec(first?.told.join('\n') ?? '')?.[1] ?? '';
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
@@ -74,21 +86,37 @@ describe('two gateways with one PostgreSQL', () => {
       await drop();
     });
 
-    async function operate(method: string, path: string, sent?: object): Promise<{ readonly status: number; readonly body: unknown }> {
+    async function operate(
+      method: string,
+      path: string,
+      sent?: object,
+    ): Promise<{ readonly status: number; readonly body: unknown }> {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(`${door}/admin${path}`, { method, headers, body: sent ? JSON.stringify(sent) : null });
+      const response = await fetch(`${door}/admin${path}`, {
+        method,
+        headers,
+        body: sent ? JSON.stringify(sent) : null,
+      });
       return { status: response.status, body: await response.json() };
     }
 
     async function newKey(limits: object = {}): Promise<{ readonly key: string; readonly id: string }> {
-      return z.object({ key: z.string(), id: z.string() }).parse((await operate('POST', '/keys', { account: 'acme', limits })).body);
+      return z
+        .object({ key: z.string(), id: z.string() })
+        .parse((await operate('POST', '/keys', { account: 'acme', limits })).body);
     }
 
     async function call(index: number, key: string, more: Record<string, string> = {}, sent: object = body) {
       const response = await fetch(`${gateways[index % 2]?.url}/v1/chat/completions`, {
-        method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more }, body: JSON.stringify(sent),
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
+        body: JSON.stringify(sent),
       });
-      return { status: response.status, replayed: response.headers.get('idempotent-replayed'), text: await response.text() };
+      return {
+        status: response.status,
+        replayed: response.headers.get('idempotent-replayed'),
+        text: await response.text(),
+      };
     }
 
     it('share idempotency keys: of 30 equal calls at both one is made and charged, and all get its bytes', async () => {
@@ -98,29 +126,47 @@ describe('two gateways with one PostgreSQL', () => {
       expect(replies.filter(({ status, replayed }) => status === 200 && replayed === null)).toHaveLength(1);
       expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true);
       const made = replies.find(({ status }) => status === 200)?.text;
-      for (const index of [0, 1]) expect(await call(index, key, once)).toEqual({ status: 200, replayed: 'true', text: made });
+      for (const index of [0, 1])
+        expect(await call(index, key, once)).toEqual({ status: 200, replayed: 'true', text: made });
       expect((await call(1, key, once, { ...body, max_tokens: 21 })).status).toBe(422);
-      expect(await operate('GET', `/usage?key=${id}&by=key`)).toMatchObject({ status: 200, body: { data: [{ key: id, calls: 1 }] } });
+      expect(await operate('GET', `/usage?key=${id}&by=key`)).toMatchObject({
+        status: 200,
+        body: { data: [{ key: id, calls: 1 }] },
+      });
     });
 
     it('hold the rate of a key together', async () => {
       const { key } = await newKey({ callsPerMinute: 4 });
       const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => call(index, key)));
-      expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, ...Array.from({ length: 8 }, () => 429)]);
+      expect(replies.map(({ status }) => status).toSorted()).toEqual([
+        200,
+        200,
+        200,
+        200,
+        ...Array.from({ length: 8 }, () => 429),
+      ]);
     });
 
     it('obey what operators do at the other: credit, limits, rotation, disabling', async () => {
-      expect(await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' })).toMatchObject({ status: 200, body: { status: 'already_credited', total: '5' } });
+      expect(
+        await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' }),
+      ).toMatchObject({ status: 200, body: { status: 'already_credited', total: '5' } });
       const { key, id } = await newKey({ spendCap: '0.000000001' });
       expect((await call(1, key)).status).toBe(402);
       await operate('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
       expect((await call(1, key)).status).toBe(200);
-      const rotated = z.object({ key: z.string(), id: z.string() }).parse((await operate('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
+      const rotated = z
+        .object({ key: z.string(), id: z.string() })
+        .parse((await operate('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
       expect([(await call(1, key)).status, (await call(1, rotated.key)).status]).toEqual([200, 200]);
       await operate('PATCH', `/keys/${rotated.id}`, { disabled: true });
       await expect.poll(async () => (await call(1, rotated.key)).status).toBe(401);
-      expect(await operate('GET', `/entries?key=${id}`)).toMatchObject({ body: { data: [{ kind: 'reserve' }, { kind: 'post' }, { kind: 'reserve' }, { kind: 'post' }] } });
-      expect(await operate('GET', '/reservations')).toMatchObject({ body: { data: [], totals: { calls: 0 } } });
+      expect(await operate('GET', `/entries?key=${id}`)).toMatchObject({
+        body: { data: [{ kind: 'reserve' }, { kind: 'post' }, { kind: 'reserve' }, { kind: 'post' }] },
+      });
+      expect(await operate('GET', '/reservations')).toMatchObject({
+        body: { data: [], totals: { calls: 0 } },
+      });
       expect(await operate('GET', '/audit')).toMatchObject({ status: 200, body: { ok: true, findings: [] } });
     });
   });
@@ -128,6 +174,8 @@ describe('two gateways with one PostgreSQL', () => {
   it('are told which variable names the database where none does', async () => {
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG });
     expect(code).toBe(1);
-    expect(errors).toMatch(/several-machines\.config\.ts: plugin "balance": option "store\.url": set TOLLGATE_LEDGER_URL to the address of the database/);
+    expect(errors).toMatch(
+      /several-machines\.config\.ts: plugin "balance": option "store\.url": set TOLLGATE_LEDGER_URL to the address of the database/,
+    );
   });
 });

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 /** Vendors that take their time, or pack what they send though nobody asked for it: the official SDKs get the whole reply all the same. */
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
@@ -17,7 +17,12 @@ import { openDoors, station } from '../support/station.ts';
 const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const usage = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })}\n\ndata: [DONE]\n\n`;
-const events = [chunk({ role: 'assistant', content: 'slow ' }), chunk({ content: 'and ' }), chunk({ content: 'sure' }), chunk({}, 'stop') + usage];
+const events = [
+  chunk({ role: 'assistant', content: 'slow ' }),
+  chunk({ content: 'and ' }),
+  chunk({ content: 'sure' }),
+  chunk({}, 'stop') + usage,
+];
 
 /** Milliseconds: how long a stream may be silent, and how long the vendor is; deadlines are far beyond. */
 const keepAlive = 100;
@@ -29,7 +34,18 @@ beforeAll(async () => {
   vendor = await startScriptedVendor(() => undefined);
   gateway = await startGateway({
     timeouts: { keepAlive: keepAlive / 1000, firstEvent: 20, idle: 20, reply: 20 },
-    plugins: [openDoors(), chatCompletions(), responses(), messages(), generateContent(), station({ name: 'slow', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` }, models: [{ free: true }] })],
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      station({
+        name: 'slow',
+        endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` },
+        models: [{ free: true }],
+      }),
+    ],
   });
 });
 afterAll(async () => {
@@ -42,11 +58,27 @@ const asked = { model: 'house/model', messages: [{ role: 'user' as const, conten
 
 /** What each SDK hears of a stream, put together by its own means. */
 const ask: Readonly<Record<Wire, () => Promise<string | null | undefined>>> = {
-  'chat-completions': async () => (await new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/v1`, maxRetries: 0 }).chat.completions.stream(asked).finalChatCompletion()).choices[0]?.message.content,
-  responses: async () => (await new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/v1`, maxRetries: 0 }).responses.stream({ model: 'house/model', input: question }).finalResponse()).output_text,
-  messages: async () => new Anthropic({ apiKey: 'k', baseURL: `${gateway.url}/alpha`, maxRetries: 0 }).messages.stream({ ...asked, max_tokens: 100 }).finalText(),
+  'chat-completions': async () =>
+    (
+      await new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/v1`, maxRetries: 0 }).chat.completions
+        .stream(asked)
+        .finalChatCompletion()
+    ).choices[0]?.message.content,
+  responses: async () =>
+    (
+      await new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/v1`, maxRetries: 0 }).responses
+        .stream({ model: 'house/model', input: question })
+        .finalResponse()
+    ).output_text,
+  messages: async () =>
+    new Anthropic({ apiKey: 'k', baseURL: `${gateway.url}/alpha`, maxRetries: 0 }).messages
+      .stream({ ...asked, max_tokens: 100 })
+      .finalText(),
   'generate-content': async () => {
-    const stream = await new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: `${gateway.url}/beta` } }).models.generateContentStream({ model: 'house/model', contents: question });
+    const stream = await new GoogleGenAI({
+      apiKey: 'k',
+      httpOptions: { baseUrl: `${gateway.url}/beta` },
+    }).models.generateContentStream({ model: 'house/model', contents: question });
     return (await Array.fromAsync(stream)).map(({ text = '' }) => text).join('');
   },
 };
@@ -65,13 +97,28 @@ describe.each(wires)('the SDK of %s', (wire) => {
     expect(await ask[wire]()).toBe('slow and sure');
   });
 
-  it.each([['gzip', gzipSync], ['br', brotliCompressSync], ['zstd', zstdCompressSync], ['deflate', deflateSync]] as const)('gets all of a stream that is packed by %s', async (encoding, pack) => {
-    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding }).end(pack(events.join(''))));
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['deflate', deflateSync],
+  ] as const)('gets all of a stream that is packed by %s', async (encoding, pack) => {
+    vendor.conduct(
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding })
+          .end(pack(events.join(''))),
+    );
     expect(await ask[wire]()).toBe('slow and sure');
   });
 
   it('gets all of a stream whose type is written in capitals', async () => {
-    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }).end(events.join('')));
+    vendor.conduct(
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'Text/Event-Stream; charset=UTF-8' })
+          .end(events.join('')),
+    );
     expect(await ask[wire]()).toBe('slow and sure');
   });
 });
@@ -81,14 +128,22 @@ describe('a stream', () => {
     ['/v1/chat/completions', { ...asked, stream: true }, /^: keep-alive$/m],
     ['/v1/responses', { model: 'house/model', input: question, stream: true }, /^: keep-alive$/m],
     ['/alpha/v1/messages', { ...asked, max_tokens: 100, stream: true }, /^event: ping$/m],
-    ['/beta/v1beta/models/house/model:streamGenerateContent?alt=sse', { contents: [{ parts: [{ text: question }] }] }, undefined],
+    [
+      '/beta/v1beta/models/house/model:streamGenerateContent?alt=sse',
+      { contents: [{ parts: [{ text: question }] }] },
+      undefined,
+    ],
   ])('at %s shows that it lives as its clients can bear it', async (path, body, sign) => {
     const held = Promise.withResolvers<void>();
     vendor.conduct(async (response) => {
       await held.promise;
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''));
     });
-    const asking = fetch(gateway.url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+    const asking = fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify(body),
+    });
     await sleep(silence);
     held.resolve();
     const text = await (await asking).text();
@@ -112,7 +167,13 @@ describe('a vendor that goes on behind the end of its reply', () => {
         closed.resolve();
       });
     });
-    const text = await (await fetch(gateway.url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) })).text();
+    const text = await (
+      await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify(body),
+      })
+    ).text();
     expect(text).toMatch(/sure[^]*(\[DONE\]|message_stop[^]*)\n\n$/);
     expect(text).not.toContain('never heard');
     await closed.promise;
@@ -131,7 +192,11 @@ describe('a stream that is packed', () => {
       await held.promise;
       packing.end(events.slice(2).join(''));
     });
-    const stream = await new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/v1`, maxRetries: 0 }).chat.completions.create({ ...asked, stream: true });
+    const stream = await new OpenAI({
+      apiKey: 'k',
+      baseURL: `${gateway.url}/v1`,
+      maxRetries: 0,
+    }).chat.completions.create({ ...asked, stream: true });
     let heard = '';
     for await (const { choices } of stream) {
       heard += choices[0]?.delta.content ?? '';
@@ -142,7 +207,14 @@ describe('a stream that is packed', () => {
 });
 
 describe('a JSON reply', () => {
-  const whole = JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'slow and sure' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+  const whole = JSON.stringify({
+    id: 'c1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'slow and sure' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  });
 
   const packed = gzipSync(whole);
 
@@ -152,8 +224,16 @@ describe('a JSON reply', () => {
     ['is not packed as it says is an error', 'br', packed, 502, 'upstream_error'],
     ['is packed in a way nobody knows is an error', 'compress', packed, 502, 'upstream_error'],
   ])('that %s', async (_, encoding, bytes, status, told) => {
-    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(bytes));
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(asked) });
+    vendor.conduct(
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
+          .end(bytes),
+    );
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify(asked),
+    });
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(told)]);
   });
 });

@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 /** A gateway with a heap of 96 MB before vendors that send without end: it ends their calls, and goes on to serve others. */
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryOf, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
@@ -14,7 +14,9 @@ const block = 'x'.repeat(64 * 1024);
 /** Resolves when what was sent is taken, or nobody takes it any more. */
 async function taken(response: ServerResponse): Promise<void> {
   const over = new AbortController();
-  await Promise.race(['drain', 'close'].map((name) => once(response, name, { signal: over.signal }).catch(() => undefined)));
+  await Promise.race(
+    ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }).catch(() => undefined)),
+  );
   over.abort();
 }
 
@@ -23,16 +25,34 @@ async function pour(response: ServerResponse, piece: string, most = Infinity): P
   for (let sent = 0; sent < most && !response.destroyed; sent += 1) {
     if (!response.write(piece)) await taken(response);
     // Others are served meanwhile.
-    else await new Promise((resolve) => { setImmediate(resolve); });
+    else
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   }
 }
 
-const chunk = (choices: object[], more: object = {}): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
-const frame = (event: { readonly type: string }): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+const chunk = (choices: object[], more: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
+const frame = (event: { readonly type: string }): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const start = { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 3, output_tokens: 1 } } };
+const start = {
+  type: 'message_start',
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 1 },
+  },
+};
 
-const head = '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"';
+const head =
+  '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"';
 const tail = `"}}],"usage":${JSON.stringify(usage)}}`;
 
 /** What vendors do, by a word of the prompt. */
@@ -65,7 +85,13 @@ const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<
   },
   async 'tool-arguments'(response) {
     response.writeHead(200, events);
-    const call = (args: string): object => ({ index: 0, delta: { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: args } }] }, finish_reason: null });
+    const call = (args: string): object => ({
+      index: 0,
+      delta: {
+        tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: args } }],
+      },
+      finish_reason: null,
+    });
     await pour(response, chunk([call('x'.repeat(8000))]).repeat(8));
   },
   async usual(response) {
@@ -84,8 +110,13 @@ beforeAll(async () => {
     await behaviours[word]?.(response);
   });
   const environment = {
-    TOLLGATE_DATA: folder, NODE_OPTIONS: '--max-old-space-size=96', TOLLGATE_LOG: 'fatal',
-    OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${vendor.origin}/v1`, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: vendor.origin,
+    TOLLGATE_DATA: folder,
+    NODE_OPTIONS: '--max-old-space-size=96',
+    TOLLGATE_LOG: 'fatal',
+    OPENAI_API_KEY: 'k',
+    OPENAI_BASE_URL: `${vendor.origin}/v1`,
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: vendor.origin,
   };
   const { output } = await runVerb(['keys', 'create', '--credit', '1000', '--json'], environment);
   key = String(JSON.parse(output).key);
@@ -105,13 +136,28 @@ interface Told {
 }
 
 /** Calls until the reply ends, or `milliseconds` have passed. */
-async function call(client: 'chat' | 'messages', model: string, prompt: string, stream: boolean, milliseconds = 60_000): Promise<Told> {
+async function call(
+  client: 'chat' | 'messages',
+  model: string,
+  prompt: string,
+  stream: boolean,
+  milliseconds = 60_000,
+): Promise<Told> {
   const path = client === 'chat' ? '/v1/chat/completions' : '/alpha/v1/messages';
   const body = { model, stream, max_tokens: 1000, messages: [{ role: 'user', content: prompt }] };
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'anthropic-version': '2023-06-01',
+  };
   let [status, retryAfter, text]: [number, string | null, string] = [0, null, ''];
   try {
-    const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(milliseconds) });
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(milliseconds),
+    });
     status = response.status;
     retryAfter = response.headers.get('retry-after');
     for await (const part of response.body ?? []) text = (text + Buffer.from(part).toString()).slice(-2000);
@@ -124,7 +170,9 @@ async function call(client: 'chat' | 'messages', model: string, prompt: string, 
 /** The gateway lives, has taken no more than it may, and serves as soon as it has room. */
 async function expectService(): Promise<void> {
   expect(gateway.child.exitCode ?? gateway.child.signalCode, gateway.printed().slice(-2000)).toBeNull();
-  await expect.poll(async () => (await call('chat', 'openai/gpt-4.1-mini', 'usual', false)).text).toContain('Hello!');
+  await expect
+    .poll(async () => (await call('chat', 'openai/gpt-4.1-mini', 'usual', false)).text)
+    .toContain('Hello!');
   expect(memoryOf(gateway) / megabyte).toBeLessThan(400);
 }
 
@@ -132,28 +180,49 @@ const gpt = 'openai/gpt-4.1-mini';
 const claude = 'anthropic/claude-haiku-4-5';
 
 describe('a gateway with a heap of 96 MB survives', () => {
-  it.each<[string, 'chat' | 'messages', string]>([['openings', 'chat', gpt], ['openings', 'messages', gpt], ['pings', 'messages', claude], ['pings', 'chat', claude], ['comments', 'chat', gpt], ['comments', 'messages', gpt]])(
-    'vendors that only ever open their streams: %s for a client of %s', async (word, client, model) => {
-      for (const { status, text } of await Promise.all(Array.from({ length: 4 }, () => call(client, model, word, true, 4000)))) expect([0, 200, 502, 503, 529], text).toContain(status);
-      await expectService();
-    });
+  it.each<[string, 'chat' | 'messages', string]>([
+    ['openings', 'chat', gpt],
+    ['openings', 'messages', gpt],
+    ['pings', 'messages', claude],
+    ['pings', 'chat', claude],
+    ['comments', 'chat', gpt],
+    ['comments', 'messages', gpt],
+  ])('vendors that only ever open their streams: %s for a client of %s', async (word, client, model) => {
+    for (const { status, text } of await Promise.all(
+      Array.from({ length: 4 }, () => call(client, model, word, true, 4000)),
+    ))
+      expect([0, 200, 502, 503, 529], text).toContain(status);
+    await expectService();
+  });
 
-  it.each<[string, 'chat' | 'messages']>([['json', 'chat'], ['json', 'messages'], ['structure', 'chat'], ['structure', 'messages']])('120 MB in one reply: %s for a client of %s', async (word, client) => {
+  it.each<[string, 'chat' | 'messages']>([
+    ['json', 'chat'],
+    ['json', 'messages'],
+    ['structure', 'chat'],
+    ['structure', 'messages'],
+  ])('120 MB in one reply: %s for a client of %s', async (word, client) => {
     const { status, text } = await call(client, gpt, word, false);
     expect(text).toContain('error');
     expect(status).toBeGreaterThanOrEqual(500);
     await expectService();
   });
 
-  it.each(['chat', 'messages'] as const)('twelve lines without an end at once, for clients of %s', async (client) => {
-    const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
-    const told = await Promise.all(lines);
-    for (const { status, text } of told) expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('error')]);
-    await expectService();
-  });
+  it.each(['chat', 'messages'] as const)(
+    'twelve lines without an end at once, for clients of %s',
+    async (client) => {
+      const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
+      const told = await Promise.all(lines);
+      for (const { status, text } of told)
+        expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('error')]);
+      await expectService();
+    },
+  );
 
-  it.each(['chat', 'messages'] as const)('arguments of tools without an end, for clients of %s', async (client) => {
-    await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 6000)));
-    await expectService();
-  });
+  it.each(['chat', 'messages'] as const)(
+    'arguments of tools without an end, for clients of %s',
+    async (client) => {
+      await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 6000)));
+      await expectService();
+    },
+  );
 });

@@ -13,12 +13,25 @@ type Client = 'chat-completions' | 'generate-content';
 
 const asks: Readonly<Record<Client, object>> = {
   'chat-completions': {
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'Answer this.' }, { type: 'input_audio', input_audio: { data: heard, format: 'wav' } }] }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Answer this.' },
+          { type: 'input_audio', input_audio: { data: heard, format: 'wav' } },
+        ],
+      },
+    ],
     modalities: ['text', 'audio'],
     audio: { voice: 'alloy', format: 'pcm16' },
   },
   'generate-content': {
-    contents: [{ role: 'user', parts: [{ text: 'Answer this.' }, { inlineData: { mimeType: 'audio/wav', data: heard } }] }],
+    contents: [
+      {
+        role: 'user',
+        parts: [{ text: 'Answer this.' }, { inlineData: { mimeType: 'audio/wav', data: heard } }],
+      },
+    ],
     generationConfig: { responseModalities: ['AUDIO'] },
   },
 };
@@ -26,13 +39,18 @@ const asks: Readonly<Record<Client, object>> = {
 /** The sound a client was given, put together: its samples, and what it is said to be. */
 function soundOf(client: Client, reply: Json): { readonly data: string; readonly about: unknown } {
   if (client === 'chat-completions') {
-    const message = objects(reply['choices'])[0]?.['message'];
-    const audio = isObject(message) && isObject(message['audio']) ? message['audio'] : {};
-    return { data: String(audio['data']), about: [typeof audio['id'], audio['transcript']] };
+    const message = objects(reply.choices)[0]?.message;
+    const audio = isObject(message) && isObject(message.audio) ? message.audio : {};
+    return { data: String(audio.data), about: [typeof audio.id, audio.transcript] };
   }
-  const content = objects(reply['candidates'])[0]?.['content'];
-  const parts = isObject(content) ? objects(content['parts']).flatMap(({ inlineData }) => (isObject(inlineData) ? [inlineData] : [])) : [];
-  return { data: Buffer.concat(parts.map(({ data }) => Buffer.from(String(data), 'base64'))).toString('base64'), about: [...new Set(parts.map(({ mimeType }) => mimeType))] };
+  const content = objects(reply.candidates)[0]?.content;
+  const parts = isObject(content)
+    ? objects(content.parts).flatMap(({ inlineData }) => (isObject(inlineData) ? [inlineData] : []))
+    : [];
+  return {
+    data: Buffer.concat(parts.map(({ data }) => Buffer.from(String(data), 'base64'))).toString('base64'),
+    about: [...new Set(parts.map(({ mimeType }) => mimeType))],
+  };
 }
 
 let quartet: Quartet;
@@ -47,39 +65,62 @@ async function ask(client: Client, wire: Wire, stream: boolean): Promise<Crossin
   return quartet.ask(client, id, asks[client], stream);
 }
 
-const pairs = [['chat-completions', 'chat-completions'], ['chat-completions', 'generate-content'], ['generate-content', 'chat-completions'], ['generate-content', 'generate-content']] as const;
+const pairs = [
+  ['chat-completions', 'chat-completions'],
+  ['chat-completions', 'generate-content'],
+  ['generate-content', 'chat-completions'],
+  ['generate-content', 'generate-content'],
+] as const;
 
 describe.each(pairs)('sound from %s to %s', (client, wire) => {
   it.each([false, true])('is heard by the model and by the client, streamed: %s', async (stream) => {
     const crossing = await ask(client, wire, stream);
     expect([crossing.status, crossing.end.type], crossing.text).toEqual([200, 'answered']);
     expect(JSON.stringify(crossing.sent)).toContain(heard);
-    const { data, about } = soundOf(client, stream ? wholeOf(client, crossing.text) : JSON.parse(crossing.text));
+    const { data, about } = soundOf(
+      client,
+      stream ? wholeOf(client, crossing.text) : JSON.parse(crossing.text),
+    );
     expect(data).toBe(samples);
     const transcript = wire === 'chat-completions' ? sound.transcript : '';
-    expect(about).toEqual(client === 'chat-completions' ? ['string', transcript] : ['audio/L16;codec=pcm;rate=24000']);
+    expect(about).toEqual(
+      client === 'chat-completions' ? ['string', transcript] : ['audio/L16;codec=pcm;rate=24000'],
+    );
   });
 
   it('is counted as sound, and what does not cross is told', async () => {
     const { end } = await ask(client, wire, false);
     if (end.type !== 'answered') throw new Error(end.type);
     expect(end.charge?.usage).toMatchObject({ outputAudio: 50 });
-    const told = { 'chat-completions': wire === client ? [] : ['audio'], 'generate-content': wire === client ? [] : ['generationConfig.responseModalities', 'reply.audio.transcript'] };
+    const told = {
+      'chat-completions': wire === client ? [] : ['audio'],
+      'generate-content':
+        wire === client ? [] : ['generationConfig.responseModalities', 'reply.audio.transcript'],
+    };
     expect(end.losses.map(({ path }) => path)).toEqual(told[client]);
   });
 });
 
 describe('sound where there is none', () => {
-  it.each([['responses', 'audio/flac'], ['chat-completions', 'audio/flac'], ['messages', 'audio/wav']] as const)('%s is asked nothing about %s: the part is named', async (wire, mimeType) => {
+  it.each([
+    ['responses', 'audio/flac'],
+    ['chat-completions', 'audio/flac'],
+    ['messages', 'audio/wav'],
+  ] as const)('%s is asked nothing about %s: the part is named', async (wire, mimeType) => {
     const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
-    const { status, text, sent } = await quartet.ask('generate-content', modelOf(wire).id, { contents: [{ role: 'user', parts }] });
+    const { status, text, sent } = await quartet.ask('generate-content', modelOf(wire).id, {
+      contents: [{ role: 'user', parts }],
+    });
     expect([status, sent]).toEqual([400, undefined]);
     expect(text).toContain('contents[0].parts[1]');
   });
 
   it('an answer that is to be nothing but sound is refused by a model that cannot speak', async () => {
     const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
-    const { status, text } = await quartet.ask('generate-content', modelOf('messages').id, { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }], ...settings });
+    const { status, text } = await quartet.ask('generate-content', modelOf('messages').id, {
+      contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
+      ...settings,
+    });
     expect(status).toBe(400);
     expect(text).toContain('is asked for audio');
   });

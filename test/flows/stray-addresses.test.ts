@@ -9,7 +9,9 @@ let gateway: TestGateway;
 let rooted: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({ plugins: [chatCompletions(), messages(), generateContent()] });
-  rooted = await startGateway({ plugins: [messages({ mount: '' }), chatCompletions(), generateContent({ mount: '/beta/deeper' })] });
+  rooted = await startGateway({
+    plugins: [messages({ mount: '' }), chatCompletions(), generateContent({ mount: '/beta/deeper' })],
+  });
 });
 afterAll(async () => {
   await gateway.close();
@@ -18,9 +20,27 @@ afterAll(async () => {
 
 /** What each family says, of an address that its message names. */
 const words: Readonly<Record<string, (at: string) => object>> = {
-  openai: (at) => ({ error: { message: expect.stringContaining(at), type: 'invalid_request_error', param: null, code: 'not_found' } }),
-  anthropic: (at) => ({ type: 'error', error: { type: 'not_found_error', message: expect.stringContaining(at) }, request_id: expect.any(String) }),
-  google: (at) => ({ error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining(at), details: expect.any(Array) } }),
+  openai: (at) => ({
+    error: {
+      message: expect.stringContaining(at),
+      type: 'invalid_request_error',
+      param: null,
+      code: 'not_found',
+    },
+  }),
+  anthropic: (at) => ({
+    type: 'error',
+    error: { type: 'not_found_error', message: expect.stringContaining(at) },
+    request_id: expect.any(String),
+  }),
+  google: (at) => ({
+    error: {
+      code: 404,
+      status: 'NOT_FOUND',
+      message: expect.stringContaining(at),
+      details: expect.any(Array),
+    },
+  }),
 };
 
 async function told({ url }: TestGateway, path: string, init: RequestInit): Promise<unknown> {
@@ -43,14 +63,23 @@ describe('an address below', () => {
     ['/nowhere', 'openai'],
   ])('%s is told of by %s', async (path, family) => {
     const expected = [404, words[family]?.(`POST ${path}`)];
-    expect(await told(gateway, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).toEqual(expected);
+    expect(
+      await told(gateway, path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      }),
+    ).toEqual(expected);
     expect(await told(gateway, path, { method: 'POST', body: 'a text' })).toEqual(expected);
     expect(await told(gateway, path, { method: 'POST' })).toEqual(expected);
   });
 
   it('several base addresses is told of by the family of the nearest', async () => {
-    expect(await told(rooted, '/nowhere', {})).toEqual([404, words['anthropic']?.('GET /nowhere')]);
-    expect(await told(rooted, '/v1/nowhere', {})).toEqual([404, words['openai']?.('GET /v1/nowhere')]);
-    expect(await told(rooted, '/beta/deeper/nowhere', {})).toEqual([404, words['google']?.('GET /beta/deeper/nowhere')]);
+    expect(await told(rooted, '/nowhere', {})).toEqual([404, words.anthropic?.('GET /nowhere')]);
+    expect(await told(rooted, '/v1/nowhere', {})).toEqual([404, words.openai?.('GET /v1/nowhere')]);
+    expect(await told(rooted, '/beta/deeper/nowhere', {})).toEqual([
+      404,
+      words.google?.('GET /beta/deeper/nowhere'),
+    ]);
   });
 });

@@ -11,8 +11,8 @@ import { until } from '../support/operated.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { openDoors, station } from '../support/station.ts';
-import type { Scenario } from '../support/vendor/index.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import type { Scenario } from '../support/vendor/index.ts';
 
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
 const forms: readonly Form[] = ['whole', 'streamed'];
@@ -23,7 +23,9 @@ const models = {
   'generate-content': 'google/gemini-2.5-flash',
 } as const;
 
-const says = (status: number, headers: Record<string, string> = {}): Scenario => ({ reply: { status, headers, body: { error: { message: 'Not now.' } } } });
+const says = (status: number, headers: Record<string, string> = {}): Scenario => ({
+  reply: { status, headers, body: { error: { message: 'Not now.' } } },
+});
 
 const faults: Readonly<Record<string, Scenario>> = {
   'status 500': says(500),
@@ -45,18 +47,28 @@ afterEach(() => house.vendors.unscript());
 afterAll(() => house.close());
 
 describe.each(Object.entries(faults))('%s, once', (_, fault) => {
-  it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))('leaves the reply of %s (%s) as it is', async (wire, form) => {
-    const { gateway, vendors, clients, journal } = house;
-    vendors.script('*', fault, { text: ['All ', 'is ', 'well.'] });
-    const [ends, requests] = [gateway.ends.length, journal().length];
-    const heard = await clients[wire]({ text: 'How are you?' }).ask(models[wire], form);
-    expect(heard.text).toBe('All is well.');
-    expect(journal()).toHaveLength(requests + 2);
-    const end = (await gateway.ended(ends + 1))[ends];
-    expect(end?.attempts.map(({ error, isRetry }) => [error === undefined, isRetry])).toEqual([[false, false], [true, true]]);
-    const billed = journal().at(-1)?.billed;
-    expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } } });
-  });
+  it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))(
+    'leaves the reply of %s (%s) as it is',
+    async (wire, form) => {
+      const { gateway, vendors, clients, journal } = house;
+      vendors.script('*', fault, { text: ['All ', 'is ', 'well.'] });
+      const [ends, requests] = [gateway.ends.length, journal().length];
+      const heard = await clients[wire]({ text: 'How are you?' }).ask(models[wire], form);
+      expect(heard.text).toBe('All is well.');
+      expect(journal()).toHaveLength(requests + 2);
+      const end = (await gateway.ended(ends + 1))[ends];
+      expect(end?.attempts.map(({ error, isRetry }) => [error === undefined, isRetry])).toEqual([
+        [false, false],
+        [true, true],
+      ]);
+      const billed = journal().at(-1)?.billed;
+      expect(end).toMatchObject({
+        type: 'answered',
+        outcome: 'completed',
+        charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } },
+      });
+    },
+  );
 });
 
 describe('a vendor that is down', () => {
@@ -64,11 +76,22 @@ describe('a vendor that is down', () => {
     const down = await startScriptedVendor((response) => void response.writeHead(500).end());
     const gateway = await startGateway({
       retries: { share: 0.2 },
-      plugins: [openDoors(), chatCompletions(), station({ name: 'only', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` } }), health()],
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        station({ name: 'only', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` } }),
+        health(),
+      ],
     });
     const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
-    const replies = await Promise.all(Array.from({ length: 100 }, () => fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body })));
-    expect(new Set(replies.map(({ status, headers }) => `${status} ${headers.get('x-should-retry')}`))).toEqual(new Set(['502 false']));
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body }),
+      ),
+    );
+    expect(
+      new Set(replies.map(({ status, headers }) => `${status} ${headers.get('x-should-retry')}`)),
+    ).toEqual(new Set(['502 false']));
     expect(down.bodies.length).toBeGreaterThan(100);
     expect(down.bodies.length).toBeLessThanOrEqual(120);
     await gateway.close();
@@ -78,13 +101,23 @@ describe('a vendor that is down', () => {
 
 describe('a client that disconnects', () => {
   it('ends the wait for the next attempt', async () => {
-    const busy = await startScriptedVendor((response) => void response.writeHead(503, { 'retry-after': '9' }).end());
+    const busy = await startScriptedVendor(
+      (response) => void response.writeHead(503, { 'retry-after': '9' }).end(),
+    );
     const gateway = await startGateway({
-      plugins: [openDoors(), chatCompletions(), station({ name: 'only', endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` } })],
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        station({ name: 'only', endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` } }),
+      ],
     });
     const leaving = new AbortController();
     const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
-    const call = fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body, signal: leaving.signal }).catch(() => undefined);
+    const call = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body,
+      signal: leaving.signal,
+    }).catch(() => undefined);
     await until(() => busy.bodies.length === 1);
     leaving.abort();
     await call;
@@ -97,7 +130,8 @@ describe('a client that disconnects', () => {
 });
 
 describe('a silent provider', () => {
-  const body = (stream: boolean): string => JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hi' }] });
+  const body = (stream: boolean): string =>
+    JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hi' }] });
 
   async function ask(gateway: TestGateway, stream: boolean): Promise<Response> {
     return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: body(stream) });
@@ -107,10 +141,20 @@ describe('a silent provider', () => {
     const silent = await startScriptedVendor(() => undefined);
     const gateway = await startGateway({
       timeouts: { firstEvent: 0.2, reply: 0.2 },
-      plugins: [openDoors(), chatCompletions(), openai({ apiKey: ['sk-one', 'sk-two'], baseUrl: `${silent.origin}/v1` }), keys(), health()],
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        openai({ apiKey: ['sk-one', 'sk-two'], baseUrl: `${silent.origin}/v1` }),
+        keys(),
+        health(),
+      ],
     });
     const response = await ask(gateway, stream);
-    expect([response.status, response.headers.get('x-should-retry'), silent.bodies.length]).toEqual([504, 'false', 1]);
+    expect([response.status, response.headers.get('x-should-retry'), silent.bodies.length]).toEqual([
+      504,
+      'false',
+      1,
+    ]);
     await gateway.close();
     await silent.close();
   });
@@ -119,26 +163,89 @@ describe('a silent provider', () => {
 describe('a vendor that lacks the model', () => {
   /** As OpenAI says it on its wire of responses, and others that answer 400. */
   const words: Readonly<Record<string, object>> = {
-    'openai, responses': { error: { message: "The requested model 'upstream-model' does not exist.", type: 'invalid_request_error', param: 'model', code: 'model_not_found' } },
-    groq: { error: { message: 'The model `upstream-model` has been decommissioned.', type: 'invalid_request_error', code: 'model_decommissioned' } },
-    deepseek: { error: { message: 'Model Not Exist', type: 'invalid_request_error', param: null, code: 'invalid_request_error' } },
+    'openai, responses': {
+      error: {
+        message: "The requested model 'upstream-model' does not exist.",
+        type: 'invalid_request_error',
+        param: 'model',
+        code: 'model_not_found',
+      },
+    },
+    groq: {
+      error: {
+        message: 'The model `upstream-model` has been decommissioned.',
+        type: 'invalid_request_error',
+        code: 'model_decommissioned',
+      },
+    },
+    deepseek: {
+      error: {
+        message: 'Model Not Exist',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'invalid_request_error',
+      },
+    },
     openrouter: { error: { message: 'upstream-model is not a valid model ID', code: 400 } },
   };
-  const ok = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [{ type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+  const ok = {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    status: 'completed',
+    model: 'm',
+    output: [
+      {
+        type: 'message',
+        id: 'msg_1',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  };
 
-  it.each(Object.entries(words))('(%s) is followed by the next one, and the client reads its own name of the model', async (_, refusal) => {
-    const lacking = await startScriptedVendor((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal)));
-    const sound = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ok)));
-    const at = (name: string, origin: string) => station({ name, endpoints: { responses: `${origin}/v1/responses` } });
-    const gateway = await startGateway({ plugins: [openDoors(), responses(), preferences(), at('lacking', lacking.origin), at('sound', sound.origin)] });
-    const ask = async (provider: object): Promise<{ status: number; served: string | null; text: string }> => {
-      const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', body: JSON.stringify({ model: 'house/model', input: 'Hi', provider }) });
-      return { status: response.status, served: response.headers.get('x-tollgate-provider'), text: await response.text() };
-    };
-    expect(await ask({})).toMatchObject({ status: 200, served: 'sound' });
-    const alone = await ask({ only: ['lacking'] });
-    expect(alone).toMatchObject({ status: 404, text: expect.stringContaining('house/model') });
-    expect(alone.text).not.toContain('upstream-model');
-    await Promise.all([gateway.close(), lacking.close(), sound.close()]);
-  });
+  it.each(Object.entries(words))(
+    '(%s) is followed by the next one, and the client reads its own name of the model',
+    async (_, refusal) => {
+      const lacking = await startScriptedVendor(
+        (response) =>
+          void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal)),
+      );
+      const sound = await startScriptedVendor(
+        (response) =>
+          void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ok)),
+      );
+      const at = (name: string, origin: string) =>
+        station({ name, endpoints: { responses: `${origin}/v1/responses` } });
+      const gateway = await startGateway({
+        plugins: [
+          openDoors(),
+          responses(),
+          preferences(),
+          at('lacking', lacking.origin),
+          at('sound', sound.origin),
+        ],
+      });
+      const ask = async (
+        provider: object,
+      ): Promise<{ status: number; served: string | null; text: string }> => {
+        const response = await fetch(`${gateway.url}/v1/responses`, {
+          method: 'POST',
+          body: JSON.stringify({ model: 'house/model', input: 'Hi', provider }),
+        });
+        return {
+          status: response.status,
+          served: response.headers.get('x-tollgate-provider'),
+          text: await response.text(),
+        };
+      };
+      expect(await ask({})).toMatchObject({ status: 200, served: 'sound' });
+      const alone = await ask({ only: ['lacking'] });
+      expect(alone).toMatchObject({ status: 404, text: expect.stringContaining('house/model') });
+      expect(alone.text).not.toContain('upstream-model');
+      await Promise.all([gateway.close(), lacking.close(), sound.close()]);
+    },
+  );
 });

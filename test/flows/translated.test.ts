@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 /** The translated lane over real sockets: a client of one protocol, a vendor of another, both ways. */
 import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin } from '../../core/index.ts';
@@ -12,9 +12,12 @@ const asked = z.object({ model: z.string(), prompt: z.string(), stream: z.boolea
 /** A vendor that speaks the plain protocol and says what it was asked. */
 function plainVendor(): Server {
   return createServer(async (request, response) => {
-    const { prompt, stream } = asked.parse(JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()));
+    const { prompt, stream } = asked.parse(
+      JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()),
+    );
     response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json');
-    if (!stream) return void response.end(JSON.stringify({ model: 'm', text: `You said: ${prompt}`, in: 7, out: 5 }));
+    if (!stream)
+      return void response.end(JSON.stringify({ model: 'm', text: `You said: ${prompt}`, in: 7, out: 5 }));
     for (const text of ['You said: ', prompt]) response.write(`data: ${JSON.stringify({ text })}\n\n`);
     response.end('data: {"done":true,"in":7,"out":5}\n\n');
   });
@@ -31,10 +34,25 @@ beforeAll(async () => {
     name: 'plain-house',
     options: z.strictObject({}),
     apply(host) {
-      const provider = { name: 'plain-house', endpoints: { plain: url }, sign: <Request>(request: Request) => request };
+      const provider = {
+        name: 'plain-house',
+        endpoints: { plain: url },
+        sign: <Request>(request: Request) => request,
+      };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({ id: 'plain/model', upstream: 'm', name: 'M', description: 'A model.', created: '2026-01-01', contextLength: 9000, outputLimit: 900, input: ['text'], output: ['text'], price: { input: '1', output: '2' } }),
+        checkModel({
+          id: 'plain/model',
+          upstream: 'm',
+          name: 'M',
+          description: 'A model.',
+          created: '2026-01-01',
+          contextLength: 9000,
+          outputLimit: 900,
+          input: ['text'],
+          output: ['text'],
+          price: { input: '1', output: '2' },
+        }),
       ]);
     },
   });
@@ -51,41 +69,82 @@ describe('a chat-completions client', () => {
   it('reaches a vendor of another protocol, whole, and pays for it', async () => {
     const before = (await house.balance()).used;
     const reply = await house.client.chat.completions.create({ model: 'plain/model', messages });
-    expect(reply).toMatchObject({ model: 'plain/model', choices: [{ message: { role: 'assistant', content: 'You said: Héllo' }, finish_reason: 'stop' }], usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 } });
+    expect(reply).toMatchObject({
+      model: 'plain/model',
+      choices: [{ message: { role: 'assistant', content: 'You said: Héllo' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
+    });
     expect(Math.round(((await house.balance()).used - before) * 1e9)).toBe(7 * 1000 + 5 * 2000);
   });
 
   it('reaches it in a stream too', async () => {
-    const reply = await house.client.chat.completions.stream({ model: 'plain/model', messages }).finalChatCompletion();
-    expect(reply).toMatchObject({ model: 'plain/model', choices: [{ message: { content: 'You said: Héllo' }, finish_reason: 'stop' }] });
+    const reply = await house.client.chat.completions
+      .stream({ model: 'plain/model', messages })
+      .finalChatCompletion();
+    expect(reply).toMatchObject({
+      model: 'plain/model',
+      choices: [{ message: { content: 'You said: Héllo' }, finish_reason: 'stop' }],
+    });
   });
 
   it('is told in its own words what the other protocol cannot say', async () => {
-    const response = await house.post({ model: 'plain/model', messages: [{ role: 'user', content: 'a', name: 'Ann' }], temperature: 0.5 });
+    const response = await house.post({
+      model: 'plain/model',
+      messages: [{ role: 'user', content: 'a', name: 'Ann' }],
+      temperature: 0.5,
+    });
     expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, 'temperature']);
-    const refused = await house.post({ model: 'plain/model', messages, temperature: 0.5, provider: { require_parameters: true } });
+    const refused = await house.post({
+      model: 'plain/model',
+      messages,
+      temperature: 0.5,
+      provider: { require_parameters: true },
+    });
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: 'temperature' } }]);
   });
 });
 
 describe('a client of another protocol', () => {
   const call = (body: object): Promise<Response> =>
-    fetch(`${house.gateway.url}/plain`, { method: 'POST', headers: { authorization: `Bearer ${house.key}` }, body: JSON.stringify({ model: 'openai/gpt-4o-mini', prompt: 'Hello', ...body }) });
+    fetch(`${house.gateway.url}/plain`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${house.key}` },
+      body: JSON.stringify({ model: 'openai/gpt-4o-mini', prompt: 'Hello', ...body }),
+    });
 
   it('reaches a chat-completions vendor, which takes what it is sent', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
-    expect(await (await call({ limit: 50 })).json()).toEqual({ model: 'openai/gpt-4o-mini', text: 'Good day.', in: 3, out: 2 });
-    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'gpt-4o-mini', max_completion_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
+    house.vendor.script('gpt-4o-mini', {
+      text: ['Good ', 'day.'],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    });
+    expect(await (await call({ limit: 50 })).json()).toEqual({
+      model: 'openai/gpt-4o-mini',
+      text: 'Good day.',
+      in: 3,
+      out: 2,
+    });
+    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
+      model: 'gpt-4o-mini',
+      max_completion_tokens: 50,
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
   });
 
   it('reaches it in a stream too', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+    house.vendor.script('gpt-4o-mini', {
+      text: ['Good ', 'day.'],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    });
     const line = (text: string): string => `data: {"model":"openai/gpt-4o-mini","text":"${text}"}\n\n`;
-    expect(await (await call({ stream: true })).text()).toBe(`${line('Good ')}${line('day.')}data: {"done":true,"in":3,"out":2}\n\n`);
+    expect(await (await call({ stream: true })).text()).toBe(
+      `${line('Good ')}${line('day.')}data: {"done":true,"in":3,"out":2}\n\n`,
+    );
   });
 
   it('never takes a cut stream for a whole one', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], cut: { how: 'end', events: 2 } });
-    expect(await (await call({ stream: true })).text()).toMatch(/data: \{"plain_error":"upstream_failed"\}\n\n$/);
+    expect(await (await call({ stream: true })).text()).toMatch(
+      /data: \{"plain_error":"upstream_failed"\}\n\n$/,
+    );
   });
 });

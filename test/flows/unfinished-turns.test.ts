@@ -4,18 +4,38 @@ import { openOneReply } from '../support/one-reply.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 
 const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'news' } };
-const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-x', content: [{ type: 'text', text: 'Let me look.' }, search], stop_reason: 'pause_turn', stop_sequence: null, usage: { input_tokens: 9, output_tokens: 4 } };
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-x',
+  content: [{ type: 'text', text: 'Let me look.' }, search],
+  stop_reason: 'pause_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 9, output_tokens: 4 },
+};
 const paused = [
   { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Let me look.' } },
   { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'pause_turn', stop_sequence: null }, usage: { output_tokens: 4 } },
+  {
+    type: 'message_delta',
+    delta: { stop_reason: 'pause_turn', stop_sequence: null },
+    usage: { output_tokens: 4 },
+  },
   { type: 'message_stop' },
 ];
 
 function broken(reason: string): object {
-  return { candidates: [{ content: {}, finishReason: reason, index: 0, finishMessage: 'Malformed function call: look(' }], usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 }, modelVersion: 'gemini-x', responseId: 'r1' };
+  return {
+    candidates: [
+      { content: {}, finishReason: reason, index: 0, finishMessage: 'Malformed function call: look(' },
+    ],
+    usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 },
+    modelVersion: 'gemini-x',
+    responseId: 'r1',
+  };
 }
 
 /** How each family says that a turn is not finished. */
@@ -25,7 +45,8 @@ const unfinished: Readonly<Record<Wire, RegExp>> = {
   messages: /"stop_reason":"(pause_turn|max_tokens)"/,
   'generate-content': /"finishReason":"(MAX_TOKENS|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL)"/,
 };
-const finished = /"finish_reason":"stop"|"type":"response\.completed"|"stop_reason":"end_turn"|"finishReason":"STOP"/;
+const finished =
+  /"finish_reason":"stop"|"type":"response\.completed"|"stop_reason":"end_turn"|"finishReason":"STOP"/;
 
 describe.each(wires)('a client of %s', (client) => {
   it('is told that Claude paused its turn', async () => {
@@ -34,28 +55,43 @@ describe.each(wires)('a client of %s', (client) => {
       const { status, text, end } = await house.ask(client, reply);
       expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
       expect(text).not.toMatch(finished);
-      expect(end).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', usage: { input: 9, output: 4 } } });
+      expect(end).toMatchObject({
+        outcome: 'completed',
+        charge: { basis: 'usage', usage: { input: 9, output: 4 } },
+      });
     }
     await house.close();
   });
 
-  it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])('is told that Gemini broke off by %s', async (reason) => {
-    const house = await openOneReply('generate-content');
-    for (const reply of [broken(reason), [broken(reason)]]) {
-      const { status, text, end } = await house.ask(client, reply);
-      expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
-      expect(text).not.toMatch(finished);
-      expect(end).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', usage: { input: 9, output: 4 } } });
-    }
-    await house.close();
-  });
+  it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])(
+    'is told that Gemini broke off by %s',
+    async (reason) => {
+      const house = await openOneReply('generate-content');
+      for (const reply of [broken(reason), [broken(reason)]]) {
+        const { status, text, end } = await house.ask(client, reply);
+        expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
+        expect(text).not.toMatch(finished);
+        expect(end).toMatchObject({
+          outcome: 'completed',
+          charge: { basis: 'usage', usage: { input: 9, output: 4 } },
+        });
+      }
+      await house.close();
+    },
+  );
 });
 
-it('a client of the vendor\'s own protocol gets its own word, with nothing changed', async () => {
+it("a client of the vendor's own protocol gets its own word, with nothing changed", async () => {
   const claude = await openOneReply('messages');
-  expect(JSON.parse((await claude.ask('messages', message)).text)).toEqual({ ...message, model: 'house/model' });
+  expect(JSON.parse((await claude.ask('messages', message)).text)).toEqual({
+    ...message,
+    model: 'house/model',
+  });
   await claude.close();
   const gemini = await openOneReply('generate-content');
-  expect(JSON.parse((await gemini.ask('generate-content', broken('UNEXPECTED_TOOL_CALL'))).text)).toEqual({ ...broken('UNEXPECTED_TOOL_CALL'), modelVersion: 'house/model' });
+  expect(JSON.parse((await gemini.ask('generate-content', broken('UNEXPECTED_TOOL_CALL'))).text)).toEqual({
+    ...broken('UNEXPECTED_TOOL_CALL'),
+    modelVersion: 'house/model',
+  });
   await gemini.close();
 });

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { onLinux } from '../support/available.ts';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { onLinux } from '../support/available.ts';
 import { until } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
@@ -16,7 +16,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 async function call(url: string, printed: string): Promise<number> {
   const key = /export KEY=(\S+)/.exec(printed)?.[1] ?? '';
   const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body, signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+    signal: AbortSignal.timeout(10_000),
+  });
   return response.status;
 }
 
@@ -27,12 +32,16 @@ it.runIf(onLinux)('a log whose disk is full keeps no call waiting, and no stop',
   const address = taken.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   taken.close();
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], { stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')], env: { PATH: process.env['PATH'], PORT: String(port), TOLLGATE_DATA: folder } });
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], {
+    stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
+    env: { PATH: process.env.PATH, PORT: String(port), TOLLGATE_DATA: folder },
+  });
   const ended = once(child, 'exit');
   let printed = '';
   child.stdout?.on('data', (chunk) => void (printed += chunk));
   await until(() => printed.includes('export KEY='));
-  for (let count = 0; count < 3; count += 1) expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
+  for (let count = 0; count < 3; count += 1)
+    expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
   child.kill('SIGTERM');
   onTestFinished(() => void child.kill('SIGKILL'));
   const [code]: unknown[] = await ended;

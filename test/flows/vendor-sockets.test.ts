@@ -11,11 +11,20 @@ import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../suppo
 import { openDoors, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const chunk = (content: string): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
+const chunk = (content: string): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
 const ending = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}\n\ndata: [DONE]\n\n`;
-const whole = JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'well' }, finish_reason: 'stop' }], usage });
+const whole = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'well' }, finish_reason: 'stop' }],
+  usage,
+});
 
-const beginStream = (response: ServerResponse): ServerResponse => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const beginStream = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
 const well: Conduct = (response, _, body) => {
   if (body.includes('"stream":true')) beginStream(response).end(chunk('well') + ending);
   else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
@@ -27,15 +36,32 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function open(conduct: Conduct, timeouts: Parameters<typeof startGateway>[0]['timeouts'] = {}): Promise<{ vendor: ScriptedVendor; gateway: TestGateway }> {
+async function open(
+  conduct: Conduct,
+  timeouts: Parameters<typeof startGateway>[0]['timeouts'] = {},
+): Promise<{ vendor: ScriptedVendor; gateway: TestGateway }> {
   const vendor = await startScriptedVendor(conduct);
-  const gateway = await startGateway({ timeouts, plugins: [openDoors(), chatCompletions(), station({ name: 'v', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } })] });
-  closing.push(() => gateway.close(), () => vendor.close());
+  const gateway = await startGateway({
+    timeouts,
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      station({ name: 'v', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
+    ],
+  });
+  closing.push(
+    () => gateway.close(),
+    () => vendor.close(),
+  );
   return { vendor, gateway };
 }
 
 function call({ url }: TestGateway, body: object = {}, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }), ...(signal ? { signal } : {}) });
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+    ...(signal ? { signal } : {}),
+  });
 }
 
 describe('what a vendor says before the head of its reply', () => {
@@ -70,28 +96,43 @@ describe('a client that leaves before there is a connection', () => {
   it('is not waited for, though its vendor would be read on, and owes nothing', async () => {
     const sockets: Socket[] = [];
     // It never says a word of TLS.
-    const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+    const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined))).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(silent, 'listening');
     const address = silent.address();
     const origin = `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-    const gateway = await startGateway({ timeouts: { connect: 120 }, plugins: [openDoors(), chatCompletions(), openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' })] });
-    closing.push(() => sockets.forEach((socket) => socket.destroy()), () => silent.close(), () => gateway.close());
+    const gateway = await startGateway({
+      timeouts: { connect: 120 },
+      plugins: [openDoors(), chatCompletions(), openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' })],
+    });
+    closing.push(
+      () => sockets.forEach((socket) => socket.destroy()),
+      () => silent.close(),
+      () => gateway.close(),
+    );
     const leaving = new AbortController();
     const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, leaving.signal).catch(() => 'left');
     await once(silent, 'connection');
     leaving.abort();
     expect(await left).toBe('left');
-    expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } }]);
+    expect(await gateway.ended(1)).toMatchObject([
+      { type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } },
+    ]);
   });
 });
 
 describe('silence', () => {
   it('is no stall of a client that has taken all there was', async () => {
-    const { gateway } = await open(async (response) => {
-      beginStream(response).write(chunk('long '.repeat(50_000)));
-      await pause(1800);
-      response.end(ending);
-    }, { write: 1 });
+    const { gateway } = await open(
+      async (response) => {
+        beginStream(response).write(chunk('long '.repeat(50_000)));
+        await pause(1800);
+        response.end(ending);
+      },
+      { write: 1 },
+    );
     expect(await (await call(gateway, { stream: true })).text()).toMatch(/data: \[DONE\]\n\n$/);
     expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);
   });

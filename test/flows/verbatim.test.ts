@@ -14,7 +14,7 @@ function arrived(): string {
 }
 
 describe('the request', () => {
-  it('reaches the vendor with the model\'s name and nothing else changed', async () => {
+  it("reaches the vendor with the model's name and nothing else changed", async () => {
     const body = `{ "messages" : [ {"role":"user", "content":"caf\\u00e9 \\"q\\" 橋 {\\"model\\":\\"x\\"}"} ] ,\n\t"temperature": 1.0,"seed":9007199254740993, "top_p":1e0,
       "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],
       "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }`;
@@ -23,55 +23,120 @@ describe('the request', () => {
   });
 
   it('loses the provider object, which is ours', async () => {
-    await house.post('{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},"messages":[{"role":"user","content":"a"}]}');
+    await house.post(
+      '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},"messages":[{"role":"user","content":"a"}]}',
+    );
     expect(arrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
   });
 
   it('asks for usage in a stream, keeping what else the options say', async () => {
     const rest = '"messages":[{"role":"user","content":"a"}]';
     await (await house.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
-    expect(arrived()).toBe(`{"stream_options":{"include_usage":true},"model":"gpt-4o-mini","stream":true,${rest}}`);
-    await (await house.post(`{"model":"openai/gpt-4o-mini","stream":true,"stream_options":{"include_usage":false},${rest}}`)).text();
-    expect(arrived()).toBe(`{"model":"gpt-4o-mini","stream":true,"stream_options":{"include_usage":true},${rest}}`);
+    expect(arrived()).toBe(
+      `{"stream_options":{"include_usage":true},"model":"gpt-4o-mini","stream":true,${rest}}`,
+    );
+    await (
+      await house.post(
+        `{"model":"openai/gpt-4o-mini","stream":true,"stream_options":{"include_usage":false},${rest}}`,
+      )
+    ).text();
+    expect(arrived()).toBe(
+      `{"model":"gpt-4o-mini","stream":true,"stream_options":{"include_usage":true},${rest}}`,
+    );
   });
 
   it('spells the output limit as the model has it', async () => {
-    await house.post('{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}');
-    expect(JSON.parse(arrived())).toEqual({ model: 'gpt-4o-mini', max_completion_tokens: 64, messages: [{ role: 'user', content: 'a' }] });
+    await house.post(
+      '{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}',
+    );
+    expect(JSON.parse(arrived())).toEqual({
+      model: 'gpt-4o-mini',
+      max_completion_tokens: 64,
+      messages: [{ role: 'user', content: 'a' }],
+    });
   });
 });
 
 describe('the reply', () => {
-  const body = '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18","odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
+  const body =
+    '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18","odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
 
-  it('differs from the vendor\'s by the model\'s name alone', async () => {
+  it("differs from the vendor's by the model's name alone", async () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
-    const response = await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'a' }] });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      messages: [{ role: 'user', content: 'a' }],
+    });
     expect(await response.text()).toBe(body.replace('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini'));
   });
 
-  const chunk = (rest: string): string => `data: {"id":"c","object":"chat.completion.chunk","created":1, "model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
-  const words = chunk('"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},"finish_reason":null}],"usage":null,"obfuscation":"x"');
+  const chunk = (rest: string): string =>
+    `data: {"id":"c","object":"chat.completion.chunk","created":1, "model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
+  const words = chunk(
+    '"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},"finish_reason":null}],"usage":null,"obfuscation":"x"',
+  );
   const finish = chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null');
   const usage = chunk('"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}');
   const renamed = (text: string): string => text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
 
   it.each([
     ['as it is', words + finish + usage + 'data: [DONE]\n\n', renamed(words + finish) + 'data: [DONE]\n\n'],
-    ['with comments', `: OPENROUTER PROCESSING\n\n${words}: again\n\n${finish}${usage}data: [DONE]\n\n`, `: OPENROUTER PROCESSING\n\n${renamed(words)}: again\n\n${renamed(finish)}data: [DONE]\n\n`],
+    [
+      'with comments',
+      `: OPENROUTER PROCESSING\n\n${words}: again\n\n${finish}${usage}data: [DONE]\n\n`,
+      `: OPENROUTER PROCESSING\n\n${renamed(words)}: again\n\n${renamed(finish)}data: [DONE]\n\n`,
+    ],
     ['without its [DONE]', words + finish + usage, renamed(words + finish) + 'data: [DONE]\n\n'],
-    ['with more after its end', `${words}${finish}${usage}data: [DONE]\n\ndata: [DONE]\n\n${words}`, renamed(words + finish) + 'data: [DONE]\n\n'],
-    ['with its usage on the last chunk', words + chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}') + 'data: [DONE]\n\n', renamed(words + chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}')) + 'data: [DONE]\n\n'],
-    ['in lines that end in CRLF', (words + finish + usage + 'data: [DONE]\n\n').replaceAll('\n', '\r\n'), renamed(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n'],
+    [
+      'with more after its end',
+      `${words}${finish}${usage}data: [DONE]\n\ndata: [DONE]\n\n${words}`,
+      renamed(words + finish) + 'data: [DONE]\n\n',
+    ],
+    [
+      'with its usage on the last chunk',
+      words +
+        chunk(
+          '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}',
+        ) +
+        'data: [DONE]\n\n',
+      renamed(
+        words +
+          chunk(
+            '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}',
+          ),
+      ) + 'data: [DONE]\n\n',
+    ],
+    [
+      'in lines that end in CRLF',
+      (words + finish + usage + 'data: [DONE]\n\n').replaceAll('\n', '\r\n'),
+      renamed(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
+    ],
   ])('of a stream is sent on %s', async (_, sent, received) => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent } });
-    const response = await house.post({ model: 'openai/gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'a' }] });
+    house.vendor.script('gpt-4o-mini', {
+      reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
+    });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      stream: true,
+      messages: [{ role: 'user', content: 'a' }],
+    });
     expect(await response.text()).toBe(received);
   });
 
   it('keeps the usage chunk of a client that asked for it', async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: words + finish + usage + 'data: [DONE]\n\n' } });
-    const response = await house.post({ model: 'openai/gpt-4o-mini', stream: true, stream_options: { include_usage: true }, messages: [{ role: 'user', content: 'a' }] });
+    house.vendor.script('gpt-4o-mini', {
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        body: words + finish + usage + 'data: [DONE]\n\n',
+      },
+    });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [{ role: 'user', content: 'a' }],
+    });
     expect(await response.text()).toBe(renamed(words + finish + usage) + 'data: [DONE]\n\n');
   });
 });
@@ -82,26 +147,73 @@ describe('headers', () => {
       { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'a' }] },
       {
         headers: {
-          cookie: 'session=canary', 'x-forwarded-for': '10.0.0.1', 'x-forwarded-host': 'evil', forwarded: 'for=canary', via: '1.1 canary', 'proxy-authorization': 'canary',
-          'x-api-key': 'canary', 'x-goog-api-key': 'canary', 'openai-organization': 'canary', 'openai-project': 'canary', 'x-stainless-lang': 'js', te: 'trailers',
-          'idempotency-key': 'canary', 'x-tollgate-x': 'canary', origin: 'https://canary', referer: 'https://canary', 'user-agent': 'canary', 'accept-language': 'canary',
+          cookie: 'session=canary',
+          'x-forwarded-for': '10.0.0.1',
+          'x-forwarded-host': 'evil',
+          forwarded: 'for=canary',
+          via: '1.1 canary',
+          'proxy-authorization': 'canary',
+          'x-api-key': 'canary',
+          'x-goog-api-key': 'canary',
+          'openai-organization': 'canary',
+          'openai-project': 'canary',
+          'x-stainless-lang': 'js',
+          te: 'trailers',
+          'idempotency-key': 'canary',
+          'x-tollgate-x': 'canary',
+          origin: 'https://canary',
+          referer: 'https://canary',
+          'user-agent': 'canary',
+          'accept-language': 'canary',
         },
       },
     );
     const seen = house.vendor.requests.at(-1);
     expect(seen?.leaked).toEqual([]);
-    expect(seen?.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()).toSorted()).toEqual(['accept', 'accept-encoding', 'authorization', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
+    expect(
+      seen?.rawHeaders
+        .filter((_, index) => index % 2 === 0)
+        .map((name) => name.toLowerCase())
+        .toSorted(),
+    ).toEqual([
+      'accept',
+      'accept-encoding',
+      'authorization',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+    ]);
     expect(seen?.headers.authorization).toBe(`Bearer ${house.vendor.key}`);
     expect(JSON.stringify(seen?.rawHeaders)).not.toContain('canary');
     expect(JSON.stringify(seen?.rawHeaders)).not.toContain(house.key);
   });
 
   it.each([false, true])('of the vendor reach no client (stream: %s)', async (stream) => {
-    const response = await house.post({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'a' }] });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      stream,
+      messages: [{ role: 'user', content: 'a' }],
+    });
     await response.text();
-    const usual = ['connection', 'content-type', 'date', 'keep-alive', 'request-id', 'x-request-id', 'x-tollgate-attempts', 'x-tollgate-provider'];
+    const usual = [
+      'connection',
+      'content-type',
+      'date',
+      'keep-alive',
+      'request-id',
+      'x-request-id',
+      'x-tollgate-attempts',
+      'x-tollgate-provider',
+    ];
     const names = [...response.headers.keys()];
-    expect(names).toEqual([...usual, ...(stream ? ['cache-control', 'transfer-encoding', 'x-accel-buffering'] : ['content-length'])].toSorted());
+    expect(names).toEqual(
+      [
+        ...usual,
+        ...(stream ? ['cache-control', 'transfer-encoding', 'x-accel-buffering'] : ['content-length']),
+      ].toSorted(),
+    );
     expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
   });
 });

@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chart, offering, tide } from '../matrix/spelling.ts';
 import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
+import type { Json } from '../support/json.ts';
 import { hear, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
-import { chart, offering, tide } from '../matrix/spelling.ts';
-import type { Json } from '../support/json.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {
@@ -42,16 +42,32 @@ const scenarios: readonly Scenario[] = [
   { text: '', toolCalls: [{ name: 'tide_at', arguments: '{}' }] },
 ];
 const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({ wire: fc.constantFrom(...wires), kind: fc.constantFrom<Kind[]>('plain', 'thinking'), scenario: fc.constantFrom(...scenarios), stream: fc.boolean() }),
+  fc.record({
+    wire: fc.constantFrom(...wires),
+    kind: fc.constantFrom<Kind[]>('plain', 'thinking'),
+    scenario: fc.constantFrom(...scenarios),
+    stream: fc.boolean(),
+  }),
   { minLength: 2, maxLength: 5 },
 );
 
 /** What a client asks beside the conversation: to reason, wherever the model can. */
 const settings: Readonly<Record<Wire, (kind: Kind) => object>> = {
   'chat-completions': (kind) => (kind === 'thinking' ? { reasoning_effort: 'low' } : {}),
-  responses: (kind) => (kind === 'thinking' ? { reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'], store: false } : {}),
-  messages: (kind) => ({ max_tokens: 4000, ...(kind === 'thinking' ? { thinking: { type: 'adaptive', display: 'summarized' } } : {}) }),
-  'generate-content': (kind) => (kind === 'thinking' ? { generationConfig: { thinkingConfig: { includeThoughts: true } } } : {}),
+  responses: (kind) =>
+    kind === 'thinking'
+      ? {
+          reasoning: { effort: 'low', summary: 'auto' },
+          include: ['reasoning.encrypted_content'],
+          store: false,
+        }
+      : {},
+  messages: (kind) => ({
+    max_tokens: 4000,
+    ...(kind === 'thinking' ? { thinking: { type: 'adaptive', display: 'summarized' } } : {}),
+  }),
+  'generate-content': (kind) =>
+    kind === 'thinking' ? { generationConfig: { thinkingConfig: { includeThoughts: true } } } : {},
 };
 
 /** Which of a vendor's models gives a step: Google's own clients are not helped from a Gemini that signs nothing to one that wants signatures. */
@@ -70,24 +86,52 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
     const body = { ...offering(tide, chart)[client], ...settings[client](kind), ...told(client, entries) };
     const crossing = await quartet.ask(client, id, body, stream);
     const place = `step ${index}, ${client} to ${wire} (${kind}${stream ? ', streamed' : ''}): ${crossing.text.slice(0, 500)}\nsent: ${JSON.stringify(crossing.sent)}`;
-    expect([crossing.status, crossing.end.type === 'answered' && crossing.end.outcome], place).toEqual([200, 'completed']);
+    expect([crossing.status, crossing.end.type === 'answered' && crossing.end.outcome], place).toEqual([
+      200,
+      'completed',
+    ]);
     const reply: Json = stream ? wholeOf(client, crossing.text) : JSON.parse(crossing.text);
-    expect(hear(client, reply).calls.map(({ name }) => name), place).toEqual((scenario.toolCalls ?? []).map(({ name }) => name));
-    entries.push(...kept(client, reply), ...answered(client, reply, ({ input }) => `noon at ${JSON.stringify(input)}`));
+    expect(
+      hear(client, reply).calls.map(({ name }) => name),
+      place,
+    ).toEqual((scenario.toolCalls ?? []).map(({ name }) => name));
+    entries.push(
+      ...kept(client, reply),
+      ...answered(client, reply, ({ input }) => `noon at ${JSON.stringify(input)}`),
+    );
     if (!scenario.toolCalls) entries.push(said(client, 'And then?'));
   }
 }
 
 it.each(wires)('a %s client takes any conversation to any vendor', async (client) => {
-  await fc.assert(fc.asyncProperty(steps, (way) => converse(client, way)), { numRuns: Number(process.env['MOVES'] ?? 25) });
+  await fc.assert(
+    fc.asyncProperty(steps, (way) => converse(client, way)),
+    { numRuns: Number(process.env.MOVES ?? 25) },
+  );
 });
 
 describe.each(wires)('a %s client', (client) => {
-  const pairs = wires.flatMap((first) => wires.filter((second) => second !== first).map((second): [Wire, Wire] => [first, second]));
+  const pairs = wires.flatMap((first) =>
+    wires.filter((second) => second !== first).map((second): [Wire, Wire] => [first, second]),
+  );
 
-  it.each(pairs)('takes a tool loop between reasoning models from %s to %s and back', async (first, second) => {
-    const loop: Scenario = { reasoning: 'I have to look.', text: 'I look.', toolCalls: calls };
-    const step = (wire: Wire, scenario: Scenario): Step => ({ wire, scenario, kind: 'thinking', stream: true });
-    await converse(client, [step(first, loop), step(second, loop), step(first, loop), step(second, { text: 'At noon.' }), step(first, { text: 'Aye.' })]);
-  });
+  it.each(pairs)(
+    'takes a tool loop between reasoning models from %s to %s and back',
+    async (first, second) => {
+      const loop: Scenario = { reasoning: 'I have to look.', text: 'I look.', toolCalls: calls };
+      const step = (wire: Wire, scenario: Scenario): Step => ({
+        wire,
+        scenario,
+        kind: 'thinking',
+        stream: true,
+      });
+      await converse(client, [
+        step(first, loop),
+        step(second, loop),
+        step(first, loop),
+        step(second, { text: 'At noon.' }),
+        step(first, { text: 'Aye.' }),
+      ]);
+    },
+  );
 });

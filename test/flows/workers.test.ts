@@ -1,8 +1,8 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onLinux } from '../support/available.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { onLinux } from '../support/available.ts';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
@@ -11,11 +11,18 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+const body = {
+  model: modelOf['chat-completions'],
+  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+};
 
 /** A call by a connection of its own: connections, and not calls, are dealt out among workers. */
 async function call({ url }: RunningGateway): Promise<number> {
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${operated.key}`, connection: 'close' }, body: JSON.stringify(body) });
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operated.key}`, connection: 'close' },
+    body: JSON.stringify(body),
+  });
   await response.arrayBuffer();
   return response.status;
 }
@@ -28,9 +35,14 @@ async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number 
 const served = /tollgate_requests_total\{[^}]*code="200"[^}]*\} (\d+)/;
 
 /** Several looks at once, each by a connection of its own; undefined is one that was dealt to a worker that does not answer. */
-function scrapes({ url }: RunningGateway): Promise<({ readonly status: number; readonly text: string } | undefined)[]> {
+function scrapes({
+  url,
+}: RunningGateway): Promise<({ readonly status: number; readonly text: string } | undefined)[]> {
   const scrape = async (): Promise<{ status: number; text: string }> => {
-    const response = await fetch(`${url}/metrics`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(4000) });
+    const response = await fetch(`${url}/metrics`, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(4000),
+    });
     return { status: response.status, text: await response.text() };
   };
   return Promise.all(Array.from({ length: 6 }, () => scrape().catch(() => undefined)));
@@ -61,7 +73,9 @@ async function expectCleanLedger(): Promise<void> {
 describe.runIf(onLinux)('several workers', () => {
   it('share the calls and the ledger, and are measured together', async () => {
     const gateway = await start();
-    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(new Set([200]));
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
+      new Set([200]),
+    );
     await until(async () => (await metric(gateway, served)) === 20);
     // Each has had its share: whoever made no call has no connection to a vendor.
     expect(operated.vendors.openai.openConnections()).toBeGreaterThan(1);
@@ -79,7 +93,9 @@ describe.runIf(onLinux)('several workers', () => {
     expect(await call(gateway)).toBe(200);
     await until(() => readyIn(gateway) === 3);
     expect(workersOf(gateway)).not.toContain(victim);
-    expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(Array.from({ length: 8 }, () => 200));
+    expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(
+      Array.from({ length: 8 }, () => 200),
+    );
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
@@ -92,7 +108,8 @@ describe.runIf(onLinux)('several workers', () => {
     process.kill(silent, 'SIGKILL');
     const told = (await scraping).filter((scrape) => scrape !== undefined);
     expect(told.length).toBeGreaterThan(0);
-    for (const { status, text } of told) expect([status, text]).toEqual([200, expect.stringContaining('tollgate_streams_open')]);
+    for (const { status, text } of told)
+      expect([status, text]).toEqual([200, expect.stringContaining('tollgate_streams_open')]);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
@@ -127,7 +144,12 @@ describe.runIf(onLinux)('several workers', () => {
     const workers = more.length > 0 ? workersOf(gateway) : [];
     gateway.child.kill(signal);
     for (const worker of workers) process.kill(worker, signal);
-    await until(() => fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(({ ok }) => !ok, () => true));
+    await until(() =>
+      fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
+        ({ ok }) => !ok,
+        () => true,
+      ),
+    );
     letGo();
     for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
     await until(() => gateway.child.exitCode !== null);

@@ -3,19 +3,72 @@ import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
-const standard = fc.uint8Array({ minLength: 1, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
-const base64 = fc.oneof(standard, standard.map((data) => data.replaceAll('+', '-').replaceAll('/', '_')), standard.map((data) => data.replace(/=+$/, '')));
-const signature = fc.oneof(base64, fc.constantFrom('', 'context_engineering_is_the_way_to_go', 'skip_thought_signature_validator'));
-const mimeType = fc.constantFrom('image/png', 'IMAGE/PNG', 'audio/wav', 'video/mp4', 'application/pdf', 'text/plain');
-const blob = withUnknown(fc.record({ mimeType, data: base64, displayName: fc.option(word) }, { requiredKeys: ['mimeType', 'data'] }));
-const fileUri = fc.constantFrom('https://x.example/a.png', 'gs://bucket/a', 'files/abc', 'https://youtu.be/x', 'https://generativelanguage.googleapis.com/v1beta/files/x');
-const file = withUnknown(fc.record({ fileUri, mimeType: fc.option(mimeType), displayName: fc.option(word) }, { requiredKeys: ['fileUri'] }));
+const standard = fc
+  .uint8Array({ minLength: 1, maxLength: 12 })
+  .map((bytes) => Buffer.from(bytes).toString('base64'));
+const base64 = fc.oneof(
+  standard,
+  standard.map((data) => data.replaceAll('+', '-').replaceAll('/', '_')),
+  standard.map((data) => data.replace(/=+$/, '')),
+);
+const signature = fc.oneof(
+  base64,
+  fc.constantFrom('', 'context_engineering_is_the_way_to_go', 'skip_thought_signature_validator'),
+);
+const mimeType = fc.constantFrom(
+  'image/png',
+  'IMAGE/PNG',
+  'audio/wav',
+  'video/mp4',
+  'application/pdf',
+  'text/plain',
+);
+const blob = withUnknown(
+  fc.record({ mimeType, data: base64, displayName: fc.option(word) }, { requiredKeys: ['mimeType', 'data'] }),
+);
+const fileUri = fc.constantFrom(
+  'https://x.example/a.png',
+  'gs://bucket/a',
+  'files/abc',
+  'https://youtu.be/x',
+  'https://generativelanguage.googleapis.com/v1beta/files/x',
+);
+const file = withUnknown(
+  fc.record(
+    { fileUri, mimeType: fc.option(mimeType), displayName: fc.option(word) },
+    { requiredKeys: ['fileUri'] },
+  ),
+);
 const values = fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
-const response = fc.oneof(values, text.map((output) => ({ output })), text.map((error) => ({ error })), fc.jsonValue().map((output) => ({ output })));
-const resultPart = withUnknown(fc.oneof(blob.map((inlineData) => ({ inlineData })), file.map((fileData) => ({ fileData })), fc.constant({})));
-const call = withUnknown(fc.record({ id: fc.option(fc.oneof(word, fc.constant(''))), name: word, args: fc.option(values) }, { requiredKeys: ['name'] }));
+const response = fc.oneof(
+  values,
+  text.map((output) => ({ output })),
+  text.map((error) => ({ error })),
+  fc.jsonValue().map((output) => ({ output })),
+);
+const resultPart = withUnknown(
+  fc.oneof(
+    blob.map((inlineData) => ({ inlineData })),
+    file.map((fileData) => ({ fileData })),
+    fc.constant({}),
+  ),
+);
+const call = withUnknown(
+  fc.record(
+    { id: fc.option(fc.oneof(word, fc.constant(''))), name: word, args: fc.option(values) },
+    { requiredKeys: ['name'] },
+  ),
+);
 const result = withUnknown(
-  fc.record({ id: fc.option(fc.oneof(word, fc.constant(''))), name: word, response: fc.option(response), parts: fc.option(fc.array(resultPart, { maxLength: 2 })) }, { requiredKeys: ['name'] }),
+  fc.record(
+    {
+      id: fc.option(fc.oneof(word, fc.constant(''))),
+      name: word,
+      response: fc.option(response),
+      parts: fc.option(fc.array(resultPart, { maxLength: 2 })),
+    },
+    { requiredKeys: ['name'] },
+  ),
 );
 const data = fc.oneof(
   text.map((said) => ({ text: said })),
@@ -33,77 +86,142 @@ const aside = fc.record(
     thought: fc.option(fc.boolean()),
     thoughtSignature: fc.option(signature),
     videoMetadata: fc.constant({ fps: 2 }),
-    mediaResolution: fc.constantFrom({ level: 'MEDIA_RESOLUTION_LOW' }, { level: 'MEDIA_RESOLUTION_ULTRA_HIGH' }, { level: 'odd' }, {}),
+    mediaResolution: fc.constantFrom(
+      { level: 'MEDIA_RESOLUTION_LOW' },
+      { level: 'MEDIA_RESOLUTION_ULTRA_HIGH' },
+      { level: 'odd' },
+      {},
+    ),
   },
   { requiredKeys: [] },
 );
 const part = withUnknown(fc.tuple(data, aside).map(([holds, beside]) => ({ ...holds, ...beside })));
 const parts = fc.array(part, { minLength: 1, maxLength: 4 });
-const instructions = fc.array(withUnknown(text.map((words) => ({ text: words }))), { minLength: 1, maxLength: 2 });
+const instructions = fc.array(withUnknown(text.map((words) => ({ text: words }))), {
+  minLength: 1,
+  maxLength: 2,
+});
 const content = fc.oneof(
-  withUnknown(fc.record({ role: fc.option(fc.constantFrom('user', 'model', 'function')), parts }, { requiredKeys: ['parts'] })),
+  withUnknown(
+    fc.record(
+      { role: fc.option(fc.constantFrom('user', 'model', 'function')), parts },
+      { requiredKeys: ['parts'] },
+    ),
+  ),
   fc.record({ role: fc.constant('model'), parts }),
   fc.record({ role: fc.constant('user'), parts: part }),
 );
 
-const schema = fc.constantFrom({ type: 'object', properties: {} }, { type: 'object', properties: { snake_name: { type: 'string' } }, additionalProperties: false });
+const schema = fc.constantFrom(
+  { type: 'object', properties: {} },
+  { type: 'object', properties: { snake_name: { type: 'string' } }, additionalProperties: false },
+);
 const openApi = fc.constantFrom(
-  { type: 'OBJECT', properties: { snake_name: { type: 'STRING', nullable: true } }, propertyOrdering: ['snake_name'] },
+  {
+    type: 'OBJECT',
+    properties: { snake_name: { type: 'STRING', nullable: true } },
+    propertyOrdering: ['snake_name'],
+  },
   { type: 'ARRAY', items: { type: 'STRING', format: 'enum', enum: ['a'] }, maxItems: '3' },
 );
 const declared = withUnknown(
   fc.oneof(
-    fc.record({ name: word, description: fc.option(text), parametersJsonSchema: fc.option(schema) }, { requiredKeys: ['name'] }),
+    fc.record(
+      { name: word, description: fc.option(text), parametersJsonSchema: fc.option(schema) },
+      { requiredKeys: ['name'] },
+    ),
     fc.record({ name: word, parameters: openApi }),
   ),
 );
 const tool = withUnknown(
   fc.record(
-    { functionDeclarations: fc.oneof(fc.array(declared, { maxLength: 2 }), declared), googleSearch: fc.option(fc.constant({})), urlContext: fc.constant({}), codeExecution: fc.constant({}) },
+    {
+      functionDeclarations: fc.oneof(fc.array(declared, { maxLength: 2 }), declared),
+      googleSearch: fc.option(fc.constant({})),
+      urlContext: fc.constant({}),
+      codeExecution: fc.constant({}),
+    },
     { requiredKeys: [] },
   ),
 );
 const calling = withUnknown(
   fc.oneof(
-    fc.record({ mode: fc.option(fc.constantFrom('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED', 'auto', 'any')) }, { requiredKeys: [] }),
-    fc.record({ mode: fc.constantFrom('ANY', 'VALIDATED'), allowedFunctionNames: fc.array(word, { maxLength: 3 }) }),
+    fc.record(
+      {
+        mode: fc.option(
+          fc.constantFrom('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED', 'auto', 'any'),
+        ),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record({
+      mode: fc.constantFrom('ANY', 'VALIDATED'),
+      allowedFunctionNames: fc.array(word, { maxLength: 3 }),
+    }),
   ),
 );
 const format = fc.oneof(
-  fc.record({ responseMimeType: fc.constantFrom('application/json', 'text/plain', 'text/x.enum'), responseJsonSchema: fc.option(schema) }, { requiredKeys: [] }),
-  fc.record({ responseMimeType: fc.constantFrom('application/json', 'text/x.enum'), responseSchema: openApi }, { requiredKeys: [] }),
+  fc.record(
+    {
+      responseMimeType: fc.constantFrom('application/json', 'text/plain', 'text/x.enum'),
+      responseJsonSchema: fc.option(schema),
+    },
+    { requiredKeys: [] },
+  ),
+  fc.record(
+    { responseMimeType: fc.constantFrom('application/json', 'text/x.enum'), responseSchema: openApi },
+    { requiredKeys: [] },
+  ),
 );
 const thinking = withUnknown(
   fc.oneof(
-    fc.record({ includeThoughts: fc.option(fc.boolean()), thinkingBudget: fc.integer({ min: -1, max: 9999 }) }, { requiredKeys: [] }),
-    fc.record({ includeThoughts: fc.boolean(), thinkingLevel: fc.constantFrom('LOW', 'high', 'THINKING_LEVEL_UNSPECIFIED', '') }, { requiredKeys: [] }),
+    fc.record(
+      { includeThoughts: fc.option(fc.boolean()), thinkingBudget: fc.integer({ min: -1, max: 9999 }) },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        includeThoughts: fc.boolean(),
+        thinkingLevel: fc.constantFrom('LOW', 'high', 'THINKING_LEVEL_UNSPECIFIED', ''),
+      },
+      { requiredKeys: [] },
+    ),
   ),
 );
-const generation = fc.tuple(
-  unknown,
-  format,
-  optional({
-    temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((value) => value + 0),
-    topP: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
-    topK: fc.nat(64),
-    candidateCount: fc.integer({ min: 1, max: 8 }),
-    maxOutputTokens: fc.integer({ min: 1, max: 9999 }),
-    stopSequences: fc.array(text, { maxLength: 5 }),
-    presencePenalty: fc.integer({ min: -2, max: 2 }),
-    seed: fc.integer({ min: -9999, max: 9999 }),
-    responseLogprobs: fc.boolean(),
-    logprobs: fc.nat(20),
-    responseModalities: fc.array(fc.constantFrom('TEXT', 'IMAGE', 'Audio'), { maxLength: 2 }),
-    thinkingConfig: thinking,
-    speechConfig: fc.constant({ voiceConfig: {} }),
-    mediaResolution: word,
-  }),
-).map(([rest, shape, fields]) => ({ ...rest, ...shape, ...fields }));
+const generation = fc
+  .tuple(
+    unknown,
+    format,
+    optional({
+      temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((value) => value + 0),
+      topP: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
+      topK: fc.nat(64),
+      candidateCount: fc.integer({ min: 1, max: 8 }),
+      maxOutputTokens: fc.integer({ min: 1, max: 9999 }),
+      stopSequences: fc.array(text, { maxLength: 5 }),
+      presencePenalty: fc.integer({ min: -2, max: 2 }),
+      seed: fc.integer({ min: -9999, max: 9999 }),
+      responseLogprobs: fc.boolean(),
+      logprobs: fc.nat(20),
+      responseModalities: fc.array(fc.constantFrom('TEXT', 'IMAGE', 'Audio'), { maxLength: 2 }),
+      thinkingConfig: thinking,
+      speechConfig: fc.constant({ voiceConfig: {} }),
+      mediaResolution: word,
+    }),
+  )
+  .map(([rest, shape, fields]) => ({ ...rest, ...shape, ...fields }));
 
 const rest = optional({
-  systemInstruction: withUnknown(fc.record({ role: fc.option(word), parts: instructions }, { requiredKeys: ['parts'] })),
+  systemInstruction: withUnknown(
+    fc.record({ role: fc.option(word), parts: instructions }, { requiredKeys: ['parts'] }),
+  ),
   tools: fc.oneof(fc.array(tool, { maxLength: 3 }), tool),
-  toolConfig: withUnknown(fc.record({ functionCallingConfig: fc.option(calling), retrievalConfig: fc.constant({ latLng: {} }) }, { requiredKeys: [] })),
+  toolConfig: withUnknown(
+    fc.record(
+      { functionCallingConfig: fc.option(calling), retrievalConfig: fc.constant({ latLng: {} }) },
+      { requiredKeys: [] },
+    ),
+  ),
   generationConfig: generation,
   safetySettings: fc.array(fc.record({ category: word, threshold: word }), { maxLength: 1 }),
   cachedContent: word,
@@ -120,8 +238,19 @@ function snaked(value: unknown, turn: { count: number }): unknown {
   const rename = turn.count % 2 === 0;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      const closed = ['args', 'response', 'labels', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema'].includes(name);
-      return [rename ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name, closed ? inner : snaked(inner, turn)];
+      const closed = [
+        'args',
+        'response',
+        'labels',
+        'parameters',
+        'parametersJsonSchema',
+        'responseSchema',
+        'responseJsonSchema',
+      ].includes(name);
+      return [
+        rename ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name,
+        closed ? inner : snaked(inner, turn),
+      ];
     }),
   );
 }
@@ -134,25 +263,53 @@ export const requestBody = fc
     return snake ? snaked(body, { count: 0 }) : body;
   });
 
-type Said = { kind: 'text' | 'reasoning'; pieces: string[]; sealed: boolean } | { kind: 'tool-call'; id: string; name: string; pieces: string[]; sealed: boolean };
+type Said =
+  | { kind: 'text' | 'reasoning'; pieces: string[]; sealed: boolean }
+  | { kind: 'tool-call'; id: string; name: string; pieces: string[]; sealed: boolean };
 
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
+const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
+  minLength: 1,
+  maxLength: 3,
+});
 const said: fc.Arbitrary<Said> = fc.oneof(
   fc.record({ kind: fc.constantFrom('text' as const, 'reasoning' as const), pieces, sealed: fc.boolean() }),
-  fc.record({ kind: fc.constant('tool-call' as const), id: fc.uuid(), name: word, pieces: values.map((args) => [JSON.stringify(args)]), sealed: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('tool-call' as const),
+    id: fc.uuid(),
+    name: word,
+    pieces: values.map((args) => [JSON.stringify(args)]),
+    sealed: fc.boolean(),
+  }),
 );
 const ending = fc.constantFrom('stop', 'length', 'content-filter' as const);
 const usage = fc
-  .record({ prompt: fc.nat(9999), toolPrompt: fc.nat(99), visible: fc.nat(9999), reasoning: fc.nat(999), cacheRead: fc.nat(99) })
-  .map(({ prompt, visible, ...known }) => ({ ...known, input: prompt + known.toolPrompt, output: visible + known.reasoning }));
+  .record({
+    prompt: fc.nat(9999),
+    toolPrompt: fc.nat(99),
+    visible: fc.nat(9999),
+    reasoning: fc.nat(999),
+    cacheRead: fc.nat(99),
+  })
+  .map(({ prompt, visible, ...known }) => ({
+    ...known,
+    input: prompt + known.toolPrompt,
+    output: visible + known.reasoning,
+  }));
 
 /** The blocks of one candidate as events, numbered from `first`; no two of text in a row, which no stream can tell apart. */
 function blockEvents(blocks: readonly Said[], candidate: number, first: number): CanonicalEvent[] {
   return blocks.flatMap((block, index): CanonicalEvent[] => {
     const place = { candidate, block: first + index };
-    const opaque = block.sealed ? [{ vendor: index % 2 ? 'anthropic' : 'google', kind: 'signature', value: 'c2VhbA==' }] : undefined;
+    const opaque = block.sealed
+      ? [{ vendor: index % 2 ? 'anthropic' : 'google', kind: 'signature', value: 'c2VhbA==' }]
+      : undefined;
     return [
-      { type: 'block-start', ...place, kind: block.kind, ...(block.kind === 'tool-call' ? { id: block.id, name: block.name } : {}) },
+      {
+        type: 'block-start',
+        ...place,
+        kind: block.kind,
+        ...(block.kind === 'tool-call' ? { id: block.id, name: block.name } : {}),
+      },
       ...block.pieces.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
       { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
     ];
@@ -161,7 +318,10 @@ function blockEvents(blocks: readonly Said[], candidate: number, first: number):
 
 /** Whole replies as any protocol's decoder may give them. */
 export const replyEvents = fc
-  .tuple(fc.array(fc.tuple(fc.array(said, { maxLength: 4 }), ending), { minLength: 1, maxLength: 3 }), fc.option(usage, { nil: undefined }))
+  .tuple(
+    fc.array(fc.tuple(fc.array(said, { maxLength: 4 }), ending), { minLength: 1, maxLength: 3 }),
+    fc.option(usage, { nil: undefined }),
+  )
   .map(([candidates, counted]): CanonicalEvent[] => {
     let blocks = 0;
     const bodies = candidates.map(([list, unified], candidate): CanonicalEvent[] => {
@@ -169,7 +329,19 @@ export const replyEvents = fc
       const events = blockEvents(apart, candidate, blocks);
       blocks += apart.length;
       const calls = apart.some(({ kind }) => kind === 'tool-call');
-      return [...events, { type: 'finish', candidate, reason: { unified: calls && unified === 'stop' ? 'tool-calls' : unified, raw: unified } }];
+      return [
+        ...events,
+        {
+          type: 'finish',
+          candidate,
+          reason: { unified: calls && unified === 'stop' ? 'tool-calls' : unified, raw: unified },
+        },
+      ];
     });
-    return [{ type: 'response-start' }, ...bodies.flat(), ...(counted ? [{ type: 'usage' as const, usage: counted }] : []), { type: 'response-end' }];
+    return [
+      { type: 'response-start' },
+      ...bodies.flat(),
+      ...(counted ? [{ type: 'usage' as const, usage: counted }] : []),
+      { type: 'response-end' },
+    ];
   });

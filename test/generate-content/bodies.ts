@@ -10,10 +10,17 @@ export const modelWith = modelFrom({
   id: 'google/gemini-3-pro',
   upstream: 'gemini-3-pro-upstream',
   input: ['text', 'image', 'audio', 'video', 'pdf'],
-  capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, hosted: ['web-search', 'code-execution'] },
+  capabilities: {
+    reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false },
+    hosted: ['web-search', 'code-execution'],
+  },
 });
 
-export const older = modelWith({ id: 'google/gemini-2.5-flash', upstream: 'gemini-2.5-flash', capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } } });
+export const older = modelWith({
+  id: 'google/gemini-2.5-flash',
+  upstream: 'gemini-2.5-flash',
+  capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } },
+});
 
 /** What an address tells of a call. */
 export function matchOf(stream = false, framing: 'events' | 'array' = 'events'): Match {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
-import { seal, unseal } from '../../plugins/shared/envelope.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
+import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client } = protocol;
 const start: CanonicalEvent = { type: 'response-start' };
@@ -13,7 +13,13 @@ const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, rea
 type Block = Extract<CanonicalEvent, { type: 'block-start' }>;
 type Seals = Extract<CanonicalEvent, { type: 'block-end' }>['opaque'];
 
-function block(number: number, kind: Block['kind'], pieces: readonly string[], facts: Partial<Block> = {}, opaque?: Seals): CanonicalEvent[] {
+function block(
+  number: number,
+  kind: Block['kind'],
+  pieces: readonly string[],
+  facts: Partial<Block> = {},
+  opaque?: Seals,
+): CanonicalEvent[] {
   const place = { candidate: 0, block: number };
   return [
     { type: 'block-start', ...place, kind, ...facts },
@@ -22,7 +28,10 @@ function block(number: number, kind: Block['kind'], pieces: readonly string[], f
   ];
 }
 
-function framesOf(events: readonly CanonicalEvent[], call: ClientCall = callWith({}, matchOf(true))): string[] {
+function framesOf(
+  events: readonly CanonicalEvent[],
+  call: ClientCall = callWith({}, matchOf(true)),
+): string[] {
   const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
   return events.map((event) => encoder.push(event));
 }
@@ -31,24 +40,44 @@ function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown
   const all = framesOf(events, call).join('');
   // Nothing but data, each on one line: every other line breaks some client.
   expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
-  return all.split('\r\n\r\n').filter(Boolean).map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
+  return all
+    .split('\r\n\r\n')
+    .filter(Boolean)
+    .map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
 }
 
 function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
-  return chunksOf(events, call).flatMap((chunk) => (isObject(chunk) && Array.isArray(chunk['candidates']) ? chunk['candidates'] : [])).flatMap((candidate: unknown) => {
-    const content: unknown = isObject(candidate) ? candidate['content'] : undefined;
-    return isObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
-  });
+  return chunksOf(events, call)
+    .flatMap((chunk) => (isObject(chunk) && Array.isArray(chunk.candidates) ? chunk.candidates : []))
+    .flatMap((candidate: unknown) => {
+      const content: unknown = isObject(candidate) ? candidate.content : undefined;
+      return isObject(content) && Array.isArray(content.parts) ? content.parts : [];
+    });
 }
 
 describe('a stream', () => {
   it('has a chunk for each piece, and why it ended in the last alone, with all its figures', () => {
     expect(chunksOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
-      { candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }], modelVersion: 'a/b', responseId: 'k7' },
-      { candidates: [{ content: { parts: [{ text: 'oy' }], role: 'model' }, index: 0 }], modelVersion: 'a/b', responseId: 'k7' },
+      {
+        candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }],
+        modelVersion: 'a/b',
+        responseId: 'k7',
+      },
+      {
+        candidates: [{ content: { parts: [{ text: 'oy' }], role: 'model' }, index: 0 }],
+        modelVersion: 'a/b',
+        responseId: 'k7',
+      },
       {
         candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
-        usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 12, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }], candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] },
+        usageMetadata: {
+          promptTokenCount: 7,
+          candidatesTokenCount: 3,
+          thoughtsTokenCount: 2,
+          totalTokenCount: 12,
+          promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }],
+          candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }],
+        },
         modelVersion: 'a/b',
         responseId: 'k7',
       },
@@ -62,42 +91,92 @@ describe('a stream', () => {
   });
 
   it('is one array without alt=sse', () => {
-    const frames = framesOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, end], callWith({}, matchOf(true, 'array')));
+    const frames = framesOf(
+      [start, ...block(0, 'text', ['Ah', 'oy']), stop, end],
+      callWith({}, matchOf(true, 'array')),
+    );
     expect(frames.filter(Boolean).map((frame) => frame[0])).toEqual(['[', ',', ',']);
-    expect(JSON.parse(frames.join(''))).toMatchObject([{ candidates: [{ content: { parts: [{ text: 'Ah' }] } }] }, {}, { candidates: [{ finishReason: 'STOP' }] }]);
+    expect(JSON.parse(frames.join(''))).toMatchObject([
+      { candidates: [{ content: { parts: [{ text: 'Ah' }] } }] },
+      {},
+      { candidates: [{ finishReason: 'STOP' }] },
+    ]);
   });
 
   it('tells a call when it is whole, with the digits of its arguments', () => {
-    const events = [start, ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }), stop, end];
-    expect(framesOf(events).filter(Boolean)[0]).toContain('"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}');
-    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toMatchObject({ functionCall: { name: 'f', args: { _raw: '{"cut' } } });
-    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({ functionCall: { name: 'f', args: {} } });
+    const events = [
+      start,
+      ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
+      stop,
+      end,
+    ];
+    expect(framesOf(events).filter(Boolean)[0]).toContain(
+      '"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}',
+    );
+    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toMatchObject({
+      functionCall: { name: 'f', args: { _raw: '{"cut' } },
+    });
+    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({
+      functionCall: { name: 'f', args: {} },
+    });
   });
 
   it('shows thoughts as thoughts, unless they are not wanted', () => {
     const events = [start, ...block(0, 'reasoning', ['hm']), ...block(1, 'text', ['a']), stop, end];
     expect(partsOf(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
-    const call = callWith({ generationConfig: { thinkingConfig: { includeThoughts: false } } }, matchOf(true));
+    const call = callWith(
+      { generationConfig: { thinkingConfig: { includeThoughts: false } } },
+      matchOf(true),
+    );
     expect(partsOf(events, call)).toEqual([{ text: 'a' }, { text: '' }]);
-    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 1, call })).toMatchObject({ candidates: [{ content: { parts: [{ text: 'a' }] } }] });
+    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 1, call })).toMatchObject({
+      candidates: [{ content: { parts: [{ text: 'a' }] } }],
+    });
   });
 
   it('keeps the seal of thoughts that are not wanted, unless it is over their text', () => {
-    const call = callWith({ generationConfig: { thinkingConfig: { includeThoughts: false } } }, matchOf(true));
+    const call = callWith(
+      { generationConfig: { thinkingConfig: { includeThoughts: false } } },
+      matchOf(true),
+    );
     const openais = { vendor: 'openai', kind: 'encrypted', value: 'Z0FBQUFB' };
-    const sealedThought = (...text: string[]): CanonicalEvent[] => [start, ...block(0, 'reasoning', text, {}, [openais]), ...block(1, 'text', ['a']), stop, end];
-    expect(partsOf(sealedThought(), call)).toEqual([{ text: '', thought: true, thoughtSignature: seal(openais) }, { text: 'a' }, { text: '' }]);
+    const sealedThought = (...text: string[]): CanonicalEvent[] => [
+      start,
+      ...block(0, 'reasoning', text, {}, [openais]),
+      ...block(1, 'text', ['a']),
+      stop,
+      end,
+    ];
+    expect(partsOf(sealedThought(), call)).toEqual([
+      { text: '', thought: true, thoughtSignature: seal(openais) },
+      { text: 'a' },
+      { text: '' },
+    ]);
     expect(partsOf(sealedThought('hm'), call)).toEqual([{ text: 'a' }, { text: '' }]);
     const lost: string[] = [];
-    client.encodeReply(sealedThought('hm'), { id: 'k7', model: 'a/b', created: 1, call, lost: (kind) => void lost.push(kind) });
+    client.encodeReply(sealedThought('hm'), {
+      id: 'k7',
+      model: 'a/b',
+      created: 1,
+      call,
+      lost: (kind) => void lost.push(kind),
+    });
     expect(lost).toEqual(['reasoning']);
   });
 
   it('carries sealed state in its signatures: of Google as it is, of others in an envelope', () => {
     const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
-    const parts = partsOf([start, ...block(0, 'reasoning', ['hm'], {}, [claudes]), ...block(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [{ vendor: 'google', kind: 'signature', value: 'AAAA' }]), stop, end]);
+    const parts = partsOf([
+      start,
+      ...block(0, 'reasoning', ['hm'], {}, [claudes]),
+      ...block(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [
+        { vendor: 'google', kind: 'signature', value: 'AAAA' },
+      ]),
+      stop,
+      end,
+    ]);
     const [, sealed, call] = parts;
-    const envelope = isObject(sealed) ? String(sealed['thoughtSignature']) : '';
+    const envelope = isObject(sealed) ? String(sealed.thoughtSignature) : '';
     expect(unseal(envelope)).toEqual(claudes);
     expect(envelope).toMatch(/^[A-Za-z0-9+/]+=*$/);
     expect(sealed).toMatchObject({ text: '', thought: true });
@@ -105,14 +184,32 @@ describe('a stream', () => {
   });
 
   it('sends a picture whole', () => {
-    expect(partsOf([start, ...block(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0]).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
+    expect(
+      partsOf([start, ...block(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0],
+    ).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
   });
 
   it('tells sources of any vendor, with places in bytes', () => {
     const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
-    const events: CanonicalEvent[] = [start, ...block(0, 'text', ['é – ok']).slice(0, -1), { type: 'annotation', candidate: 0, block: 0, annotation }, { type: 'block-end', candidate: 0, block: 0 }, stop, end];
+    const events: CanonicalEvent[] = [
+      start,
+      ...block(0, 'text', ['é – ok']).slice(0, -1),
+      { type: 'annotation', candidate: 0, block: 0, annotation },
+      { type: 'block-end', candidate: 0, block: 0 },
+      stop,
+      end,
+    ];
     expect(chunksOf(events).at(-1)).toMatchObject({
-      candidates: [{ groundingMetadata: { groundingChunks: [{ web: { uri: 'https://x.example', title: 'X' } }], groundingSupports: [{ segment: { startIndex: 3, endIndex: 8, text: '– o' }, groundingChunkIndices: [0] }] } }],
+      candidates: [
+        {
+          groundingMetadata: {
+            groundingChunks: [{ web: { uri: 'https://x.example', title: 'X' } }],
+            groundingSupports: [
+              { segment: { startIndex: 3, endIndex: 8, text: '– o' }, groundingChunkIndices: [0] },
+            ],
+          },
+        },
+      ],
     });
   });
 
@@ -133,8 +230,11 @@ describe('a stream', () => {
   });
 
   it('keeps the words of Google, and nothing of another vendor that only looks like one', () => {
-    const finish = (unified: 'content-filter' | 'stop', raw: string): unknown => chunksOf([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
-    expect(finish('content-filter', 'RECITATION')).toMatchObject([{ candidates: [{ finishReason: 'RECITATION' }] }]);
+    const finish = (unified: 'content-filter' | 'stop', raw: string): unknown =>
+      chunksOf([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
+    expect(finish('content-filter', 'RECITATION')).toMatchObject([
+      { candidates: [{ finishReason: 'RECITATION' }] },
+    ]);
     expect(finish('stop', 'OTHER')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
     expect(finish('stop', 'constructor')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
   });
@@ -146,18 +246,30 @@ describe('an error inside a stream', () => {
   it('is a chunk, or the last element of the array, which is closed', () => {
     const [events, array] = [callWith({}, matchOf(true)), callWith({}, matchOf(true, 'array'))];
     const frame = client.encodeStreamError(error, events, true);
-    expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({ error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' } });
+    expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({
+      error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' },
+    });
     expect(client.encodeStreamError(error, events, false)).toBe(frame);
     const begun = framesOf([start, ...block(0, 'text', ['Ahoy'])], array).join('');
-    expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([{ candidates: [{}] }, { error: { code: 503 } }]);
-    expect(JSON.parse(client.encodeStreamError(error, array, false))).toMatchObject([{ error: { code: 503 } }]);
+    expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([
+      { candidates: [{}] },
+      { error: { code: 503 } },
+    ]);
+    expect(JSON.parse(client.encodeStreamError(error, array, false))).toMatchObject([
+      { error: { code: 503 } },
+    ]);
   });
 
   it('that the vendor told is told alike', () => {
     const array = callWith({}, matchOf(true, 'array'));
     const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
-    expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([{ error: { message: 'It broke off.' } }]);
-    expect(JSON.parse(framesOf([start, ...block(0, 'text', ['a']), broken], array).join(''))).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
+    expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([
+      { error: { message: 'It broke off.' } },
+    ]);
+    expect(JSON.parse(framesOf([start, ...block(0, 'text', ['a']), broken], array).join(''))).toMatchObject([
+      {},
+      { error: { message: 'It broke off.' } },
+    ]);
   });
 });
 
@@ -165,26 +277,76 @@ describe('a whole reply', () => {
   it('has what the service promises of one', () => {
     const call = callWith();
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
-    const events = [start, ...block(0, 'reasoning', ['h', 'm'], {}, opaque), ...block(1, 'text', ['Ah', 'oy']), ...block(2, 'image', ['iVBO'], { mediaType: 'image/png' }), stop, usage, end];
+    const events = [
+      start,
+      ...block(0, 'reasoning', ['h', 'm'], {}, opaque),
+      ...block(1, 'text', ['Ah', 'oy']),
+      ...block(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
+      stop,
+      usage,
+      end,
+    ];
     expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call })).toEqual({
-      candidates: [{ content: { parts: [{ text: 'hm', thought: true, thoughtSignature: 'AAAA' }, { text: 'Ahoy' }, { inlineData: { mimeType: 'image/png', data: 'iVBO' } }], role: 'model' }, finishReason: 'STOP', index: 0 }],
-      usageMetadata: expect.objectContaining({ promptTokenCount: 7, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 12, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] }),
+      candidates: [
+        {
+          content: {
+            parts: [
+              { text: 'hm', thought: true, thoughtSignature: 'AAAA' },
+              { text: 'Ahoy' },
+              { inlineData: { mimeType: 'image/png', data: 'iVBO' } },
+            ],
+            role: 'model',
+          },
+          finishReason: 'STOP',
+          index: 0,
+        },
+      ],
+      usageMetadata: expect.objectContaining({
+        promptTokenCount: 7,
+        candidatesTokenCount: 3,
+        thoughtsTokenCount: 2,
+        totalTokenCount: 12,
+        candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }],
+      }),
       modelVersion: 'a/b',
       responseId: 'k7',
     });
   });
 
   it('tells what a Gemini said of its usage, of which media and by which tier, in a stream too', () => {
-    const counts = { promptTokenCount: 100, candidatesTokenCount: 20, toolUsePromptTokenCount: 7, totalTokenCount: 127 };
-    const media = { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 40 }, { modality: 'VIDEO', tokenCount: 60 }], toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }] };
-    const usageMetadata = { ...counts, ...media, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 20 }], trafficType: 'ON_DEMAND' };
-    const events = protocol.upstream.decodeReply({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }, callWith());
-    const told: unknown = JSON.parse(JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })));
+    const counts = {
+      promptTokenCount: 100,
+      candidatesTokenCount: 20,
+      toolUsePromptTokenCount: 7,
+      totalTokenCount: 127,
+    };
+    const media = {
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 40 },
+        { modality: 'VIDEO', tokenCount: 60 },
+      ],
+      toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }],
+    };
+    const usageMetadata = {
+      ...counts,
+      ...media,
+      candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 20 }],
+      trafficType: 'ON_DEMAND',
+    };
+    const events = protocol.upstream.decodeReply(
+      { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata },
+      callWith(),
+    );
+    const told: unknown = JSON.parse(
+      JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })),
+    );
     expect([told, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
   });
 
   it('tells no usage that nobody counted', () => {
-    expect(client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() })).toEqual({
+    expect(
+      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+    ).toEqual({
       candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
       modelVersion: 'a/b',
       responseId: 'k7',

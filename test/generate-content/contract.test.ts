@@ -1,7 +1,7 @@
 import { testProtocol } from '../contract/protocol.ts';
+import { isObject } from '../support/json.ts';
 import { replyEvents, requestBody } from './arbitrary.ts';
 import { callWith, matchOf, modelWith, older, protocol, smallest } from './bodies.ts';
-import { isObject } from '../support/json.ts';
 
 testProtocol({
   protocol,
@@ -13,6 +13,9 @@ testProtocol({
   arbitrary: {
     request: requestBody,
     reply: replyEvents,
-    asking: (reply) => ({ ...smallest, generationConfig: { candidateCount: Math.max(1, reply.filter(({ type }) => type === 'finish').length) } }),
+    asking: (reply) => ({
+      ...smallest,
+      generationConfig: { candidateCount: Math.max(1, reply.filter(({ type }) => type === 'finish').length) },
+    }),
   },
 });

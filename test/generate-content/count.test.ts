@@ -5,9 +5,28 @@ const { count } = protocol;
 
 describe('a count', () => {
   it('asks about the whole request, by the name the vendor has for the model', () => {
-    const asked = count?.encodeRequest({ model: 'a/b', stream: false, turns: [{ role: 'system', blocks: [{ type: 'text', text: 'Hm' }] }, { role: 'user', blocks: [{ type: 'text', text: 'x' }] }], topK: 3, user: 'u' }, modelWith());
+    const asked = count?.encodeRequest(
+      {
+        model: 'a/b',
+        stream: false,
+        turns: [
+          { role: 'system', blocks: [{ type: 'text', text: 'Hm' }] },
+          { role: 'user', blocks: [{ type: 'text', text: 'x' }] },
+        ],
+        topK: 3,
+        user: 'u',
+      },
+      modelWith(),
+    );
     expect(asked).toMatchObject({
-      body: { generateContentRequest: { model: 'models/gemini-3-pro-upstream', contents: [{ role: 'user', parts: [{ text: 'x' }] }], systemInstruction: { parts: [{ text: 'Hm' }] }, generationConfig: { topK: 3 } } },
+      body: {
+        generateContentRequest: {
+          model: 'models/gemini-3-pro-upstream',
+          contents: [{ role: 'user', parts: [{ text: 'x' }] }],
+          systemInstruction: { parts: [{ text: 'Hm' }] },
+          generationConfig: { topK: 3 },
+        },
+      },
       losses: [{ path: 'user' }],
     });
   });

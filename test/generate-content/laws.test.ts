@@ -10,7 +10,10 @@ const { client, upstream } = protocol;
 it('any reply says the same as the elements of an array', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
-      const call = callWith({ generationConfig: { candidateCount: events.filter(({ type }) => type === 'finish').length } }, matchOf(true, 'array'));
+      const call = callWith(
+        { generationConfig: { candidateCount: events.filter(({ type }) => type === 'finish').length } },
+        matchOf(true, 'array'),
+      );
       const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call });
       const told = events.map((event) => encoder.push(event)).join('');
       const again = upstream.decodeReply(JSON.parse(told), call);

@@ -5,8 +5,16 @@ import { hostWith, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
 const priced = modelWith({
-  id: 'google/gemini-3-pro', name: 'Gemini 3 Pro', description: 'A model.', created: '2026-04-23', contextLength: 1000, outputLimit: 100, input: ['text', 'image'],
-  supportedParameters: ['tools'], free: undefined, price: { input: '1.25', output: '10', cacheRead: '0.125', inputAudio: '3', webSearch: '0.014' },
+  id: 'google/gemini-3-pro',
+  name: 'Gemini 3 Pro',
+  description: 'A model.',
+  created: '2026-04-23',
+  contextLength: 1000,
+  outputLimit: 100,
+  input: ['text', 'image'],
+  supportedParameters: ['tools'],
+  free: undefined,
+  price: { input: '1.25', output: '10', cacheRead: '0.125', inputAudio: '3', webSearch: '0.014' },
 });
 const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
@@ -21,7 +29,13 @@ async function get(name: string, params: Record<string, string> = {}): Promise<R
   const route = listed().routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
-    return await route.handle({ params, query: new URLSearchParams(), headers: {}, body: undefined, text: '' });
+    return await route.handle({
+      params,
+      query: new URLSearchParams(),
+      headers: {},
+      body: undefined,
+      text: '',
+    });
   } catch (error) {
     return route.errors(error);
   }
@@ -33,14 +47,24 @@ async function json(name: string, params?: Record<string, string>): Promise<unkn
 
 describe('the listing of models', () => {
   it('is public, in both versions the SDKs ask, below the address of the protocol', () => {
-    const paths = (mount?: string): unknown[] => [...listed(mount).routes.all()].filter(({ method }) => method === 'GET').map(({ method, path, access }) => `${method} ${path} ${access}`);
-    expect(paths()).toEqual(['GET /beta/v1beta/models public', 'GET /beta/v1beta/models/*name public', 'GET /beta/v1/models public', 'GET /beta/v1/models/*name public']);
+    const paths = (mount?: string): unknown[] =>
+      [...listed(mount).routes.all()]
+        .filter(({ method }) => method === 'GET')
+        .map(({ method, path, access }) => `${method} ${path} ${access}`);
+    expect(paths()).toEqual([
+      'GET /beta/v1beta/models public',
+      'GET /beta/v1beta/models/*name public',
+      'GET /beta/v1/models public',
+      'GET /beta/v1/models/*name public',
+    ]);
     expect(paths('/google')[0]).toBe('GET /google/v1beta/models public');
     expect(() => generateContent({ mount: 'beta/' })).toThrow(/"mount"/);
   });
 
   it('tells of each model what the service promises', async () => {
-    expect(await json('generate-models-v1beta')).toMatchObject({ models: [{ name: 'models/google/gemini-3-pro' }, { name: 'models/vendor/family/model:free' }] });
+    expect(await json('generate-models-v1beta')).toMatchObject({
+      models: [{ name: 'models/google/gemini-3-pro' }, { name: 'models/vendor/family/model:free' }],
+    });
     expect(await json('generate-model-v1', { name: 'google/gemini-3-pro' })).toEqual({
       name: 'models/google/gemini-3-pro',
       version: '2026-04-23',
@@ -52,8 +76,21 @@ describe('the listing of models', () => {
       ownedBy: 'google',
       canonicalSlug: 'google/gemini-3-pro',
       contextLength: 1000,
-      architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
-      pricing: { prompt: '0.00000125', completion: '0.00001', audio: '0.000003', input_cache_read: '0.000000125', input_cache_write: '0.00000125', web_search: '0.014' },
+      architecture: {
+        modality: 'text+image->text',
+        input_modalities: ['text', 'image'],
+        output_modalities: ['text'],
+        tokenizer: 'Other',
+        instruct_type: null,
+      },
+      pricing: {
+        prompt: '0.00000125',
+        completion: '0.00001',
+        audio: '0.000003',
+        input_cache_read: '0.000000125',
+        input_cache_write: '0.00000125',
+        web_search: '0.014',
+      },
       topProvider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
       supportedParameters: ['tools'],
       expirationDate: null,
@@ -61,11 +98,16 @@ describe('the listing of models', () => {
   });
 
   it('is of one owner where only an owner is named', async () => {
-    expect(await json('generate-model-v1beta', { name: 'vendor' })).toMatchObject({ models: [{ name: 'models/vendor/family/model:free' }] });
+    expect(await json('generate-model-v1beta', { name: 'vendor' })).toMatchObject({
+      models: [{ name: 'models/vendor/family/model:free' }],
+    });
   });
 
-  it.each(['google/none', 'none', 'google/'])('has no %s, and says so in the words of Google', async (name) => {
-    const { status, body } = await get('generate-model-v1beta', { name });
-    expect([status, body]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND' } }]);
-  });
+  it.each(['google/none', 'none', 'google/'])(
+    'has no %s, and says so in the words of Google',
+    async (name) => {
+      const { status, body } = await get('generate-model-v1beta', { name });
+      expect([status, body]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND' } }]);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type ClientCall } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
-import { seal } from '../../plugins/shared/envelope.ts';
+import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client } = protocol;
@@ -15,7 +15,8 @@ function refusal(fields: Record<string, unknown>): { message: string; param: str
   try {
     callWith(fields);
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'invalid_request') return { message: error.message, param: error.details.param };
+    if (error instanceof GatewayError && error.code === 'invalid_request')
+      return { message: error.message, param: error.details.param };
     throw error;
   }
   throw new Error('it was taken');
@@ -23,14 +24,46 @@ function refusal(fields: Record<string, unknown>): { message: string; param: str
 
 describe('an address', () => {
   it.each([
-    ['/beta/v1beta/models/google/gemini-3-pro:generateContent', '', { operation: 'generate', model: 'google/gemini-3-pro', stream: false }],
-    ['/beta/v1/models/google/gemini-3-pro:generateContent', 'key=sk-1', { operation: 'generate', model: 'google/gemini-3-pro', stream: false }],
-    ['/beta/v1beta/google/gemini-3-pro:generateContent', '', { operation: 'generate', model: 'google/gemini-3-pro', stream: false }],
-    ['/beta/v1beta/models/vendor/family/name:free:generateContent', '', { operation: 'generate', model: 'vendor/family/name:free', stream: false }],
-    ['/beta/v1beta/models/a/b:streamGenerateContent', 'alt=sse', { operation: 'generate', model: 'a/b', stream: true, framing: 'events' }],
-    ['/beta/v1beta/models/a/b:streamGenerateContent', 'key=x&alt=sse&beta=true', { operation: 'generate', model: 'a/b', stream: true, framing: 'events' }],
-    ['/beta/v1beta/models/a/b:streamGenerateContent', '', { operation: 'generate', model: 'a/b', stream: true, framing: 'array' }],
-    ['/beta/v1beta/models/a/b:streamGenerateContent', '%24alt=json%3Benum-encoding=int', { operation: 'generate', model: 'a/b', stream: true, framing: 'array' }],
+    [
+      '/beta/v1beta/models/google/gemini-3-pro:generateContent',
+      '',
+      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
+    ],
+    [
+      '/beta/v1/models/google/gemini-3-pro:generateContent',
+      'key=sk-1',
+      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
+    ],
+    [
+      '/beta/v1beta/google/gemini-3-pro:generateContent',
+      '',
+      { operation: 'generate', model: 'google/gemini-3-pro', stream: false },
+    ],
+    [
+      '/beta/v1beta/models/vendor/family/name:free:generateContent',
+      '',
+      { operation: 'generate', model: 'vendor/family/name:free', stream: false },
+    ],
+    [
+      '/beta/v1beta/models/a/b:streamGenerateContent',
+      'alt=sse',
+      { operation: 'generate', model: 'a/b', stream: true, framing: 'events' },
+    ],
+    [
+      '/beta/v1beta/models/a/b:streamGenerateContent',
+      'key=x&alt=sse&beta=true',
+      { operation: 'generate', model: 'a/b', stream: true, framing: 'events' },
+    ],
+    [
+      '/beta/v1beta/models/a/b:streamGenerateContent',
+      '',
+      { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
+    ],
+    [
+      '/beta/v1beta/models/a/b:streamGenerateContent',
+      '%24alt=json%3Benum-encoding=int',
+      { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
+    ],
     ['/beta/v1beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
   ])('%s?%s tells model and method', (path, query, match) => {
     expect(client.match('POST', path, query)).toEqual(match);
@@ -49,13 +82,17 @@ describe('an address', () => {
   });
 
   it('stands where the operator puts it', () => {
-    expect(protocolAt('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({ model: 'a/b' });
+    expect(protocolAt('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
+      model: 'a/b',
+    });
   });
 });
 
 describe('a body', () => {
   it('takes a tier that is a member of every object as it stands', () => {
-    expect(read({ contents: [{ parts: [{ text: 'x' }] }], serviceTier: 'constructor' }).decode().serviceTier).toBe('constructor');
+    expect(
+      read({ contents: [{ parts: [{ text: 'x' }] }], serviceTier: 'constructor' }).decode().serviceTier,
+    ).toBe('constructor');
   });
 
   it.each<[fields: Record<string, unknown>, param: string, told: RegExp]>([
@@ -65,31 +102,111 @@ describe('a body', () => {
     [{ contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts', /1 or more/],
     [{ contents: [{ role: 'user' }] }, 'contents[0].parts', /is missing/],
     [{ contents: [{ parts: [{ text: 1 }] }] }, 'contents[0].parts[0].text', /a string/],
-    [{ contents: [{ parts: [{ inlineData: { data: 'AAAA' } }] }] }, 'contents[0].parts[0].inlineData.mimeType', /is missing/],
-    [{ contents: [{ parts: [{ inline_data: { mime_type: 'image/png' } }] }] }, 'contents[0].parts[0].inline_data.data', /base64/],
-    [{ contents: [{ parts: [{ functionCall: { args: {} } }] }] }, 'contents[0].parts[0].functionCall.name', /is missing/],
-    [{ contents: [{ parts: [{ functionCall: { name: 'f', args: [] } }] }] }, 'contents[0].parts[0].functionCall.args', /an object/],
-    [{ contents: [{ parts: [{ functionResponse: { name: 'f', response: 'x' } }] }] }, 'contents[0].parts[0].functionResponse.response', /an object/],
-    [{ contents: [{ parts: [{ text: 'x', functionCall: { name: 'f' } }] }] }, 'contents[0].parts[0].functionCall', /stands beside "text"/],
-    [{ contents: [{ parts: [{ text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } }] }] }, 'contents[0].parts[0].inline_data', /stands beside "text"/],
-    [{ contents: [{ parts: [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }] }] }, 'contents[0].parts[0].inline_data', /one of the two/],
-    [{ generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } }, 'generation_config', /stands beside "generationConfig"/],
-    [{ generationConfig: { maxOutputTokens: 5, max_output_tokens: 500 } }, 'generationConfig.max_output_tokens', /stands beside "maxOutputTokens"/],
-    [{ tools: [{ futureTool: {}, future_tool: { max_calls: 9 } }] }, 'tools[0].future_tool', /stands beside "futureTool"/],
+    [
+      { contents: [{ parts: [{ inlineData: { data: 'AAAA' } }] }] },
+      'contents[0].parts[0].inlineData.mimeType',
+      /is missing/,
+    ],
+    [
+      { contents: [{ parts: [{ inline_data: { mime_type: 'image/png' } }] }] },
+      'contents[0].parts[0].inline_data.data',
+      /base64/,
+    ],
+    [
+      { contents: [{ parts: [{ functionCall: { args: {} } }] }] },
+      'contents[0].parts[0].functionCall.name',
+      /is missing/,
+    ],
+    [
+      { contents: [{ parts: [{ functionCall: { name: 'f', args: [] } }] }] },
+      'contents[0].parts[0].functionCall.args',
+      /an object/,
+    ],
+    [
+      { contents: [{ parts: [{ functionResponse: { name: 'f', response: 'x' } }] }] },
+      'contents[0].parts[0].functionResponse.response',
+      /an object/,
+    ],
+    [
+      { contents: [{ parts: [{ text: 'x', functionCall: { name: 'f' } }] }] },
+      'contents[0].parts[0].functionCall',
+      /stands beside "text"/,
+    ],
+    [
+      { contents: [{ parts: [{ text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } }] }] },
+      'contents[0].parts[0].inline_data',
+      /stands beside "text"/,
+    ],
+    [
+      { contents: [{ parts: [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }] }] },
+      'contents[0].parts[0].inline_data',
+      /one of the two/,
+    ],
+    [
+      { generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } },
+      'generation_config',
+      /stands beside "generationConfig"/,
+    ],
+    [
+      { generationConfig: { maxOutputTokens: 5, max_output_tokens: 500 } },
+      'generationConfig.max_output_tokens',
+      /stands beside "maxOutputTokens"/,
+    ],
+    [
+      { tools: [{ futureTool: {}, future_tool: { max_calls: 9 } }] },
+      'tools[0].future_tool',
+      /stands beside "futureTool"/,
+    ],
     [{ generationConfig: { maxOutputTokens: 0 } }, 'generationConfig.maxOutputTokens', /at least 1/],
-    [{ generation_config: { max_output_tokens: 1.5 } }, 'generation_config.max_output_tokens', /whole number/],
+    [
+      { generation_config: { max_output_tokens: 1.5 } },
+      'generation_config.max_output_tokens',
+      /whole number/,
+    ],
     [{ generationConfig: { temperature: 2.1 } }, 'generationConfig.temperature', /from 0 to 2/],
     [{ generationConfig: { topP: -1 } }, 'generationConfig.topP', /from 0 to 1/],
     [{ generationConfig: { candidateCount: 9 } }, 'generationConfig.candidateCount', /from 1 to 8/],
-    [{ generationConfig: { stopSequences: Array.from({ length: 1001 }, () => '1') } }, 'generationConfig.stopSequences', /at most 1000/],
+    [
+      { generationConfig: { stopSequences: Array.from({ length: 1001 }, () => '1') } },
+      'generationConfig.stopSequences',
+      /at most 1000/,
+    ],
     [{ generationConfig: { seed: 2147483648 } }, 'generationConfig.seed', /from -2147483648 to 2147483647/],
-    [{ generationConfig: { thinkingConfig: { thinkingBudget: -2 } } }, 'generationConfig.thinkingConfig.thinkingBudget', /-1/],
-    [{ generationConfig: { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } } }, 'generationConfig.thinkingConfig.thinkingLevel', /stands beside/],
-    [{ generationConfig: { responseSchema: {}, responseJsonSchema: {} } }, 'generationConfig.responseJsonSchema', /stands beside/],
-    [{ tools: [{ functionDeclarations: [{ description: 'x' }] }] }, 'tools[0].functionDeclarations[0].name', /is missing/],
-    [{ tools: [{ function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] }] }, 'tools[0].function_declarations[0].parameters_json_schema', /stands beside/],
-    [{ toolConfig: { functionCallingConfig: { mode: 7 } } }, 'toolConfig.functionCallingConfig.mode', /a string/],
-    [{ tool_config: { function_calling_config: { mode: 'AUTO', allowed_function_names: ['f'] } } }, 'tool_config.function_calling_config.allowed_function_names', /"ANY" and "VALIDATED"/],
+    [
+      { generationConfig: { thinkingConfig: { thinkingBudget: -2 } } },
+      'generationConfig.thinkingConfig.thinkingBudget',
+      /-1/,
+    ],
+    [
+      { generationConfig: { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } } },
+      'generationConfig.thinkingConfig.thinkingLevel',
+      /stands beside/,
+    ],
+    [
+      { generationConfig: { responseSchema: {}, responseJsonSchema: {} } },
+      'generationConfig.responseJsonSchema',
+      /stands beside/,
+    ],
+    [
+      { tools: [{ functionDeclarations: [{ description: 'x' }] }] },
+      'tools[0].functionDeclarations[0].name',
+      /is missing/,
+    ],
+    [
+      { tools: [{ function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] }] },
+      'tools[0].function_declarations[0].parameters_json_schema',
+      /stands beside/,
+    ],
+    [
+      { toolConfig: { functionCallingConfig: { mode: 7 } } },
+      'toolConfig.functionCallingConfig.mode',
+      /a string/,
+    ],
+    [
+      { tool_config: { function_calling_config: { mode: 'AUTO', allowed_function_names: ['f'] } } },
+      'tool_config.function_calling_config.allowed_function_names',
+      /"ANY" and "VALIDATED"/,
+    ],
     [{ safetySettings: [{ threshold: 'x' }] }, 'safetySettings[0].category', /is missing/],
     [{ cachedContent: 5 }, 'cachedContent', /a string/],
   ])('%j is refused by its field', (fields, param, told) => {
@@ -108,23 +225,48 @@ describe('a body', () => {
   });
 
   it('says the limit, the candidates and the stream', () => {
-    const call = callWith({ generation_config: { max_output_tokens: 7, candidate_count: 2 } }, matchOf(true, 'array'));
-    expect(call).toMatchObject({ outputLimit: 7, candidates: 2, stream: true, framing: 'array', usageWanted: true });
+    const call = callWith(
+      { generation_config: { max_output_tokens: 7, candidate_count: 2 } },
+      matchOf(true, 'array'),
+    );
+    expect(call).toMatchObject({
+      outputLimit: 7,
+      candidates: 2,
+      stream: true,
+      framing: 'array',
+      usageWanted: true,
+    });
     expect(callWith()).toMatchObject({ outputLimit: undefined, candidates: 1, stream: false });
   });
 
   it('is bounded with its media apart, those of tools too', () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AAAAAAAA' } };
-    const contents = [{ parts: [image, { functionResponse: { name: 'f', response: {}, parts: [{ inlineData: { mimeType: 'application/pdf', data: 'BBBB' } }, image] } }] }];
+    const contents = [
+      {
+        parts: [
+          image,
+          {
+            functionResponse: {
+              name: 'f',
+              response: {},
+              parts: [{ inlineData: { mimeType: 'application/pdf', data: 'BBBB' } }, image],
+            },
+          },
+        ],
+      },
+    ];
     const { size } = callWith({ contents });
     expect(size).toEqual({ images: 2, mediaBytes: 3, textBytes: JSON.stringify({ contents }).length - 20 });
   });
 
   it('that holds state of another vendor is known by it, in either alphabet', () => {
     const envelope = seal({ vendor: 'anthropic', kind: 'signature', value: '>>>???' });
-    const withSignature = (thoughtSignature: string): ClientCall => callWith({ contents: [{ role: 'model', parts: [{ text: 'x', thoughtSignature }] }] });
+    const withSignature = (thoughtSignature: string): ClientCall =>
+      callWith({ contents: [{ role: 'model', parts: [{ text: 'x', thoughtSignature }] }] });
     expect(withSignature(envelope).carriesState).toBe(true);
-    expect(withSignature(envelope.replaceAll('+', '-').replaceAll('/', '_')).decode().turns[0]?.blocks[0]).toMatchObject({ opaque: [{ vendor: 'anthropic', kind: 'signature', value: '>>>???' }] });
+    expect(
+      withSignature(envelope.replaceAll('+', '-').replaceAll('/', '_')).decode().turns[0]?.blocks[0],
+    ).toMatchObject({ opaque: [{ vendor: 'anthropic', kind: 'signature', value: '>>>???' }] });
     expect(withSignature('AAAA').carriesState).toBe(false);
   });
 });
@@ -134,21 +276,54 @@ describe('a count', () => {
 
   it('is of contents, or of a whole request', () => {
     expect(read({ contents: [{ parts: [{ text: 'x' }] }] }, match).decode().turns).toHaveLength(1);
-    expect(read({ generateContentRequest: { model: 'models/a/b', contents: [{ parts: [{ text: 'x' }] }], tools: [{ functionDeclarations: [{ name: 'f' }] }] } }, match).decode()).toMatchObject({ model: 'a/b', tools: [{ name: 'f' }] });
+    expect(
+      read(
+        {
+          generateContentRequest: {
+            model: 'models/a/b',
+            contents: [{ parts: [{ text: 'x' }] }],
+            tools: [{ functionDeclarations: [{ name: 'f' }] }],
+          },
+        },
+        match,
+      ).decode(),
+    ).toMatchObject({ model: 'a/b', tools: [{ name: 'f' }] });
   });
 
   it('of neither, or of both, is refused', () => {
     expect(() => read({}, match)).toThrow(/"contents" is missing/);
-    expect(() => read({ contents: [{ parts: [{ text: 'x' }] }], generateContentRequest: { contents: [{ parts: [{ text: 'x' }] }] } }, match)).toThrow(/one of the two/);
-    expect(() => read({ generate_content_request: { contents: [{ parts: [{ text: 5 }] }] } }, match)).toThrow(/"generate_content_request.contents\[0\].parts\[0\].text" is 5/);
+    expect(() =>
+      read(
+        {
+          contents: [{ parts: [{ text: 'x' }] }],
+          generateContentRequest: { contents: [{ parts: [{ text: 'x' }] }] },
+        },
+        match,
+      ),
+    ).toThrow(/one of the two/);
+    expect(() => read({ generate_content_request: { contents: [{ parts: [{ text: 5 }] }] } }, match)).toThrow(
+      /"generate_content_request.contents\[0\].parts\[0\].text" is 5/,
+    );
   });
 });
 
 describe('the digits of a conversation', () => {
   it.each([
-    ['a call', '{"functionCall":{"name":"look","args":{"list":[{"id":12345678901234567890}]}}}', { arguments: '{"list":[{"id":12345678901234567890}]}' }],
-    ['a call with a point', '{"functionCall":{"name":"look","args":{"size":1.0}}}', { arguments: '{"size":1.0}' }],
-    ['a response', '{"functionResponse":{"name":"look","response":{"output":1.50}}}', { content: [{ type: 'text', text: '1.50' }] }],
+    [
+      'a call',
+      '{"functionCall":{"name":"look","args":{"list":[{"id":12345678901234567890}]}}}',
+      { arguments: '{"list":[{"id":12345678901234567890}]}' },
+    ],
+    [
+      'a call with a point',
+      '{"functionCall":{"name":"look","args":{"size":1.0}}}',
+      { arguments: '{"size":1.0}' },
+    ],
+    [
+      'a response',
+      '{"functionResponse":{"name":"look","response":{"output":1.50}}}',
+      { content: [{ type: 'text', text: '1.50' }] },
+    ],
   ])('stay those of %s', (_, part, block) => {
     const body = `{"contents":[{"role":"user","parts":[{"text":"a: 1.0, 2"}]},{"role":"model","parts":[${part}]}]}`;
     const turns = client.read(JSON.parse(body), body, matchOf(), {}).decode().turns;

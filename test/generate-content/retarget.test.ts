@@ -4,9 +4,16 @@ import { matchOf, modelWith, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
-function retarget(text: string, outputLimit?: number, match: Parameters<typeof client.read>[2] = matchOf()): string {
+function retarget(
+  text: string,
+  outputLimit?: number,
+  match: Parameters<typeof client.read>[2] = matchOf(),
+): string {
   const call = client.read(JSON.parse(text), text, match, {});
-  return splice(text, upstream.retarget({ call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities }));
+  return splice(
+    text,
+    upstream.retarget({ call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities }),
+  );
 }
 
 const contents = '"contents": [ {"parts":[{"text":"x","n":1.0}]} ]';
@@ -19,9 +26,18 @@ describe('a body that goes on as it came', () => {
   });
 
   it.each([
-    [`{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":50}}`, `{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":20}}`],
-    [`{${contents},"generation_config":{"max_output_tokens":50}}`, `{${contents},"generation_config":{"max_output_tokens":20}}`],
-    [`{${contents},"generation_config":{"temperature":1.0}}`, `{${contents},"generation_config":{"maxOutputTokens":20,"temperature":1.0}}`],
+    [
+      `{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":50}}`,
+      `{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":20}}`,
+    ],
+    [
+      `{${contents},"generation_config":{"max_output_tokens":50}}`,
+      `{${contents},"generation_config":{"max_output_tokens":20}}`,
+    ],
+    [
+      `{${contents},"generation_config":{"temperature":1.0}}`,
+      `{${contents},"generation_config":{"maxOutputTokens":20,"temperature":1.0}}`,
+    ],
     [`{${contents}}`, `{"generationConfig":{"maxOutputTokens":20},${contents}}`],
     [`{${contents},"generationConfig":null}`, `{${contents},"generationConfig":{"maxOutputTokens":20}}`],
   ])('%s has its limit lowered under the name its client uses', (text, lowered) => {
@@ -32,19 +48,37 @@ describe('a body that goes on as it came', () => {
     expect(retarget(`{${contents},"provider":{"only":["google"]}}`)).toBe(`{${contents}}`);
     expect(retarget(`{"provider":null,${contents}}`)).toBe(`{${contents}}`);
     const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
-    expect(retarget(`{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents},"provider":{"order":["google"]}}}`, undefined, count)).toBe(
-      `{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`,
-    );
-    expect(retarget(`{"provider":{},"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`, undefined, count)).toBe(
-      `{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`,
-    );
+    expect(
+      retarget(
+        `{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents},"provider":{"order":["google"]}}}`,
+        undefined,
+        count,
+      ),
+    ).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
+    expect(
+      retarget(
+        `{"provider":{},"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`,
+        undefined,
+        count,
+      ),
+    ).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
   });
 
   it('names the vendor model where it names one at all', () => {
-    expect(retarget(`{"model":"google/gemini-3-pro",${contents}}`)).toBe(`{"model":"models/gemini-3-pro",${contents}}`);
+    expect(retarget(`{"model":"google/gemini-3-pro",${contents}}`)).toBe(
+      `{"model":"models/gemini-3-pro",${contents}}`,
+    );
     const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
-    expect(retarget(`{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`, undefined, count)).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
-    expect(retarget(`{"generate_content_request":{${contents}}}`, undefined, count)).toBe(`{"generate_content_request":{"model":"models/gemini-3-pro",${contents}}}`);
+    expect(
+      retarget(
+        `{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`,
+        undefined,
+        count,
+      ),
+    ).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
+    expect(retarget(`{"generate_content_request":{${contents}}}`, undefined, count)).toBe(
+      `{"generate_content_request":{"model":"models/gemini-3-pro",${contents}}}`,
+    );
     expect(retarget(`{${contents}}`, undefined, count)).toBe(`{${contents}}`);
   });
 });

@@ -8,7 +8,12 @@ import { callWith, matchOf, protocol } from './bodies.ts';
 const golden = new URL('../golden/generate-content/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const contextOf = (stream: boolean) => ({ id: 'k7', model: 'google/gemini-3-pro', created: 1_790_000_000, call: callWith({}, matchOf(stream)) });
+const contextOf = (stream: boolean) => ({
+  id: 'k7',
+  model: 'google/gemini-3-pro',
+  created: 1_790_000_000,
+  call: callWith({}, matchOf(stream)),
+});
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -18,14 +23,20 @@ const asked: { url: string; body: unknown }[] = [];
 function sdk(body: string, type = 'application/json', status = 200): GoogleGenAI {
   asked.length = 0;
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) => {
-    asked.push({ url: input instanceof Request ? input.url : String(input), body: JSON.parse(String(init?.body)) });
+    asked.push({
+      url: input instanceof Request ? input.url : String(input),
+      body: JSON.parse(String(init?.body)),
+    });
     return new Response(body, { status, headers: { 'content-type': type } });
   });
   return new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl: 'http://gateway.invalid/beta' } });
 }
 
 function eventsOf(name: string): CanonicalEvent[] {
-  return decodeAll(upstream.decodeEvents(callWith()), readStream(readFileSync(new URL(`${name}/reply.sse`, golden))));
+  return decodeAll(
+    upstream.decodeEvents(callWith()),
+    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
+  );
 }
 
 const question = { model: 'google/gemini-3-pro', contents: 'x' };
@@ -59,49 +70,84 @@ function gather(chunks: readonly GenerateContentResponse[]): Gathered {
 function expected(events: readonly CanonicalEvent[]): Gathered {
   const { candidates, usage } = fold(events);
   const { text = '', reasoning = '', calls = [] } = candidates[0] ?? {};
-  return { text, thoughts: reasoning, calls: calls.map((call) => [call.id, call.name, JSON.parse(call.arguments)]), output: (usage.input ?? 0) + (usage.output ?? 0), reason: 'STOP' };
+  return {
+    text,
+    thoughts: reasoning,
+    calls: calls.map((call) => [call.id, call.name, JSON.parse(call.arguments)]),
+    output: (usage.input ?? 0) + (usage.output ?? 0),
+    reason: 'STOP',
+  };
 }
 
 describe('the official SDK', () => {
   it.each(cases)('gathers our stream of %s to what was said', async (name) => {
     const events = eventsOf(name);
     const encoder = client.encodeEvents(contextOf(true));
-    const stream = await sdk(events.map((event) => encoder.push(event)).join(''), 'text/event-stream').models.generateContentStream(question);
+    const stream = await sdk(
+      events.map((event) => encoder.push(event)).join(''),
+      'text/event-stream',
+    ).models.generateContentStream(question);
     expect(gather(await Array.fromAsync(stream))).toEqual(expected(events));
   });
 
   it.each(cases)('reads our reply of %s', async (name) => {
     const events = eventsOf(name);
-    const reply = await sdk(JSON.stringify(client.encodeReply(events, contextOf(false)))).models.generateContent(question);
+    const reply = await sdk(
+      JSON.stringify(client.encodeReply(events, contextOf(false))),
+    ).models.generateContent(question);
     expect(gather([reply])).toEqual(expected(events));
     expect(reply.modelVersion).toBe('google/gemini-3-pro');
   });
 
   it('reads our count', async () => {
-    expect(await sdk(JSON.stringify(protocol.count?.encodeReply(42))).models.countTokens(question)).toMatchObject({ totalTokens: 42 });
+    expect(
+      await sdk(JSON.stringify(protocol.count?.encodeReply(42))).models.countTokens(question),
+    ).toMatchObject({ totalTokens: 42 });
   });
 
   it('sends what the gateway takes, to addresses it knows', async () => {
     const ai = sdk('{"totalTokens":1,"candidates":[]}');
     const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }];
-    await ai.models.generateContent({ ...question, config: { systemInstruction: 'Be brief.', tools, maxOutputTokens: 9, responseMimeType: 'application/json' } });
+    await ai.models.generateContent({
+      ...question,
+      config: {
+        systemInstruction: 'Be brief.',
+        tools,
+        maxOutputTokens: 9,
+        responseMimeType: 'application/json',
+      },
+    });
     await ai.models.countTokens(question);
     const calls = asked.map(({ url, body }) => {
       const match = client.match('POST', new URL(url).pathname, new URL(url).search.slice(1));
       return match && client.read(body, JSON.stringify(body), match, {});
     });
-    expect(calls).toMatchObject([{ model: 'google/gemini-3-pro', outputLimit: 9 }, { model: 'google/gemini-3-pro', stream: false }]);
+    expect(calls).toMatchObject([
+      { model: 'google/gemini-3-pro', outputLimit: 9 },
+      { model: 'google/gemini-3-pro', stream: false },
+    ]);
   });
 
   it('asks for a stream of events', async () => {
     const ai = sdk('data: {}\n\n', 'text/event-stream');
     await Array.fromAsync(await ai.models.generateContentStream(question));
     const [{ url = '' } = {}] = asked;
-    expect(client.match('POST', new URL(url).pathname, new URL(url).search.slice(1))).toMatchObject({ stream: true, framing: 'events', model: 'google/gemini-3-pro' });
+    expect(client.match('POST', new URL(url).pathname, new URL(url).search.slice(1))).toMatchObject({
+      stream: true,
+      framing: 'events',
+      model: 'google/gemini-3-pro',
+    });
   });
 
   it('throws at an error inside a stream, with its status', async () => {
-    const stream = await sdk(client.encodeStreamError(new GatewayError('upstream_overloaded', 'It broke off.'), callWith({}, matchOf(true)), true), 'text/event-stream').models.generateContentStream(question);
+    const stream = await sdk(
+      client.encodeStreamError(
+        new GatewayError('upstream_overloaded', 'It broke off.'),
+        callWith({}, matchOf(true)),
+        true,
+      ),
+      'text/event-stream',
+    ).models.generateContentStream(question);
     const error: unknown = await Array.fromAsync(stream).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ status: 503, message: expect.stringContaining('It broke off.') });
@@ -109,6 +155,8 @@ describe('the official SDK', () => {
 
   it('shows an error before the reply with its status and message', async () => {
     const { status, body } = client.encodeError(new GatewayError('out_of_balance', 'Top up.'), 'k7');
-    await expect(sdk(JSON.stringify(body), 'application/json', status).models.generateContent(question)).rejects.toMatchObject({ status: 402, message: expect.stringContaining('Top up.') });
+    await expect(
+      sdk(JSON.stringify(body), 'application/json', status).models.generateContent(question),
+    ).rejects.toMatchObject({ status: 402, message: expect.stringContaining('Top up.') });
   });
 });

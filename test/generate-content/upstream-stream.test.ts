@@ -7,15 +7,33 @@ import { callWith, protocol } from './bodies.ts';
 const { upstream } = protocol;
 const own = callWith();
 /** A call of another protocol: its encoder told the vendor of these tools. */
-const foreign: ClientCall = { ...own, decode: () => ({ ...own.decode(), tools: [{ type: 'custom', name: 'patch' }, { type: 'function', name: 'f' }] }) };
+const foreign: ClientCall = {
+  ...own,
+  decode: () => ({
+    ...own.decode(),
+    tools: [
+      { type: 'custom', name: 'patch' },
+      { type: 'function', name: 'f' },
+    ],
+  }),
+};
 
 function chunk(parts: readonly unknown[], more: Record<string, unknown> = {}): Record<string, unknown> {
-  return { candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }], modelVersion: 'gemini', responseId: 'r1' };
+  return {
+    candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }],
+    modelVersion: 'gemini',
+    responseId: 'r1',
+  };
 }
 
 function decode(chunks: readonly unknown[], call: ClientCall = own): CanonicalEvent[] {
   const decoder = upstream.decodeEvents(call);
-  const events = [...chunks.flatMap((each) => decoder.push({ event: undefined, data: typeof each === 'string' ? each : JSON.stringify(each) })), ...decoder.end()];
+  const events = [
+    ...chunks.flatMap((each) =>
+      decoder.push({ event: undefined, data: typeof each === 'string' ? each : JSON.stringify(each) }),
+    ),
+    ...decoder.end(),
+  ];
   checkEvents(events);
   return events;
 }
@@ -26,18 +44,40 @@ function said(chunks: readonly unknown[], call?: ClientCall): Folded {
 
 describe('a stream of Google', () => {
   it.each([own, foreign])('loses nothing where every chunk says STOP, and ends once', (call) => {
-    const told = said([chunk([{ text: 'Ah' }], { finishReason: 'STOP' }), chunk([{ text: 'oy' }], { finishReason: 'STOP' }), chunk([{ functionCall: { name: 'f' } }], { finishReason: 'STOP' })], call);
-    expect(told).toMatchObject({ complete: true, candidates: { 0: { text: 'Ahoy', calls: [{ name: 'f' }] } } });
+    const told = said(
+      [
+        chunk([{ text: 'Ah' }], { finishReason: 'STOP' }),
+        chunk([{ text: 'oy' }], { finishReason: 'STOP' }),
+        chunk([{ functionCall: { name: 'f' } }], { finishReason: 'STOP' }),
+      ],
+      call,
+    );
+    expect(told).toMatchObject({
+      complete: true,
+      candidates: { 0: { text: 'Ahoy', calls: [{ name: 'f' }] } },
+    });
   });
 
   it('tells the end of a translated reply behind all its parts, whatever chunk said it first', () => {
-    const events = decode([chunk([{ text: 'Ah' }], { finishReason: 'STOP' }), chunk([{ functionCall: { name: 'f' } }], { finishReason: 'STOP' })], foreign);
-    expect(events.slice(-2)).toMatchObject([{ type: 'finish', reason: { unified: 'tool-calls', raw: 'STOP' } }, { type: 'response-end' }]);
+    const events = decode(
+      [
+        chunk([{ text: 'Ah' }], { finishReason: 'STOP' }),
+        chunk([{ functionCall: { name: 'f' } }], { finishReason: 'STOP' }),
+      ],
+      foreign,
+    );
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'finish', reason: { unified: 'tool-calls', raw: 'STOP' } },
+      { type: 'response-end' },
+    ]);
   });
 
   it('tells the end of its own at once, since its last word is held back', () => {
     const decoder = upstream.decodeEvents(own);
-    const events = decoder.push({ event: undefined, data: JSON.stringify(chunk([{ text: 'Ahoy' }], { finishReason: 'STOP' })) });
+    const events = decoder.push({
+      event: undefined,
+      data: JSON.stringify(chunk([{ text: 'Ahoy' }], { finishReason: 'STOP' })),
+    });
     expect(events.at(-1)).toMatchObject({ type: 'finish' });
     expect(decoder.end()).toEqual([{ type: 'response-end' }]);
   });
@@ -55,29 +95,60 @@ describe('a stream of Google', () => {
     ['SOMETHING_NEW', 'other'],
     ['constructor', 'other'],
   ])('that ends with %s ended for "%s"', (raw, unified) => {
-    expect(decode([chunk([{ text: 'x' }], { finishReason: raw })])).toContainEqual(expect.objectContaining({ type: 'finish', reason: { unified, raw } }));
+    expect(decode([chunk([{ text: 'x' }], { finishReason: raw })])).toContainEqual(
+      expect.objectContaining({ type: 'finish', reason: { unified, raw } }),
+    );
   });
 
   it('with calls ended for them, unless it was cut or filtered', () => {
-    const reason = (raw: string): string | undefined => said([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })]).candidates[0]?.reason;
-    expect([reason('STOP'), reason('MAX_TOKENS'), reason('SAFETY'), reason('MALFORMED_FUNCTION_CALL')]).toEqual(['tool-calls', 'length', 'content-filter', 'error']);
+    const reason = (raw: string): string | undefined =>
+      said([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })])
+        .candidates[0]?.reason;
+    expect([
+      reason('STOP'),
+      reason('MAX_TOKENS'),
+      reason('SAFETY'),
+      reason('MALFORMED_FUNCTION_CALL'),
+    ]).toEqual(['tool-calls', 'length', 'content-filter', 'error']);
   });
 
   it('is not complete before every candidate that was asked for has ended', () => {
     const two = callWith({ generationConfig: { candidateCount: 2 } });
     expect(said([chunk([{ text: 'a' }], { finishReason: 'STOP' })], two).complete).toBe(false);
-    expect(said([chunk([{ text: 'a' }], { finishReason: 'STOP' }), chunk([{ text: 'b' }], { index: 1, finishReason: 'STOP' })], two).complete).toBe(true);
-    expect(said([chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })]).complete).toBe(false);
+    expect(
+      said(
+        [
+          chunk([{ text: 'a' }], { finishReason: 'STOP' }),
+          chunk([{ text: 'b' }], { index: 1, finishReason: 'STOP' }),
+        ],
+        two,
+      ).complete,
+    ).toBe(true);
+    expect(said([chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })]).complete).toBe(
+      false,
+    );
     expect(said([]).complete).toBe(false);
   });
 
   it('whose prompt is refused says why, and is complete', () => {
-    const events = decode([{ promptFeedback: { blockReason: 'MODEL_ARMOR', blockReasonMessage: 'No.' }, usageMetadata: { trafficType: 'ON_DEMAND' } }]);
-    expect(events).toMatchObject([{ type: 'response-start' }, { type: 'finish', reason: { unified: 'content-filter', raw: 'MODEL_ARMOR' } }, { type: 'response-end' }]);
+    const events = decode([
+      {
+        promptFeedback: { blockReason: 'MODEL_ARMOR', blockReasonMessage: 'No.' },
+        usageMetadata: { trafficType: 'ON_DEMAND' },
+      },
+    ]);
+    expect(events).toMatchObject([
+      { type: 'response-start' },
+      { type: 'finish', reason: { unified: 'content-filter', raw: 'MODEL_ARMOR' } },
+      { type: 'response-end' },
+    ]);
   });
 
   it.each([
-    [{ error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } }, { type: 'error', message: 'Overloaded.', code: 'UNAVAILABLE', status: 503 }],
+    [
+      { error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } },
+      { type: 'error', message: 'Overloaded.', code: 'UNAVAILABLE', status: 503 },
+    ],
     [{ error: {} }, { type: 'error', message: 'The provider broke off its reply and did not say why.' }],
   ])('that breaks off with %j says so, and nothing after', (broken, error) => {
     const events = decode([chunk([{ text: 'a' }]), broken, chunk([{ text: 'b' }], { finishReason: 'STOP' })]);
@@ -85,48 +156,117 @@ describe('a stream of Google', () => {
   });
 
   it('with parts of odd shapes is read as far as it can be', () => {
-    const odd = [null, 5, {}, { text: 5 }, { functionCall: {} }, { functionCall: { args: {} } }, { inlineData: {} }, { thought: true }, { text: 'ok' }];
-    expect(said([{ candidates: 'none' }, { candidates: [null, { content: 'x', index: 0 }] }, chunk(odd, { finishReason: 'STOP', index: -1 })])).toMatchObject({ complete: true, candidates: { 0: { text: 'ok', calls: [] } } });
+    const odd = [
+      null,
+      5,
+      {},
+      { text: 5 },
+      { functionCall: {} },
+      { functionCall: { args: {} } },
+      { inlineData: {} },
+      { thought: true },
+      { text: 'ok' },
+    ];
+    expect(
+      said([
+        { candidates: 'none' },
+        { candidates: [null, { content: 'x', index: 0 }] },
+        chunk(odd, { finishReason: 'STOP', index: -1 }),
+      ]),
+    ).toMatchObject({ complete: true, candidates: { 0: { text: 'ok', calls: [] } } });
   });
 
   it('does not take a picture of thoughts for the answer', () => {
     const blob = { mimeType: 'image/png', data: 'AAAA' };
-    const { others = [] } = said([chunk([{ inlineData: blob, thought: true }, { inlineData: blob }], { finishReason: 'STOP' })]).candidates[0] ?? {};
-    expect(others).toEqual([{ kind: 'server-tool', text: '' }, { kind: 'image', text: 'AAAA' }]);
+    const { others = [] } =
+      said([chunk([{ inlineData: blob, thought: true }, { inlineData: blob }], { finishReason: 'STOP' })])
+        .candidates[0] ?? {};
+    expect(others).toEqual([
+      { kind: 'server-tool', text: '' },
+      { kind: 'image', text: 'AAAA' },
+    ]);
   });
 });
 
 describe('calls', () => {
   it('without ids are given some, that differ from reply to reply and not from reading to reading', () => {
-    const ids = (responseId: string): unknown[] => said([{ ...chunk([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], { finishReason: 'STOP' }), responseId }]).candidates[0]?.calls.map(({ id }) => id) ?? [];
+    const ids = (responseId: string): unknown[] =>
+      said([
+        {
+          ...chunk([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], {
+            finishReason: 'STOP',
+          }),
+          responseId,
+        },
+      ]).candidates[0]?.calls.map(({ id }) => id) ?? [];
     expect(ids('r1')).toEqual(ids('r1'));
     expect(new Set([...ids('r1'), ...ids('r2')]).size).toBe(4);
   });
 
   it('of custom tools are told as such, with their text', () => {
-    const { calls = [] } = said([chunk([{ functionCall: { id: '1', name: 'patch', args: { input: '*** Begin' } } }, { functionCall: { id: '2', name: 'patch', args: { odd: 1 } } }], { finishReason: 'STOP' })], foreign).candidates[0] ?? {};
-    expect(calls).toMatchObject([{ name: 'patch', custom: true, arguments: '*** Begin' }, { name: 'patch', custom: true, arguments: '{"odd":1}' }]);
-    expect(said([chunk([{ functionCall: { name: 'patch', args: { input: 'x' } } }], { finishReason: 'STOP' })]).candidates[0]?.calls).toMatchObject([{ custom: false, arguments: '{"input":"x"}' }]);
+    const { calls = [] } =
+      said(
+        [
+          chunk(
+            [
+              { functionCall: { id: '1', name: 'patch', args: { input: '*** Begin' } } },
+              { functionCall: { id: '2', name: 'patch', args: { odd: 1 } } },
+            ],
+            { finishReason: 'STOP' },
+          ),
+        ],
+        foreign,
+      ).candidates[0] ?? {};
+    expect(calls).toMatchObject([
+      { name: 'patch', custom: true, arguments: '*** Begin' },
+      { name: 'patch', custom: true, arguments: '{"odd":1}' },
+    ]);
+    expect(
+      said([chunk([{ functionCall: { name: 'patch', args: { input: 'x' } } }], { finishReason: 'STOP' })])
+        .candidates[0]?.calls,
+    ).toMatchObject([{ custom: false, arguments: '{"input":"x"}' }]);
   });
 
   it('in pieces reach no prototype and no memory', () => {
-    const pieces = [{ jsonPath: '$.__proto__.polluted', stringValue: 'x' }, { jsonPath: '$.list[4294967290]', stringValue: 'x' }, { jsonPath: '$', stringValue: 'x' }, { jsonPath: 5 }, null, { jsonPath: '$.a' }, { jsonPath: '$.b[0].c', numberValue: 2 }];
-    const { calls = [] } = said([chunk([{ functionCall: { name: 'f', partialArgs: pieces, willContinue: true } }]), chunk([{ functionCall: {} }], { finishReason: 'STOP' })]).candidates[0] ?? {};
+    const pieces = [
+      { jsonPath: '$.__proto__.polluted', stringValue: 'x' },
+      { jsonPath: '$.list[4294967290]', stringValue: 'x' },
+      { jsonPath: '$', stringValue: 'x' },
+      { jsonPath: 5 },
+      null,
+      { jsonPath: '$.a' },
+      { jsonPath: '$.b[0].c', numberValue: 2 },
+    ];
+    const { calls = [] } =
+      said([
+        chunk([{ functionCall: { name: 'f', partialArgs: pieces, willContinue: true } }]),
+        chunk([{ functionCall: {} }], { finishReason: 'STOP' }),
+      ]).candidates[0] ?? {};
     expect(calls[0]?.arguments).toBe('{"__proto__":{"polluted":"x"},"b":[{"c":2}]}');
     expect('polluted' in {}).toBe(false);
   });
 
   it('are sealed where Google put its signature, or an envelope of ours', () => {
-    const chunks = [chunk([{ functionCall: { name: 'f' }, thoughtSignature: 'AA_-' }], { finishReason: 'STOP' })];
+    const chunks = [
+      chunk([{ functionCall: { name: 'f' }, thoughtSignature: 'AA_-' }], { finishReason: 'STOP' }),
+    ];
     const sealed = [{ vendor: 'google', kind: 'signature', value: 'AA/+' }];
     expect(said(chunks).candidates[0]?.calls[0]?.sealed).toEqual(sealed);
-    expect(decode(chunks).find(({ type }) => type === 'block-start'), 'told as early as it is known').toMatchObject({ kind: 'tool-call', opaque: sealed });
+    expect(
+      decode(chunks).find(({ type }) => type === 'block-start'),
+      'told as early as it is known',
+    ).toMatchObject({ kind: 'tool-call', opaque: sealed });
   });
 });
 
 describe('thoughts', () => {
   it('that are sealed twice are two, and text with two seals is one', () => {
-    const blocks = (thought: boolean): string[] => decode([chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]), chunk([{ text: 'b', thought }]), chunk([{ text: '', thought, thoughtSignature: 'BBBB' }], { finishReason: 'STOP' })]).flatMap((event) => (event.type === 'block-start' ? [event.kind] : []));
+    const blocks = (thought: boolean): string[] =>
+      decode([
+        chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]),
+        chunk([{ text: 'b', thought }]),
+        chunk([{ text: '', thought, thoughtSignature: 'BBBB' }], { finishReason: 'STOP' }),
+      ]).flatMap((event) => (event.type === 'block-start' ? [event.kind] : []));
     expect(blocks(true)).toEqual(['reasoning', 'reasoning']);
     expect(blocks(false)).toEqual(['text']);
   });
@@ -134,22 +274,83 @@ describe('thoughts', () => {
 
 describe('figures', () => {
   it.each<[wire: Record<string, unknown>, usage: Usage]>([
-    [{ promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 3, totalTokenCount: 16 }, { input: 9, output: 7, reasoning: 3 }],
-    [{ promptTokenCount: 17, toolUsePromptTokenCount: 102, candidatesTokenCount: 41, thoughtsTokenCount: 412, totalTokenCount: 572 }, { input: 119, toolPrompt: 102, output: 453, reasoning: 412 }],
-    [{ promptTokenCount: 14, totalTokenCount: 14 }, { input: 14, output: 0 }],
+    [
+      { promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 3, totalTokenCount: 16 },
+      { input: 9, output: 7, reasoning: 3 },
+    ],
+    [
+      {
+        promptTokenCount: 17,
+        toolUsePromptTokenCount: 102,
+        candidatesTokenCount: 41,
+        thoughtsTokenCount: 412,
+        totalTokenCount: 572,
+      },
+      { input: 119, toolPrompt: 102, output: 453, reasoning: 412 },
+    ],
+    [
+      { promptTokenCount: 14, totalTokenCount: 14 },
+      { input: 14, output: 0 },
+    ],
     [{ promptTokenCount: 14 }, { input: 14 }],
-    [{ promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 20 }, { input: 10, output: 10 }],
-    [{ promptTokenCount: 300, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 100 }, { modality: 'AUDIO', tokenCount: 200 }], cachedContentTokenCount: 180, cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 150 }, { modality: 'TEXT', tokenCount: 30 }], candidatesTokenCount: 2, totalTokenCount: 302 }, { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 2 }],
-    [{ promptTokenCount: 3520, cachedContentTokenCount: 3512, candidatesTokenCount: 2, totalTokenCount: 3522 }, { input: 3520, cacheRead: 3512, output: 2 }],
-    [{ promptTokenCount: 5, candidatesTokenCount: 1290, totalTokenCount: 1295, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }], promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 3 }] }, { input: 5, cacheRead: 0, inputAudio: 3, output: 1290, reasoning: 0, outputImage: 1290 }],
+    [
+      { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 20 },
+      { input: 10, output: 10 },
+    ],
+    [
+      {
+        promptTokenCount: 300,
+        promptTokensDetails: [
+          { modality: 'TEXT', tokenCount: 100 },
+          { modality: 'AUDIO', tokenCount: 200 },
+        ],
+        cachedContentTokenCount: 180,
+        cacheTokensDetails: [
+          { modality: 'AUDIO', tokenCount: 150 },
+          { modality: 'TEXT', tokenCount: 30 },
+        ],
+        candidatesTokenCount: 2,
+        totalTokenCount: 302,
+      },
+      { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 2 },
+    ],
+    [
+      {
+        promptTokenCount: 3520,
+        cachedContentTokenCount: 3512,
+        candidatesTokenCount: 2,
+        totalTokenCount: 3522,
+      },
+      { input: 3520, cacheRead: 3512, output: 2 },
+    ],
+    [
+      {
+        promptTokenCount: 5,
+        candidatesTokenCount: 1290,
+        totalTokenCount: 1295,
+        candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
+        promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 3 }],
+      },
+      { input: 5, cacheRead: 0, inputAudio: 3, output: 1290, reasoning: 0, outputImage: 1290 },
+    ],
     [{ promptTokenCount: -1, candidatesTokenCount: '5', totalTokenCount: 1.5 }, {}],
   ])('%j', (usageMetadata, usage) => {
-    expect(said([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage).toEqual(usage);
+    expect(said([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage).toEqual(
+      usage,
+    );
   });
 
   it('are told when they change, the last of them counts', () => {
-    const events = decode([1, 1, 2].map((count) => ({ ...chunk([{ text: 'x' }], count === 2 ? { finishReason: 'STOP' } : {}), usageMetadata: { promptTokenCount: 5, candidatesTokenCount: count, totalTokenCount: 5 + count } })));
-    expect(events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))).toEqual([{ input: 5, output: 1 }, { input: 5, output: 2 }]);
+    const events = decode(
+      [1, 1, 2].map((count) => ({
+        ...chunk([{ text: 'x' }], count === 2 ? { finishReason: 'STOP' } : {}),
+        usageMetadata: { promptTokenCount: 5, candidatesTokenCount: count, totalTokenCount: 5 + count },
+      })),
+    );
+    expect(events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))).toEqual([
+      { input: 5, output: 1 },
+      { input: 5, output: 2 },
+    ]);
   });
 });
 
@@ -157,9 +358,18 @@ describe('sources', () => {
   it('have places in characters of the answer, in whichever part they stand', () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
-      groundingSupports: [{ segment: { endIndex: 8, text: 'Été – ' }, groundingChunkIndices: [0] }, { segment: { partIndex: 2, startIndex: 3, endIndex: 5 }, groundingChunkIndices: [0, 7] }],
+      groundingSupports: [
+        { segment: { endIndex: 8, text: 'Été – ' }, groundingChunkIndices: [0] },
+        { segment: { partIndex: 2, startIndex: 3, endIndex: 5 }, groundingChunkIndices: [0, 7] },
+      ],
     };
-    const { annotations = [] } = said([chunk([{ text: 'Été – ok.' }, { text: 'hm', thought: true }, { text: '“zz' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0] ?? {};
+    const { annotations = [] } =
+      said([
+        chunk([{ text: 'Été – ok.' }, { text: 'hm', thought: true }, { text: '“zz' }], {
+          finishReason: 'STOP',
+          groundingMetadata,
+        }),
+      ]).candidates[0] ?? {};
     expect(annotations).toEqual([
       { kind: 'url', url: 'https://a.example', title: 'A', start: 0, end: 5, citedText: 'Été – ' },
       { kind: 'url', url: 'https://a.example', title: 'A', start: 10, end: 12 },
@@ -167,28 +377,57 @@ describe('sources', () => {
   });
 
   it('have no place beyond what is kept of a very long answer', () => {
-    const groundingSupports = [[0, 4], [150_000, 150_004]].map(([startIndex, endIndex]) => ({ segment: { startIndex, endIndex, text: 'word' }, groundingChunkIndices: [0] }));
+    const groundingSupports = [
+      [0, 4],
+      [150_000, 150_004],
+    ].map(([startIndex, endIndex]) => ({
+      segment: { startIndex, endIndex, text: 'word' },
+      groundingChunkIndices: [0],
+    }));
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }], groundingSupports };
     const long = Array.from({ length: 40_000 }, () => chunk([{ text: 'word ' }]));
     const cited = { kind: 'url', url: 'https://a.example', title: undefined, citedText: 'word' };
-    expect(said([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ ...cited, start: 0, end: 4 }, cited]);
+    expect(
+      said([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]
+        ?.annotations,
+    ).toEqual([{ ...cited, start: 0, end: 4 }, cited]);
   });
 
   it('tell how many searches there were, each of them once', () => {
-    const grounded = (...webSearchQueries: string[]): object => ({ ...chunk([{ text: 'ok' }], { groundingMetadata: { webSearchQueries } }), usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 } });
-    const { usage } = said([grounded('one'), grounded('one', ''), grounded('one', 'two'), { ...chunk([], { finishReason: 'STOP' }), usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 } }]);
+    const grounded = (...webSearchQueries: string[]): object => ({
+      ...chunk([{ text: 'ok' }], { groundingMetadata: { webSearchQueries } }),
+      usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
+    });
+    const { usage } = said([
+      grounded('one'),
+      grounded('one', ''),
+      grounded('one', 'two'),
+      {
+        ...chunk([], { finishReason: 'STOP' }),
+        usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 },
+      },
+    ]);
     expect(usage).toMatchObject({ input: 5, output: 2, webSearches: 2 });
   });
 
   it('without passages are told for the answer as a whole', () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }, { other: {} }] };
-    expect(said([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ kind: 'url', url: 'https://a.example' }]);
+    expect(
+      said([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations,
+    ).toEqual([{ kind: 'url', url: 'https://a.example' }]);
   });
 });
 
 describe('a JSON reply', () => {
   it('that holds the chunks of a stream is read as one', () => {
-    expect(fold(upstream.decodeReply([chunk([{ text: 'Ah' }]), chunk([{ text: 'oy' }], { finishReason: 'STOP' })], own))).toMatchObject({ complete: true, candidates: { 0: { text: 'Ahoy' } } });
+    expect(
+      fold(
+        upstream.decodeReply(
+          [chunk([{ text: 'Ah' }]), chunk([{ text: 'oy' }], { finishReason: 'STOP' })],
+          own,
+        ),
+      ),
+    ).toMatchObject({ complete: true, candidates: { 0: { text: 'Ahoy' } } });
   });
 
   it.each([{}, [], null, 'x', { candidates: null }])('%j is no reply', (body) => {
@@ -196,7 +435,10 @@ describe('a JSON reply', () => {
   });
 
   it('is complete without a reason, once it says something; the chunks of a stream are not', () => {
-    expect(fold(upstream.decodeReply(chunk([{ text: 'a' }]), own))).toMatchObject({ complete: true, candidates: { 0: { reason: 'stop' } } });
+    expect(fold(upstream.decodeReply(chunk([{ text: 'a' }]), own))).toMatchObject({
+      complete: true,
+      candidates: { 0: { reason: 'stop' } },
+    });
     expect(fold(upstream.decodeReply([chunk([{ text: 'a' }])], own)).complete).toBe(false);
     expect(fold(upstream.decodeReply(chunk([]), own)).complete).toBe(false);
     expect(fold(upstream.decodeReply({ candidates: [] }, own)).complete).toBe(false);

@@ -11,7 +11,9 @@ import { endpoints } from './inputs.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), images()] });
+  gateway = await startGateway({
+    plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), images()],
+  });
 });
 afterAll(() => gateway.close());
 
@@ -25,7 +27,10 @@ function* doubled(value: unknown, path = ''): Generator<Doubled> {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       for (const inner of doubled(item, `${path}[${index}]`)) {
-        yield { path: inner.path, text: `[${value.map((each, at) => (at === index ? inner.text : JSON.stringify(each))).join(',')}]` };
+        yield {
+          path: inner.path,
+          text: `[${value.map((each, at) => (at === index ? inner.text : JSON.stringify(each))).join(',')}]`,
+        };
       }
     }
   } else if (typeof value === 'object' && value !== null) {
@@ -34,7 +39,11 @@ function* doubled(value: unknown, path = ''): Generator<Doubled> {
     for (const [index, [name, member]] of members.entries()) {
       const place = path === '' ? name : `${path}.${name}`;
       yield { path: place, text: `{${[...written, written[index]].join(',')}}` };
-      for (const inner of doubled(member, place)) yield { path: inner.path, text: `{${written.with(index, `${JSON.stringify(name)}:${inner.text}`).join(',')}}` };
+      for (const inner of doubled(member, place))
+        yield {
+          path: inner.path,
+          text: `{${written.with(index, `${JSON.stringify(name)}:${inner.text}`).join(',')}}`,
+        };
     }
   }
 }
@@ -47,8 +56,15 @@ describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path',
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
       const response = await fetch(gateway.url + path, { method: 'POST', headers, body: each.text });
       const message = `The body holds the field "${each.path}" twice; send it once.`;
-      const error = { openai: { message, param: each.path }, anthropic: { message }, google: { message, status: 'INVALID_ARGUMENT' } }[words];
-      expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ error: expect.objectContaining(error) })]);
+      const error = {
+        openai: { message, param: each.path },
+        anthropic: { message },
+        google: { message, status: 'INVALID_ARGUMENT' },
+      }[words];
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        expect.objectContaining({ error: expect.objectContaining(error) }),
+      ]);
     }
   });
 });

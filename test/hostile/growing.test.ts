@@ -1,6 +1,6 @@
 /** Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseJson } from '../../core/json.ts';
+import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { readSpelling } from '../../plugins/protocols/generate-content/spelling.ts';
@@ -33,11 +33,16 @@ async function workFor(bytes: number, run: () => Promise<void>): Promise<number>
 
 async function workOf(path: string, words: Endpoint['words'], fields: object): Promise<number> {
   const body = JSON.stringify(fields);
-  return workFor(body.length, async () => expect(await house.faultOf({ endpoint: { path, words, body: {} }, body })).toBeUndefined());
+  return workFor(body.length, async () =>
+    expect(await house.faultOf({ endpoint: { path, words, body: {} }, body })).toBeUndefined(),
+  );
 }
 
 function offering(model: string, schemas: readonly object[]): object {
-  const tools = schemas.map((parameters, index) => ({ type: 'function', function: { name: `f${index}`, parameters } }));
+  const tools = schemas.map((parameters, index) => ({
+    type: 'function',
+    function: { name: `f${index}`, parameters },
+  }));
   return { model: `house/${model}`, messages: [{ role: 'user', content: 'Hello!' }], tools };
 }
 
@@ -48,32 +53,68 @@ function fields(count: number): object {
 const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 
 describe('a schema', () => {
-  it.each(['messages', 'responses'])('that chooses among itself is no longer than it is, for %s', async (model) => {
-    const itself = { type: 'object', anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })), properties: fields(30_000) };
-    expect(await workOf('/v1/chat/completions', 'openai', offering(model, [itself]))).toBeLessThan(most);
-  });
+  it.each(['messages', 'responses'])(
+    'that chooses among itself is no longer than it is, for %s',
+    async (model) => {
+      const itself = {
+        type: 'object',
+        anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })),
+        properties: fields(30_000),
+      };
+      expect(await workOf('/v1/chat/completions', 'openai', offering(model, [itself]))).toBeLessThan(most);
+    },
+  );
 
   it('that does is as short where there are hundreds', async () => {
     const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
-    expect(await workOf('/v1/chat/completions', 'openai', offering('messages', Array.from({ length: 1200 }, () => itself)))).toBeLessThan(most);
+    expect(
+      await workOf(
+        '/v1/chat/completions',
+        'openai',
+        offering(
+          'messages',
+          Array.from({ length: 1200 }, () => itself),
+        ),
+      ),
+    ).toBeLessThan(most);
   });
 
-  it.each([['words', { description: 'a'.repeat(300_000) }], ['values', { enum: Object.keys(fields(30_000)) }], ['fields', fields(20_000)]])('of many %s is not written out for each reference to it', async (_, long) => {
-    const schema = { type: 'object', $defs: { long }, properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } } };
-    expect(await workOf('/v1/chat/completions', 'openai', offering('generate-content', [schema]))).toBeLessThan(most);
+  it.each([
+    ['words', { description: 'a'.repeat(300_000) }],
+    ['values', { enum: Object.keys(fields(30_000)) }],
+    ['fields', fields(20_000)],
+  ])('of many %s is not written out for each reference to it', async (_, long) => {
+    const schema = {
+      type: 'object',
+      $defs: { long },
+      properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } },
+    };
+    expect(
+      await workOf('/v1/chat/completions', 'openai', offering('generate-content', [schema])),
+    ).toBeLessThan(most);
   });
 });
 
 describe('a body in snake_case', () => {
   it('may ask for searches as often as it likes', async () => {
     const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
-    expect(await workOf('/beta/v1beta/models/house/generate-content:generateContent', 'google', { contents, tools })).toBeLessThan(most);
+    expect(
+      await workOf('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
+        contents,
+        tools,
+      }),
+    ).toBeLessThan(most);
   });
 
   const many = Array.from({ length: 2000 }, () => ({ mime_type: 'a' }));
   it.each([
     ['a long name', { ['a'.repeat(100_000)]: many }],
-    ['many names', JSON.parse(`${'{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":'.repeat(100)}${JSON.stringify(many)}${'}'.repeat(100)}`)],
+    [
+      'many names',
+      JSON.parse(
+        `${'{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":'.repeat(100)}${JSON.stringify(many)}${'}'.repeat(100)}`,
+      ),
+    ],
   ])('is not remembered by %s for each of its fields', (_, deep) => {
     const { body, words } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
     expect(words.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
@@ -82,10 +123,19 @@ describe('a body in snake_case', () => {
 
 describe('a list in which nothing is right', () => {
   it.each([
-    ['chat-completions', '/v1/chat/completions', 'openai', 'tools'], ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
-    ['responses', '/v1/responses', 'openai', 'tools'], ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
+    ['chat-completions', '/v1/chat/completions', 'openai', 'tools'],
+    ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
+    ['responses', '/v1/responses', 'openai', 'tools'],
+    ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
   ] as const)('is refused at the first thing, by %s', async (_, path, words, field) => {
-    const body = { model: 'house/messages', max_tokens: 20, ...(path === '/v1/responses' ? { input: 'Hello!' } : { messages: [{ role: 'user', content: 'Hello!' }] }), [field]: Array.from({ length: 450_000 }, () => 0) };
+    const body = {
+      model: 'house/messages',
+      max_tokens: 20,
+      ...(path === '/v1/responses'
+        ? { input: 'Hello!' }
+        : { messages: [{ role: 'user', content: 'Hello!' }] }),
+      [field]: Array.from({ length: 450_000 }, () => 0),
+    };
     expect(await workOf(path, words, body)).toBeLessThan(most);
   });
 
@@ -100,32 +150,86 @@ describe('a reply', () => {
   let told = '';
   let gateway: TestGateway;
   beforeAll(async () => {
-    const vendors = ['chat-completions', 'generate-content'].map((wire) => tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}` }));
-    gateway = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), generateContent(), ...vendors] });
+    const vendors = ['chat-completions', 'generate-content'].map((wire) =>
+      tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}` }),
+    );
+    gateway = await startGateway({
+      plugins: [openDoor, chatCompletions(), responses(), generateContent(), ...vendors],
+    });
   });
   afterAll(() => gateway.close());
 
   async function costOf(path: string, body: object, status = 200): Promise<number> {
     return workFor(told.length, async () => {
-      const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
       expect([response.status, (await response.text()).length > 0]).toEqual([status, true]);
     });
   }
 
   it('of very many calls is told in linear time', async () => {
-    const calls = Array.from({ length: 20_000 }, (_, index) => ({ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }));
-    answer(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }], usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 } }));
-    expect(await costOf('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' })).toBeLessThan(most);
+    const calls = Array.from({ length: 20_000 }, (_, index) => ({
+      index,
+      id: `call_${index}`,
+      type: 'function',
+      function: { name: 'f', arguments: '{}' },
+    }));
+    answer(
+      JSON.stringify({
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls: calls },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 },
+      }),
+    );
+    expect(await costOf('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' })).toBeLessThan(
+      most,
+    );
   });
 
   it.each([
     ['told', 40, 200],
     ['refused', 500, 502],
-  ])('in which every passage has every source is %s in linear time: %i of them', async (_, length, status) => {
-    const groundingChunks = Array.from({ length }, (_, index) => ({ web: { uri: `https://example.com/${index}`, title: 't' } }));
-    const groundingSupports = groundingChunks.map((_, index) => ({ segment: { startIndex: index, endIndex: index + 5 }, groundingChunkIndices: groundingChunks.keys().toArray() }));
-    const candidate = { index: 0, content: { role: 'model', parts: [{ text: 'Hello world. '.repeat(2000) }] }, finishReason: 'STOP', groundingMetadata: { groundingChunks, groundingSupports } };
-    answer(JSON.stringify({ candidates: [candidate], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 50, totalTokenCount: 55 } }));
-    expect(await costOf('/v1/chat/completions', { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] }, status)).toBeLessThan(most);
-  });
+  ])(
+    'in which every passage has every source is %s in linear time: %i of them',
+    async (_, length, status) => {
+      const groundingChunks = Array.from({ length }, (_, index) => ({
+        web: { uri: `https://example.com/${index}`, title: 't' },
+      }));
+      const groundingSupports = groundingChunks.map((_, index) => ({
+        segment: { startIndex: index, endIndex: index + 5 },
+        groundingChunkIndices: groundingChunks.keys().toArray(),
+      }));
+      const candidate = {
+        index: 0,
+        content: { role: 'model', parts: [{ text: 'Hello world. '.repeat(2000) }] },
+        finishReason: 'STOP',
+        groundingMetadata: { groundingChunks, groundingSupports },
+      };
+      answer(
+        JSON.stringify({
+          candidates: [candidate],
+          usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 50, totalTokenCount: 55 },
+        }),
+      );
+      expect(
+        await costOf(
+          '/v1/chat/completions',
+          { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] },
+          status,
+        ),
+      ).toBeLessThan(most);
+    },
+  );
 });

@@ -8,7 +8,7 @@ import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing
 import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
 
-const runs = Number(process.env['GROWTH'] ?? 6);
+const runs = Number(process.env.GROWTH ?? 6);
 const smallest = 100;
 
 let counter: OperationCounter;
@@ -55,16 +55,42 @@ async function growthOf(prepare: Prepare): Promise<string[]> {
 describe('the counter', () => {
   const numbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
   it.each<[string, Prepare]>([
-    ['a search of all items for each', (size) => () => numbers(size * 4).filter((each, _, all) => all.includes(-each - 1))],
-    ['a copy of all items for each', (size) => () => numbers(size).reduce<number[]>((all, each) => [...all, each], [])],
-    ['a text parsed again with each piece', (size) => () => numbers(size * 2).reduce((text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`), '[0]')],
-    ['an object copied with each field', (size) => () => numbers(4).map(() => numbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}))],
+    [
+      'a search of all items for each',
+      (size) => () => numbers(size * 4).filter((each, _, all) => all.includes(-each - 1)),
+    ],
+    [
+      'a copy of all items for each',
+      (size) => () => numbers(size).reduce<number[]>((all, each) => [...all, each], []),
+    ],
+    [
+      'a text parsed again with each piece',
+      (size) => () =>
+        numbers(size * 2).reduce(
+          (text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`),
+          '[0]',
+        ),
+    ],
+    [
+      'an object copied with each field',
+      (size) => () =>
+        numbers(4).map(() =>
+          numbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}),
+        ),
+    ],
   ])('sees quadratic work: %s', async (_, prepare) => {
     expect(await growthOf(prepare)).not.toEqual([]);
   });
 
   it('takes linear work for what it is', async () => {
-    expect(await growthOf((size) => () => numbers(size * 100).map(String).join(','))).toEqual([]);
+    expect(
+      await growthOf(
+        (size) => () =>
+          numbers(size * 100)
+            .map(String)
+            .join(','),
+      ),
+    ).toEqual([]);
   });
 });
 
@@ -72,35 +98,56 @@ const side = fc.constantFrom(...sides);
 
 describe.each(sides)('%s', (own) => {
   const cases = goldenCases(own);
-  const requests = cases.flatMap(({ name, request }) => [...placesIn(request)].map((place) => ({ name, request, place })));
-  const replies = cases.flatMap(({ name, reply }) => [...placesIn(reply)].map((place) => ({ name, reply, place })));
-  const streams = cases.flatMap(({ name, events }) => [...placesInStream(events)].map((place) => ({ name, events, place })));
+  const requests = cases.flatMap(({ name, request }) =>
+    [...placesIn(request)].map((place) => ({ name, request, place })),
+  );
+  const replies = cases.flatMap(({ name, reply }) =>
+    [...placesIn(reply)].map((place) => ({ name, reply, place })),
+  );
+  const streams = cases.flatMap(({ name, events }) =>
+    [...placesInStream(events)].map((place) => ({ name, events, place })),
+  );
 
   it('requests cost no more for each part the more parts there are', async () => {
-    await fc.assert(fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
-      expect(await growthOf((size) => {
-        const body = Buffer.from(JSON.stringify(growAt(request, place, size)));
-        return () => crossRequest(own, vendor, body);
-      })).toEqual([]);
-    }), { numRuns: runs, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
+        expect(
+          await growthOf((size) => {
+            const body = Buffer.from(JSON.stringify(growAt(request, place, size)));
+            return () => crossRequest(own, vendor, body);
+          }),
+        ).toEqual([]);
+      }),
+      { numRuns: runs, endOnFailure: true },
+    );
   });
 
   it('whole replies cost no more for each part the more parts there are', async () => {
-    await fc.assert(fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
-      expect(await growthOf((size) => {
-        const text = JSON.stringify(growAt(reply, place, size));
-        return () => crossAnswer({ client, vendor: own, streamed: false, text });
-      })).toEqual([]);
-    }), { numRuns: runs, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
+        expect(
+          await growthOf((size) => {
+            const text = JSON.stringify(growAt(reply, place, size));
+            return () => crossAnswer({ client, vendor: own, streamed: false, text });
+          }),
+        ).toEqual([]);
+      }),
+      { numRuns: runs, endOnFailure: true },
+    );
   });
 
   it('streams cost no more for each event the more events there are', async () => {
-    await fc.assert(fc.asyncProperty(fc.constantFrom(...streams), side, async ({ events, place }, client) => {
-      expect(await growthOf((size) => {
-        const text = growStream(events, place, size);
-        return () => crossAnswer({ client, vendor: own, streamed: true, text });
-      })).toEqual([]);
-    }), { numRuns: runs, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...streams), side, async ({ events, place }, client) => {
+        expect(
+          await growthOf((size) => {
+            const text = growStream(events, place, size);
+            return () => crossAnswer({ client, vendor: own, streamed: true, text });
+          }),
+        ).toEqual([]);
+      }),
+      { numRuns: runs, endOnFailure: true },
+    );
   });
 });
 
@@ -115,45 +162,175 @@ const chatCall = (id: string): object => ({ id, type: 'function', function: { na
 
 /** What was slow once. */
 const known: readonly [Side, string, Shape][] = [
-  ['chat-completions', 'short turns', (size) => ({ model: 'a/b', messages: many(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })) })],
-  ['chat-completions', 'calls without results', (size) => ({ model: 'a/b', messages: [user, { role: 'assistant', content: null, tool_calls: many(size * 5, (index) => chatCall(`c${index}`)) }, user] })],
-  ['chat-completions', 'calls of one id', (size) => ({ model: 'a/b', messages: many(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })) })],
-  ['chat-completions', 'results without calls', (size) => ({ model: 'a/b', messages: [user, ...many(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' }))] })],
-  ['chat-completions', 'stop sequences', (size) => ({ model: 'a/b', messages: [user], stop: many(size, String) })],
-  ['messages', 'unknown fields', (size) => ({ model: 'a/b', max_tokens: 9, messages: many(size * 5, () => ({ ...user, x: 1, y: 2 })) })],
-  ['responses', 'outputs without calls', (size) => ({ model: 'a/b', input: many(size * 5, (index) => ({ type: 'function_call_output', call_id: `c${index}`, output: 'a' })) })],
-  ['responses', 'tools', (size) => ({ model: 'a/b', input: 'a', tools: many(size * 5, (index) => ({ type: 'function', name: `f ${index}`, parameters: null, strict: false })) })],
-  ['generate-content', 'calls without ids', (size) => ({ contents: many(size * 5, (index) => (index % 2 ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] } : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] })) })],
-  ['generate-content', 'calls before results', (size) => ({ contents: ['functionCall', 'functionResponse'].map((kind, index) => ({ role: index === 0 ? 'model' : 'user', parts: many(size * 5, () => ({ [kind]: { name: 'f', ...(index === 0 ? { args: {} } : { response: {} }) } })) })) })],
-  ['chat-completions', 'results of one id', (size) => ({ model: 'a/b', messages: [user, { role: 'assistant', content: null, tool_calls: many(size * 5, () => chatCall('c')) }, ...many(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' }))] })],
-  ['generate-content', 'fields in snake_case', (size) => ({ contents: [{ parts: many(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) }] })],
+  [
+    'chat-completions',
+    'short turns',
+    (size) => ({
+      model: 'a/b',
+      messages: many(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'calls without results',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        { role: 'assistant', content: null, tool_calls: many(size * 5, (index) => chatCall(`c${index}`)) },
+        user,
+      ],
+    }),
+  ],
+  [
+    'chat-completions',
+    'calls of one id',
+    (size) => ({
+      model: 'a/b',
+      messages: many(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'results without calls',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        ...many(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' })),
+      ],
+    }),
+  ],
+  [
+    'chat-completions',
+    'stop sequences',
+    (size) => ({ model: 'a/b', messages: [user], stop: many(size, String) }),
+  ],
+  [
+    'messages',
+    'unknown fields',
+    (size) => ({ model: 'a/b', max_tokens: 9, messages: many(size * 5, () => ({ ...user, x: 1, y: 2 })) }),
+  ],
+  [
+    'responses',
+    'outputs without calls',
+    (size) => ({
+      model: 'a/b',
+      input: many(size * 5, (index) => ({ type: 'function_call_output', call_id: `c${index}`, output: 'a' })),
+    }),
+  ],
+  [
+    'responses',
+    'tools',
+    (size) => ({
+      model: 'a/b',
+      input: 'a',
+      tools: many(size * 5, (index) => ({
+        type: 'function',
+        name: `f ${index}`,
+        parameters: null,
+        strict: false,
+      })),
+    }),
+  ],
+  [
+    'generate-content',
+    'calls without ids',
+    (size) => ({
+      contents: many(size * 5, (index) =>
+        index % 2
+          ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] }
+          : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      ),
+    }),
+  ],
+  [
+    'generate-content',
+    'calls before results',
+    (size) => ({
+      contents: ['functionCall', 'functionResponse'].map((kind, index) => ({
+        role: index === 0 ? 'model' : 'user',
+        parts: many(size * 5, () => ({
+          [kind]: { name: 'f', ...(index === 0 ? { args: {} } : { response: {} }) },
+        })),
+      })),
+    }),
+  ],
+  [
+    'chat-completions',
+    'results of one id',
+    (size) => ({
+      model: 'a/b',
+      messages: [
+        user,
+        { role: 'assistant', content: null, tool_calls: many(size * 5, () => chatCall('c')) },
+        ...many(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' })),
+      ],
+    }),
+  ],
+  [
+    'generate-content',
+    'fields in snake_case',
+    (size) => ({
+      contents: [
+        { parts: many(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) },
+      ],
+    }),
+  ],
 ];
 
 describe.each(sides)('a request for %s', (vendor) => {
   it.each(known)('of %s with many %s is written in linear time', async (client, _, shape) => {
-    expect(await growthOf((size) => {
-      const body = Buffer.from(JSON.stringify(shape(size)));
-      return () => crossRequest(client, vendor, body);
-    })).toEqual([]);
+    expect(
+      await growthOf((size) => {
+        const body = Buffer.from(JSON.stringify(shape(size)));
+        return () => crossRequest(client, vendor, body);
+      }),
+    ).toEqual([]);
   });
 });
 
 function chunks(size: number, delta: (index: number) => object): string {
-  const write = (body: object, reason: string | null = null): string => `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: body, finish_reason: reason }] })}\n\n`;
+  const write = (body: object, reason: string | null = null): string =>
+    `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: body, finish_reason: reason }] })}\n\n`;
   return `${many(size, (index) => write(delta(index))).join('')}${write({}, 'tool_calls')}data: [DONE]\n\n`;
 }
 
 describe.each(sides.filter((each) => each !== 'images'))('a stream of chat-completions for %s', (client) => {
-  const piece = (text: string, fields: object = {}): object => ({ tool_calls: [{ index: 0, ...fields, function: { ...('id' in fields ? { name: 'f' } : {}), arguments: text } }] });
+  const piece = (text: string, fields: object = {}): object => ({
+    tool_calls: [
+      { index: 0, ...fields, function: { ...('id' in fields ? { name: 'f' } : {}), arguments: text } },
+    ],
+  });
   it.each<[string, (size: number) => string]>([
-    ['arguments in small pieces', (size) => chunks(size * 10, (index) => (index === 0 ? piece('{"a":"', { id: 'c' }) : piece('xy')))],
-    ['arguments whose every piece has the name', (size) => chunks(size * 10, (index) => ({ tool_calls: [{ index: 0, function: { name: 'f', arguments: index === 0 ? '{"a":"' : 'xy' } }] }))],
-    ['calls that run side by side', (size) => chunks(size * 5, (index) => ({ tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }] }))],
-    ['thoughts and text in turn', (size) => chunks(size * 5, (index) => (index % 2 ? { content: 'a' } : { reasoning_content: 'b' }))],
+    [
+      'arguments in small pieces',
+      (size) => chunks(size * 10, (index) => (index === 0 ? piece('{"a":"', { id: 'c' }) : piece('xy'))),
+    ],
+    [
+      'arguments whose every piece has the name',
+      (size) =>
+        chunks(size * 10, (index) => ({
+          tool_calls: [{ index: 0, function: { name: 'f', arguments: index === 0 ? '{"a":"' : 'xy' } }],
+        })),
+    ],
+    [
+      'calls that run side by side',
+      (size) =>
+        chunks(size * 5, (index) => ({
+          tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }],
+        })),
+    ],
+    [
+      'thoughts and text in turn',
+      (size) => chunks(size * 5, (index) => (index % 2 ? { content: 'a' } : { reasoning_content: 'b' })),
+    ],
   ])('with %s is read in linear time', async (_, make) => {
-    expect(await growthOf((size) => {
-      const text = make(size);
-      return () => crossAnswer({ client, vendor: 'chat-completions', streamed: true, text });
-    })).toEqual([]);
+    expect(
+      await growthOf((size) => {
+        const text = make(size);
+        return () => crossAnswer({ client, vendor: 'chat-completions', streamed: true, text });
+      }),
+    ).toEqual([]);
   });
 });

@@ -7,15 +7,24 @@ beforeAll(async () => void (house = await openHostileHouse()));
 afterAll(() => house.close());
 
 function expectNothingFailed(): void {
-  expect(house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60'))).toEqual([]);
-  expect(house.gateway.ends.flatMap((end) => (end.type !== 'replayed' && end.error?.code === 'internal' ? [end.error] : []))).toEqual([]);
+  expect(
+    house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
+  ).toEqual([]);
+  expect(
+    house.gateway.ends.flatMap((end) =>
+      end.type !== 'replayed' && end.error?.code === 'internal' ? [end.error] : [],
+    ),
+  ).toEqual([]);
   expect({}).not.toHaveProperty('polluted');
 }
 
 describe('every endpoint', () => {
-  it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))('(%s) answers a body that is in order', async (_, endpoint) => {
-    expect(await house.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
-  });
+  it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
+    '(%s) answers a body that is in order',
+    async (_, endpoint) => {
+      expect(await house.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+    },
+  );
 
   it('answers the bodies of the corpus in its own words', async () => {
     const faults: string[] = [];
@@ -31,7 +40,9 @@ describe('every endpoint', () => {
     const before = house.gateway.ends.length;
     await sendHostile(house, 1500);
     // They go wrong in all sorts of places, and some are fine.
-    expect(new Set(house.gateway.ends.slice(before).map(({ type }) => type))).toEqual(new Set(['refused', 'failed', 'answered']));
+    expect(new Set(house.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
+      new Set(['refused', 'failed', 'answered']),
+    );
     expectNothingFailed();
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });

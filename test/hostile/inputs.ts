@@ -18,8 +18,8 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { tappedVendor } from '../support/tapped-vendor.ts';
 import { isObject } from '../support/json.ts';
+import { tappedVendor } from '../support/tapped-vendor.ts';
 
 const echo = 'demo/echo';
 const painter = 'demo/painter';
@@ -27,7 +27,10 @@ const painter = 'demo/painter';
 /** Vendors that refuse all they are sent: what matters is that it could be put in their words. */
 const refusing = ['responses', 'messages', 'generate-content'];
 const models = [echo, ...refusing.map((wire) => `house/${wire}`)];
-const refusal = { status: 400, text: '{"type":"error","error":{"type":"invalid_request_error","message":"no","code":400,"status":"INVALID_ARGUMENT"}}' };
+const refusal = {
+  status: 400,
+  text: '{"type":"error","error":{"type":"invalid_request_error","message":"no","code":400,"status":"INVALID_ARGUMENT"}}',
+};
 
 type Words = 'openai' | 'anthropic' | 'google';
 
@@ -38,28 +41,72 @@ export interface Endpoint {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const tool = { type: 'function', function: { name: 'find', description: 'Finds.', parameters: { type: 'object', properties: { what: { type: 'string', enum: ['a', 'b'] } }, required: ['what'] } } };
+const tool = {
+  type: 'function',
+  function: {
+    name: 'find',
+    description: 'Finds.',
+    parameters: {
+      type: 'object',
+      properties: { what: { type: 'string', enum: ['a', 'b'] } },
+      required: ['what'],
+    },
+  },
+};
 const chat = {
-  model: echo, stream: false, max_tokens: 20, temperature: 0.5, top_p: 0.9, stop: ['x'], seed: 1, n: 1, user: 'u', tools: [tool], tool_choice: 'auto', response_format: { type: 'text' },
+  model: echo,
+  stream: false,
+  max_tokens: 20,
+  temperature: 0.5,
+  top_p: 0.9,
+  stop: ['x'],
+  seed: 1,
+  n: 1,
+  user: 'u',
+  tools: [tool],
+  tool_choice: 'auto',
+  response_format: { type: 'text' },
   messages: [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: [{ type: 'text', text: 'Hello!' }] },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'find', arguments: '{"what":"a"}' } }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'find', arguments: '{"what":"a"}' } }],
+    },
     { role: 'tool', tool_call_id: 'call_1', content: 'found' },
   ],
   provider: { order: ['demo'], allow_fallbacks: true },
 };
 const message = {
-  model: echo, max_tokens: 20, stream: false, system: [{ type: 'text', text: 'Be brief.' }], stop_sequences: ['x'], metadata: { user_id: 'u' }, temperature: 0.5,
+  model: echo,
+  max_tokens: 20,
+  stream: false,
+  system: [{ type: 'text', text: 'Be brief.' }],
+  stop_sequences: ['x'],
+  metadata: { user_id: 'u' },
+  temperature: 0.5,
   messages: [
     { role: 'user', content: [{ type: 'text', text: 'Hello!', cache_control: { type: 'ephemeral' } }] },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'find', input: { what: 'a' } }] },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'found' }] }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'found' }] }],
+    },
   ],
-  tools: [{ name: 'find', description: 'Finds.', input_schema: tool.function.parameters }], tool_choice: { type: 'auto' },
+  tools: [{ name: 'find', description: 'Finds.', input_schema: tool.function.parameters }],
+  tool_choice: { type: 'auto' },
 };
 const response = {
-  model: echo, stream: false, max_output_tokens: 20, instructions: 'Be brief.', temperature: 0.5, text: { format: { type: 'text' } }, reasoning: { effort: 'low' }, metadata: { a: 'b' }, truncation: 'auto',
+  model: echo,
+  stream: false,
+  max_output_tokens: 20,
+  instructions: 'Be brief.',
+  temperature: 0.5,
+  text: { format: { type: 'text' } },
+  reasoning: { effort: 'low' },
+  metadata: { a: 'b' },
+  truncation: 'auto',
   input: [
     { role: 'user', content: [{ type: 'input_text', text: 'Hello!' }] },
     { type: 'function_call', call_id: 'call_1', name: 'find', arguments: '{"what":"a"}' },
@@ -68,11 +115,41 @@ const response = {
   tools: [{ type: 'function', name: 'find', parameters: tool.function.parameters, strict: false }],
 };
 const generation = {
-  contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }, { role: 'model', parts: [{ functionCall: { name: 'find', args: { what: 'a' } } }] }, { role: 'user', parts: [{ functionResponse: { name: 'find', response: { found: true } } }] }],
-  systemInstruction: { parts: [{ text: 'Be brief.' }] }, generationConfig: { maxOutputTokens: 20, temperature: 0.5, stopSequences: ['x'], candidateCount: 1, thinkingConfig: { thinkingBudget: 0 } },
-  tools: [{ functionDeclarations: [{ name: 'find', description: 'Finds.', parameters: { type: 'OBJECT', properties: { what: { type: 'STRING' } } } }] }], safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+  contents: [
+    { role: 'user', parts: [{ text: 'Hello!' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'find', args: { what: 'a' } } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'find', response: { found: true } } }] },
+  ],
+  systemInstruction: { parts: [{ text: 'Be brief.' }] },
+  generationConfig: {
+    maxOutputTokens: 20,
+    temperature: 0.5,
+    stopSequences: ['x'],
+    candidateCount: 1,
+    thinkingConfig: { thinkingBudget: 0 },
+  },
+  tools: [
+    {
+      functionDeclarations: [
+        {
+          name: 'find',
+          description: 'Finds.',
+          parameters: { type: 'OBJECT', properties: { what: { type: 'STRING' } } },
+        },
+      ],
+    },
+  ],
+  safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
 };
-const picture = { model: painter, prompt: 'A cat.', n: 1, size: '1024x1024', quality: 'low', response_format: 'b64_json', user: 'u' };
+const picture = {
+  model: painter,
+  prompt: 'A cat.',
+  n: 1,
+  size: '1024x1024',
+  quality: 'low',
+  response_format: 'b64_json',
+  user: 'u',
+};
 
 export const endpoints: readonly Endpoint[] = [
   { path: '/v1/chat/completions', words: 'openai', body: chat },
@@ -87,11 +164,48 @@ export const endpoints: readonly Endpoint[] = [
   { path: '/v1/images/edits', words: 'openai', body: { ...picture, image: 'aGVsbG8=' } },
 ];
 
-const hostileText = fc.constantFrom('', ' ', '\0', '\r\nx: y', '\u001b[31m', '\ud800', '\u2028', '__proto__', 'constructor', 'a'.repeat(5000), '%00', '../..', 'demo/../echo', '{"a":', '<script>', '-1', 'http://127.0.0.1:1/', 'data:;base64,%', '\u202e', 'null');
-const hostileNumber = fc.constantFrom(-1, -0, 0, 0.1, 1e9, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 53 + 2, 2 ** 64);
+const hostileText = fc.constantFrom(
+  '',
+  ' ',
+  '\0',
+  '\r\nx: y',
+  '\u001b[31m',
+  '\ud800',
+  '\u2028',
+  '__proto__',
+  'constructor',
+  'a'.repeat(5000),
+  '%00',
+  '../..',
+  'demo/../echo',
+  '{"a":',
+  '<script>',
+  '-1',
+  'http://127.0.0.1:1/',
+  'data:;base64,%',
+  '\u202e',
+  'null',
+);
+const hostileNumber = fc.constantFrom(
+  -1,
+  -0,
+  0,
+  0.1,
+  1e9,
+  1e308,
+  -1e308,
+  5e-324,
+  2 ** 31,
+  2 ** 53 + 2,
+  2 ** 64,
+);
 const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
-  hostileText, hostileNumber, fc.constantFrom(null, true, false, [], {}, [[]], [null], [{}]), fc.jsonValue({ maxDepth: 3 }),
-  fc.constant(JSON.parse('{"__proto__":{"type":"text","text":"a"},"constructor":1}')), fc.string({ unit: 'binary', maxLength: 40 }),
+  hostileText,
+  hostileNumber,
+  fc.constantFrom(null, true, false, [], {}, [[]], [null], [{}]),
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constant(JSON.parse('{"__proto__":{"type":"text","text":"a"},"constructor":1}')),
+  fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
 /** What is done to a body: at a place that the numbers lead to, a value is put in place of another, taken out or added. */
@@ -103,7 +217,10 @@ interface Change {
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
-  turns: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }), how: fc.constantFrom('replace', 'replace', 'replace', 'remove', 'add', 'double'), name: fc.oneof(hostileText, fc.string({ maxLength: 10 })), value: hostileValue,
+  turns: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
+  how: fc.constantFrom('replace', 'replace', 'replace', 'remove', 'add', 'double'),
+  name: fc.oneof(hostileText, fc.string({ maxLength: 10 })),
+  value: hostileValue,
 });
 
 function changed(node: unknown, { turns: [turn = 0, ...turns], how, name, value }: Change): unknown {
@@ -112,9 +229,14 @@ function changed(node: unknown, { turns: [turn = 0, ...turns], how, name, value 
   const index = turn % Math.max(1, entries.length);
   const next = entries.flatMap(([key, inner], at): [string, unknown][] => {
     if (at !== index) return [[key, inner]];
-    if (turns.length > 0 && typeof inner === 'object' && inner !== null) return [[key, changed(inner, { turns, how, name, value })]];
+    if (turns.length > 0 && typeof inner === 'object' && inner !== null)
+      return [[key, changed(inner, { turns, how, name, value })]];
     if (how === 'remove') return [];
-    if (how === 'add') return [[key, inner], [name, value]];
+    if (how === 'add')
+      return [
+        [key, inner],
+        [name, value],
+      ];
     return how === 'double' ? [[key, [inner, inner]]] : [[key, value]];
   });
   return Array.isArray(node) ? next.map(([, inner]) => inner) : Object.fromEntries(next);
@@ -125,20 +247,26 @@ export interface Input {
   readonly body: string | Buffer;
 }
 
-export const hostileInput: fc.Arbitrary<Input> = fc.record({
-  endpoint: fc.constantFrom(...endpoints),
-  model: fc.constantFrom(...models),
-  changes: fc.array(change, { minLength: 1, maxLength: 3 }),
-  stream: fc.boolean(),
-  cut: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, fc.double({ min: 0, max: 1, noNaN: true })),
-  junk: fc.option(fc.uint8Array({ maxLength: 60 }), { freq: 30 }),
-}).map(({ endpoint: { path, words, body }, model, changes, stream, cut, junk }) => {
-  const endpoint = { path: path.replace(echo, model), words, body: 'contents' in body || body['model'] === painter ? body : { ...body, model } };
-  if (junk) return { endpoint, body: Buffer.from(junk) };
-  const base = 'stream' in endpoint.body ? { ...endpoint.body, stream } : endpoint.body;
-  const text = JSON.stringify(changes.reduce<unknown>(changed, base)) ?? '';
-  return { endpoint, body: text.slice(0, Math.ceil(text.length * cut)) };
-});
+export const hostileInput: fc.Arbitrary<Input> = fc
+  .record({
+    endpoint: fc.constantFrom(...endpoints),
+    model: fc.constantFrom(...models),
+    changes: fc.array(change, { minLength: 1, maxLength: 3 }),
+    stream: fc.boolean(),
+    cut: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, fc.double({ min: 0, max: 1, noNaN: true })),
+    junk: fc.option(fc.uint8Array({ maxLength: 60 }), { freq: 30 }),
+  })
+  .map(({ endpoint: { path, words, body }, model, changes, stream, cut, junk }) => {
+    const endpoint = {
+      path: path.replace(echo, model),
+      words,
+      body: 'contents' in body || body.model === painter ? body : { ...body, model },
+    };
+    if (junk) return { endpoint, body: Buffer.from(junk) };
+    const base = 'stream' in endpoint.body ? { ...endpoint.body, stream } : endpoint.body;
+    const text = JSON.stringify(changes.reduce<unknown>(changed, base)) ?? '';
+    return { endpoint, body: text.slice(0, Math.ceil(text.length * cut)) };
+  });
 
 const corpus = join(import.meta.dirname, 'corpus');
 
@@ -149,7 +277,13 @@ export function corpusInputs(): { readonly name: string; readonly input: Input }
     return endpoints.flatMap(({ path, words, body }) =>
       models.map((model) => {
         const endpoint = { path: path.replace(echo, model), words, body };
-        return { name: `${file} at ${endpoint.path} for ${model}`, input: { endpoint, body: Buffer.from(bytes.replaceAll('MODEL', body['model'] === painter ? painter : model), 'latin1') } };
+        return {
+          name: `${file} at ${endpoint.path} for ${model}`,
+          input: {
+            endpoint,
+            body: Buffer.from(bytes.replaceAll('MODEL', body.model === painter ? painter : model), 'latin1'),
+          },
+        };
       }),
     );
   });
@@ -166,31 +300,64 @@ const statuses = new Set([200, 400, 402, 403, 404, 409, 413, 415, 422, 429, 501]
 
 /** Whether an error is in the words of the family. */
 function isSaid(words: Words, body: unknown): boolean {
-  if (!isObject(body) || !isObject(body['error'])) return false;
+  if (!isObject(body) || !isObject(body.error)) return false;
   const { error } = body;
-  if (typeof error['message'] !== 'string' || error['message'] === '') return false;
-  if (words === 'anthropic') return body['type'] === 'error' && typeof error['type'] === 'string';
-  if (words === 'google') return typeof error['code'] === 'number' && typeof error['status'] === 'string';
-  return typeof error['type'] === 'string' && 'code' in error;
+  if (typeof error.message !== 'string' || error.message === '') return false;
+  if (words === 'anthropic') return body.type === 'error' && typeof error.type === 'string';
+  if (words === 'google') return typeof error.code === 'number' && typeof error.status === 'string';
+  return typeof error.type === 'string' && 'code' in error;
 }
 
 export async function openHostileHouse(): Promise<HostileHouse> {
   const gateway = await startGateway({
     timeouts: { firstEvent: 20, reply: 20 },
-    plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), images(), demo({ pace: 0 }), ...refusing.map((wire) => tappedVendor(`${wire}-house`, [wire], () => refusal, { id: `house/${wire}`, contextLength: 100_000 })), preferences(), calls(), balance({ firstCredit: '0' })],
+    plugins: [
+      bearer(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      images(),
+      demo({ pace: 0 }),
+      ...refusing.map((wire) =>
+        tappedVendor(`${wire}-house`, [wire], () => refusal, { id: `house/${wire}`, contextLength: 100_000 }),
+      ),
+      preferences(),
+      calls(),
+      balance({ firstCredit: '0' }),
+    ],
   });
   const made = await gateway.verb('keys create', [], { account: 'tester', credit: '1000000' });
-  const key = isObject(made) ? String(made['key']) : '';
+  const key = isObject(made) ? String(made.key) : '';
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-  function post({ endpoint: { path }, body }: Input): Promise<{ status: number; type: string; text: string; id: unknown }> {
+  function post({
+    endpoint: { path },
+    body,
+  }: Input): Promise<{ status: number; type: string; text: string; id: unknown }> {
     return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      };
       send(gateway.url + path, { agent, method: 'POST', headers }, (reply) => {
         let text = '';
-        reply.setEncoding('utf8').on('data', (chunk: string) => void (text += chunk)).on('error', reject);
-        reply.on('end', () => resolve({ status: reply.statusCode ?? 0, type: String(reply.headers['content-type']), text, id: reply.headers['x-request-id'] }));
-      }).on('error', reject).end(body);
+        reply
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => void (text += chunk))
+          .on('error', reject);
+        reply.on('end', () =>
+          resolve({
+            status: reply.statusCode ?? 0,
+            type: String(reply.headers['content-type']),
+            text,
+            id: reply.headers['x-request-id'],
+          }),
+        );
+      })
+        .on('error', reject)
+        .end(body);
     });
   }
 
@@ -200,7 +367,8 @@ export async function openHostileHouse(): Promise<HostileHouse> {
       const { status, type, text, id } = await post(input);
       if (typeof id !== 'string' || !/^[\w-]{36}$/.test(id)) return `it has no id: ${String(id)}`;
       if (!statuses.has(status)) return `status ${status}: ${text}`;
-      if (type.includes('event-stream')) return /"code":\s*"internal|could not handle|failed to handle/.test(text) ? text : undefined;
+      if (type.includes('event-stream'))
+        return /"code":\s*"internal|could not handle|failed to handle/.test(text) ? text : undefined;
       const body: unknown = JSON.parse(text);
       if (status !== 200 && !isSaid(input.endpoint.words, body)) return `not in its words: ${text}`;
       return undefined;

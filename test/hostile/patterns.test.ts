@@ -12,7 +12,8 @@ const longest = 25;
 /** What is asked of our own figures and the operator's own settings alone. */
 const trusted = new Set(['0+$', '\\/+$']);
 
-const literal = /(?<=[(,=:!&|?[{;]\s*|return |=> )\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([dgimsuvy]*)(?=[\s.,;)\]}:?]|$)/g;
+const literal =
+  /(?<=[(,=:!&|?[{;]\s*|return |=> )\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([dgimsuvy]*)(?=[\s.,;)\]}:?]|$)/g;
 
 interface Pattern {
   readonly file: string;
@@ -21,16 +22,33 @@ interface Pattern {
 }
 
 function patternsIn(file: string): Pattern[] {
-  const code = readFileSync(join(root, file), 'utf8').split('\n').filter((line) => !/^\s*(\/?\*|\/\/)/.test(line)).join('\n');
+  const code = readFileSync(join(root, file), 'utf8')
+    .split('\n')
+    .filter((line) => !/^\s*(\/?\*|\/\/)/.test(line))
+    .join('\n');
   return Array.from(code.matchAll(literal), ([, source = '', flags = '']) => ({ file, source, flags }));
 }
 
 const patterns = globSync(['core/**/*.ts', 'plugins/**/*.ts'], { cwd: root }).flatMap(patternsIn);
-const distinct = [...new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern])).entries()];
+const distinct = [
+  ...new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern])).entries(),
+];
 
 /** Characters a pattern speaks of, and some of those its classes stand for. */
 function alphabetOf(source: string): string[] {
-  return [...new Set([...source.replaceAll(/\\[a-zA-Z]/g, '').replaceAll(/[\\^$()|?*+{}]/g, ''), 'a', '0', ' ', '-', '.', '/', '_', '\n'])];
+  return [
+    ...new Set([
+      ...source.replaceAll(/\\[a-zA-Z]/g, '').replaceAll(/[\\^$()|?*+{}]/g, ''),
+      'a',
+      '0',
+      ' ',
+      '-',
+      '.',
+      '/',
+      '_',
+      '\n',
+    ]),
+  ];
 }
 
 /** What stands at its beginning as it is, so that the rest of it is reached. */
@@ -43,7 +61,9 @@ function* attacks(source: string): Generator<string> {
   const beginning = beginningOf(source);
   for (const first of alphabet) {
     for (const second of alphabet) {
-      const repeated = (first + (first === second ? '' : second)).repeat(first === second ? length : length / 2);
+      const repeated = (first + (first === second ? '' : second)).repeat(
+        first === second ? length : length / 2,
+      );
       yield `${beginning}${repeated}\u0001`;
     }
     yield `${first.repeat(length)}\n\u0001`;

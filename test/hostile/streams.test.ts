@@ -13,7 +13,7 @@ import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 
-const runs = Number(process.env['MUTATIONS'] ?? 1500);
+const runs = Number(process.env.MUTATIONS ?? 1500);
 
 function streamsOf(wire: Wire): Buffer[] {
   const folder = new URL(`../golden/${wire}/`, import.meta.url);
@@ -32,14 +32,43 @@ const change = fc.record({
   length: fc.nat(200),
   how: fc.constantFrom('cut', 'double', 'turn', 'put'),
   put: fc.oneof(
-    fc.constantFrom('\n\n', '\r', ':', 'data: ', 'data: null\n\n', 'data: []\n\n', 'data: {}\n\n', 'data: 1\n\n', 'data: {"error":null}\n\n', 'event: error\ndata: {}\n\n', '"', '{', '}', 'null', '-1', '1e999', '[[[[', '\0', '\u2028', '"__proto__":{"a":1},', 'data: [DONE]\n\n'),
+    fc.constantFrom(
+      '\n\n',
+      '\r',
+      ':',
+      'data: ',
+      'data: null\n\n',
+      'data: []\n\n',
+      'data: {}\n\n',
+      'data: 1\n\n',
+      'data: {"error":null}\n\n',
+      'event: error\ndata: {}\n\n',
+      '"',
+      '{',
+      '}',
+      'null',
+      '-1',
+      '1e999',
+      '[[[[',
+      '\0',
+      '\u2028',
+      '"__proto__":{"a":1},',
+      'data: [DONE]\n\n',
+    ),
     fc.string({ unit: 'binary', maxLength: 20 }),
   ),
 });
 
-function changed(bytes: Buffer, { at, length, how, put }: { at: number; length: number; how: string; put: string }): Buffer {
+function changed(
+  bytes: Buffer,
+  { at, length, how, put }: { at: number; length: number; how: string; put: string },
+): Buffer {
   const place = Math.floor(at * bytes.length);
-  const [before, middle, after] = [bytes.subarray(0, place), bytes.subarray(place, place + length), bytes.subarray(place + length)];
+  const [before, middle, after] = [
+    bytes.subarray(0, place),
+    bytes.subarray(place, place + length),
+    bytes.subarray(place + length),
+  ];
   if (how === 'cut') return Buffer.concat([before, after]);
   if (how === 'double') return Buffer.concat([before, middle, middle, after]);
   if (how === 'turn') return Buffer.concat([before, middle.map((byte) => byte ^ (length % 255)), after]);
@@ -53,15 +82,24 @@ describe.each(wires)('a stream of %s', (wire) => {
     const call = readCall(wire, { model: 'a/b', ...least[wire] }, true);
     let broken = 0;
     fc.assert(
-      fc.property(fc.constantFrom(...streams), fc.array(change, { minLength: 1, maxLength: 4 }), (stream, changes) => {
-        try {
-          const { complete, error } = fold(decodeAll(families[wire].protocol.upstream.decodeEvents(call), readStream(changes.reduce(changed, stream))));
-          if (!complete || error !== undefined) broken += 1;
-        } catch (thrown) {
-          if (!isGatewayError(thrown)) throw thrown;
-          broken += 1;
-        }
-      }),
+      fc.property(
+        fc.constantFrom(...streams),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        (stream, changes) => {
+          try {
+            const { complete, error } = fold(
+              decodeAll(
+                families[wire].protocol.upstream.decodeEvents(call),
+                readStream(changes.reduce(changed, stream)),
+              ),
+            );
+            if (!complete || error !== undefined) broken += 1;
+          } catch (thrown) {
+            if (!isGatewayError(thrown)) throw thrown;
+            broken += 1;
+          }
+        },
+      ),
       { numRuns: runs },
     );
     expect(streams.length).toBeGreaterThan(5);
@@ -71,26 +109,49 @@ describe.each(wires)('a stream of %s', (wire) => {
 });
 
 it('a price is read, or refused by what is wrong with it', () => {
-  const amount = fc.oneof(fc.string(), fc.stringMatching(/^-?\d{0,20}[.,]?\d{0,12}$/), fc.constantFrom('1e5', '0x10', ' 1', '+1', '9'.repeat(400), '0.0000000001', 'Infinity'));
-  fc.assert(fc.property(amount, (text) => {
-    try {
-      expect(typeof parseUsd(text)).toBe('bigint');
-    } catch (error) {
-      expect(String(error)).toMatch(/not an amount in USD/);
-    }
-  }));
+  const amount = fc.oneof(
+    fc.string(),
+    fc.stringMatching(/^-?\d{0,20}[.,]?\d{0,12}$/),
+    fc.constantFrom('1e5', '0x10', ' 1', '+1', '9'.repeat(400), '0.0000000001', 'Infinity'),
+  );
+  fc.assert(
+    fc.property(amount, (text) => {
+      try {
+        expect(typeof parseUsd(text)).toBe('bigint');
+      } catch (error) {
+        expect(String(error)).toMatch(/not an amount in USD/);
+      }
+    }),
+  );
   fc.assert(fc.property(fc.anything(), (value) => !priceSchema.safeParse(value).success));
 });
 
 it('a configuration of any shape is refused by what is wrong with it', () => {
-  const names = fc.constantFrom('server', 'plugins', 'timeouts', 'loss', 'dataFolder', 'port', 'idle', '__proto__', 'toString');
-  const shape = fc.oneof(fc.anything(), fc.dictionary(names, fc.oneof(fc.anything(), fc.dictionary(names, fc.anything()))), fc.record({ plugins: fc.array(fc.anything({ maxDepth: 2 }), { maxLength: 3 }) }));
-  fc.assert(fc.property(shape, (input) => {
-    try {
-      checkConfig(input, 'my.config.ts');
-    } catch (error) {
-      expect(error).toBeInstanceOf(ConfigError);
-      expect(String(error)).toContain('my.config.ts: ');
-    }
-  }), { numRuns: 500 });
+  const names = fc.constantFrom(
+    'server',
+    'plugins',
+    'timeouts',
+    'loss',
+    'dataFolder',
+    'port',
+    'idle',
+    '__proto__',
+    'toString',
+  );
+  const shape = fc.oneof(
+    fc.anything(),
+    fc.dictionary(names, fc.oneof(fc.anything(), fc.dictionary(names, fc.anything()))),
+    fc.record({ plugins: fc.array(fc.anything({ maxDepth: 2 }), { maxLength: 3 }) }),
+  );
+  fc.assert(
+    fc.property(shape, (input) => {
+      try {
+        checkConfig(input, 'my.config.ts');
+      } catch (error) {
+        expect(error).toBeInstanceOf(ConfigError);
+        expect(String(error)).toContain('my.config.ts: ');
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -1,12 +1,14 @@
 /** Models and bodies of the images family, as tests need them. */
 import { fileURLToPath } from 'node:url';
+import { Form } from '../../core/http/form.ts';
 import { readCatalogue, type ClientCall, type Model, type Operation } from '../../core/index.ts';
-import { Form } from '../../core/form.ts';
 import { protocolWith } from '../../plugins/protocols/images/index.ts';
 
 export const protocol = protocolWith({ quality: 'required' });
 
-const known = ['openai', 'google'].flatMap((vendor) => readCatalogue(new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url)));
+const known = ['openai', 'google'].flatMap((vendor) =>
+  readCatalogue(new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url)),
+);
 
 /** A model of the catalogue. */
 export function modelOf(id: string): Model {
@@ -15,7 +17,10 @@ export function modelOf(id: string): Model {
   return model;
 }
 
-export function readJson(body: Readonly<Record<string, unknown>>, operation: Operation = 'generate'): ClientCall {
+export function readJson(
+  body: Readonly<Record<string, unknown>>,
+  operation: Operation = 'generate',
+): ClientCall {
   const text = JSON.stringify({ model: 'openai/gpt-image-1.5', prompt: 'A heron', quality: 'low', ...body });
   return protocol.client.read(JSON.parse(text), text, { operation }, {});
 }
@@ -23,9 +28,17 @@ export function readJson(body: Readonly<Record<string, unknown>>, operation: Ope
 type Files = readonly (readonly [name: string, bytes: Uint8Array])[];
 
 /** Texts whose names repeat come as a list. */
-export function readForm(given: Readonly<Record<string, string>> | readonly [string, string][], files: Files): ClientCall {
+export function readForm(
+  given: Readonly<Record<string, string>> | readonly [string, string][],
+  files: Files,
+): ClientCall {
   const usual = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low' };
-  const all: [string, string][] = Array.isArray(given) ? [...Object.entries(usual), ...given] : Object.entries({ ...usual, ...given });
-  const form = new Form(all, files.map(([name, bytes]) => ({ name, bytes, filename: 'a', mediaType: 'application/octet-stream' })));
+  const all: [string, string][] = Array.isArray(given)
+    ? [...Object.entries(usual), ...given]
+    : Object.entries({ ...usual, ...given });
+  const form = new Form(
+    all,
+    files.map(([name, bytes]) => ({ name, bytes, filename: 'a', mediaType: 'application/octet-stream' })),
+  );
   return protocol.client.read(form, JSON.stringify(form.fields), { operation: 'edit' }, {});
 }

@@ -1,10 +1,10 @@
 /** How clients of the other families reach models that make pictures, and what they are shown. */
 import { GoogleGenAI } from '@google/genai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pixel } from '../support/vendor/images.ts';
-import { dataOf } from '../support/listen.ts';
-import { openGallery, pngBytes, type Gallery } from './gallery.ts';
 import { isObject } from '../support/json.ts';
+import { dataOf } from '../support/listen.ts';
+import { pixel } from '../support/vendor/images.ts';
+import { openGallery, pngBytes, type Gallery } from './gallery.ts';
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery()));
@@ -26,29 +26,69 @@ describe('chat-completions', () => {
 
   it('is shown a picture beside the text, and pays for it', async () => {
     const before = gallery.gateway.ends.length;
-    const response = await gallery.post(path, { model, messages: [{ role: 'system', content: 'Woodcuts only.' }, { role: 'user', content: 'A heron' }], n: 2 });
+    const response = await gallery.post(path, {
+      model,
+      messages: [
+        { role: 'system', content: 'Woodcuts only.' },
+        { role: 'user', content: 'A heron' },
+      ],
+      n: 2,
+    });
     expect(await response.json()).toMatchObject({
-      object: 'chat.completion', model,
-      choices: [1, 2].map((shade, index) => ({ index, finish_reason: 'stop', message: { role: 'assistant', content: '', images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel(shade)}` } }] } })),
+      object: 'chat.completion',
+      model,
+      choices: [1, 2].map((shade, index) => ({
+        index,
+        finish_reason: 'stop',
+        message: {
+          role: 'assistant',
+          content: '',
+          images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel(shade)}` } }],
+        },
+      })),
       usage: { completion_tokens: 2112, completion_tokens_details: { image_tokens: 2112 } },
     });
-    expect(JSON.parse(asked().body)).toEqual({ model: 'gpt-image-1.5', prompt: 'Woodcuts only.\n\nA heron', n: 2 });
+    expect(JSON.parse(asked().body)).toEqual({
+      model: 'gpt-image-1.5',
+      prompt: 'Woodcuts only.\n\nA heron',
+      n: 2,
+    });
     // 6 x 5 + 2112 x 32.
-    expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({ outcome: 'completed', charge: { cost: 67_614_000n } });
+    expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({
+      outcome: 'completed',
+      charge: { cost: 67_614_000n },
+    });
   });
 
   it.each([1, 2])('is shown it in a stream of %i', async (n) => {
-    const response = await gallery.post(path, { model, messages: [{ role: 'user', content: 'A heron' }], n, stream: true });
+    const response = await gallery.post(path, {
+      model,
+      messages: [{ role: 'user', content: 'A heron' }],
+      n,
+      stream: true,
+    });
     const text = await response.text();
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
-    const urls = dataOf(text).flatMap(({ choices }) => (Array.isArray(choices) ? choices.flatMap((choice: { delta: { images?: unknown[] } }) => choice.delta.images ?? []) : []));
+    const urls = dataOf(text).flatMap(({ choices }) =>
+      Array.isArray(choices)
+        ? choices.flatMap((choice: { delta: { images?: unknown[] } }) => choice.delta.images ?? [])
+        : [],
+    );
     expect(urls).toHaveLength(n);
     expect(urls[0]).toEqual({ type: 'image_url', image_url: { url: shown } });
     expect(JSON.parse(asked().body)).toMatchObject(n === 1 ? { stream: true } : { n: 2 });
   });
 
   it('has its picture edited, by a form', async () => {
-    const messages = [{ role: 'user', content: [{ type: 'text', text: 'Make it night' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }] }];
+    const messages = [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Make it night' },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } },
+        ],
+      },
+    ];
     let files: unknown;
     gallery.painter.script('gpt-image-1.5', ({ request }) => {
       files = request.files.map(({ field, bytes }) => [field, bytes.toString('base64')]);
@@ -59,70 +99,166 @@ describe('chat-completions', () => {
   });
 
   it('goes on about the picture it was shown', async () => {
-    const messages = [{ role: 'user', content: 'A heron' }, { role: 'assistant', content: 'There.' }, { role: 'user', content: 'Now at night' }];
-    const response = await gallery.post(path, { model, messages, temperature: 0.5, max_completion_tokens: 50, tools: [{ type: 'function', function: { name: 'f' } }] });
-    expect(response.headers.get('x-tollgate-dropped')?.split(',').toSorted()).toEqual(['max_completion_tokens', 'messages[1].content', 'temperature', 'tools[0]']);
+    const messages = [
+      { role: 'user', content: 'A heron' },
+      { role: 'assistant', content: 'There.' },
+      { role: 'user', content: 'Now at night' },
+    ];
+    const response = await gallery.post(path, {
+      model,
+      messages,
+      temperature: 0.5,
+      max_completion_tokens: 50,
+      tools: [{ type: 'function', function: { name: 'f' } }],
+    });
+    expect(response.headers.get('x-tollgate-dropped')?.split(',').toSorted()).toEqual([
+      'max_completion_tokens',
+      'messages[1].content',
+      'temperature',
+      'tools[0]',
+    ]);
     expect(JSON.parse(asked().body)).toEqual({ model: 'gpt-image-1.5', prompt: 'A heron\n\nNow at night' });
   });
 
   it.each([
-    ['a picture at an address', [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }, { type: 'text', text: 'Night' }], /PNG, JPEG or WebP data/],
-    ['a document', [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } }, { type: 'text', text: 'Night' }], /nothing else beside its prompt/],
-    ['no words', [{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }], /no text that says what to draw/],
+    [
+      'a picture at an address',
+      [
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+        { type: 'text', text: 'Night' },
+      ],
+      /PNG, JPEG or WebP data/,
+    ],
+    [
+      'a document',
+      [
+        { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } },
+        { type: 'text', text: 'Night' },
+      ],
+      /nothing else beside its prompt/,
+    ],
+    [
+      'no words',
+      [{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }],
+      /no text that says what to draw/,
+    ],
   ])('cannot send %s', async (_, content, message) => {
     const response = await gallery.post(path, { model, messages: [{ role: 'user', content }] });
-    expect([response.status, await response.json()]).toEqual([400, { error: expect.objectContaining({ message: expect.stringMatching(message) }) }]);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: expect.objectContaining({ message: expect.stringMatching(message) }) },
+    ]);
   });
 });
 
 describe('responses', () => {
   it('is shown a call that made a picture, as its tool for pictures asked', async () => {
-    const tools = [{ type: 'image_generation', quality: 'low', size: '1024x1536', output_format: 'png', background: 'auto' }];
-    const { output } = await gallery.client.responses.create({ model, input: 'A heron', tools: tools as never });
-    expect(output).toMatchObject([{ type: 'image_generation_call', status: 'completed', output_format: 'png', result: pixel(1) }]);
-    expect(JSON.parse(asked().body)).toEqual({ model: 'gpt-image-1.5', prompt: 'A heron', quality: 'low', size: '1024x1536', output_format: 'png', background: 'auto' });
+    const tools = [
+      {
+        type: 'image_generation',
+        quality: 'low',
+        size: '1024x1536',
+        output_format: 'png',
+        background: 'auto',
+      },
+    ];
+    const { output } = await gallery.client.responses.create({
+      model,
+      input: 'A heron',
+      tools: tools as never,
+    });
+    expect(output).toMatchObject([
+      { type: 'image_generation_call', status: 'completed', output_format: 'png', result: pixel(1) },
+    ]);
+    expect(JSON.parse(asked().body)).toEqual({
+      model: 'gpt-image-1.5',
+      prompt: 'A heron',
+      quality: 'low',
+      size: '1024x1536',
+      output_format: 'png',
+      background: 'auto',
+    });
   });
 
   it('is shown it in a stream', async () => {
     const stream = gallery.client.responses.stream({ model, input: 'A heron' });
-    expect((await stream.finalResponse()).output).toMatchObject([{ type: 'image_generation_call', result: pixel(1) }]);
+    expect((await stream.finalResponse()).output).toMatchObject([
+      { type: 'image_generation_call', result: pixel(1) },
+    ]);
   });
 });
 
 describe('generate-content', () => {
-  const sdk = (): GoogleGenAI => new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
+  const sdk = (): GoogleGenAI =>
+    new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
 
   it('is shown a picture of a vendor of images', async () => {
     const { candidates, usageMetadata } = await sdk().models.generateContent({ model, contents: 'A heron' });
-    expect(candidates?.[0]?.content?.parts).toEqual([{ inlineData: { mimeType: 'image/png', data: pixel(1) } }]);
+    expect(candidates?.[0]?.content?.parts).toEqual([
+      { inlineData: { mimeType: 'image/png', data: pixel(1) } },
+    ]);
     expect(usageMetadata?.candidatesTokensDetails).toEqual([{ modality: 'IMAGE', tokenCount: 1056 }]);
-    const chunks = await Array.fromAsync(await sdk().models.generateContentStream({ model, contents: 'A heron' }));
+    const chunks = await Array.fromAsync(
+      await sdk().models.generateContentStream({ model, contents: 'A heron' }),
+    );
     const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? []);
-    expect(parts.flatMap(({ inlineData }) => inlineData ?? [])).toEqual([{ mimeType: 'image/png', data: pixel(1) }]);
+    expect(parts.flatMap(({ inlineData }) => inlineData ?? [])).toEqual([
+      { mimeType: 'image/png', data: pixel(1) },
+    ]);
   });
 
   it('has its picture edited by a model of its own kind, given as inline data', async () => {
-    const contents = [{ role: 'user', parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }] }];
-    const { candidates } = await sdk().models.generateContent({ model: 'google/gemini-2.5-flash-image', contents, config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } } });
-    expect(candidates?.[0]?.content?.parts?.some(({ inlineData }) => inlineData?.mimeType === 'image/png')).toBe(true);
-    expect(JSON.parse(String(gallery.gemini.requests.at(-1)?.body))).toMatchObject({ contents, generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } } });
+    const contents = [
+      {
+        role: 'user',
+        parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
+      },
+    ];
+    const { candidates } = await sdk().models.generateContent({
+      model: 'google/gemini-2.5-flash-image',
+      contents,
+      config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+    });
+    expect(
+      candidates?.[0]?.content?.parts?.some(({ inlineData }) => inlineData?.mimeType === 'image/png'),
+    ).toBe(true);
+    expect(JSON.parse(String(gallery.gemini.requests.at(-1)?.body))).toMatchObject({
+      contents,
+      generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+    });
   });
 
   it('has its picture edited by a vendor of images too', async () => {
-    const contents = [{ role: 'user', parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }] }];
+    const contents = [
+      {
+        role: 'user',
+        parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
+      },
+    ];
     const { candidates } = await sdk().models.generateContent({ model, contents });
-    expect([asked().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual(['/v1/images/edits', pixel(1)]);
+    expect([asked().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual([
+      '/v1/images/edits',
+      pixel(1),
+    ]);
   });
 });
 
 describe('messages', () => {
   it('is told that it could not show a picture, before anything is made', async () => {
     const before = gallery.painter.requests.length;
-    const headers = { 'x-api-key': gallery.key, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' };
+    const headers = {
+      'x-api-key': gallery.key,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    };
     const body = JSON.stringify({ model, max_tokens: 10, messages: [{ role: 'user', content: 'A heron' }] });
-    const response = await fetch(`${gallery.gateway.url}/alpha/v1/messages`, { method: 'POST', headers, body });
+    const response = await fetch(`${gallery.gateway.url}/alpha/v1/messages`, {
+      method: 'POST',
+      headers,
+      body,
+    });
     const told: unknown = await response.json();
-    expect([response.status, isObject(told) && told['type']]).toEqual([400, 'error']);
+    expect([response.status, isObject(told) && told.type]).toEqual([400, 'error']);
     expect(JSON.stringify(told)).toContain('answers with pictures alone');
     expect(gallery.painter.requests).toHaveLength(before);
   });
@@ -130,12 +266,28 @@ describe('messages', () => {
 
 describe('images', () => {
   it('reaches only models that make some', async () => {
-    const response = await gallery.post('/v1/images/generations', { model: 'openai/gpt-5.5', prompt: 'A heron', quality: 'low' });
-    expect([response.status, await response.json()]).toEqual([400, { error: expect.objectContaining({ message: 'The model "openai/gpt-5.5" makes no images.', param: 'model' }) }]);
+    const response = await gallery.post('/v1/images/generations', {
+      model: 'openai/gpt-5.5',
+      prompt: 'A heron',
+      quality: 'low',
+    });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        error: expect.objectContaining({
+          message: 'The model "openai/gpt-5.5" makes no images.',
+          param: 'model',
+        }),
+      },
+    ]);
   });
 
   it('is told of a model that is not there', async () => {
-    const response = await gallery.post('/v1/images/generations', { model: 'openai/gpt-image-9', prompt: 'A heron', quality: 'low' });
+    const response = await gallery.post('/v1/images/generations', {
+      model: 'openai/gpt-image-9',
+      prompt: 'A heron',
+      quality: 'low',
+    });
     expect(response.status).toBe(404);
   });
 });

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { defineProvider } from '../../core/index.ts';
-import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
+import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import type { Stage, Step } from '../support/vendor/stage.ts';
 import { editForm, openGallery, pngFile, type Gallery } from './gallery.ts';
 
@@ -14,10 +14,15 @@ beforeAll(async () => {
   const other = defineProvider({
     name: 'other',
     env: { key: 'OTHER_KEY', baseUrl: 'OTHER_BASE_URL' },
-    endpoints: { images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations') },
+    endpoints: {
+      images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
+    },
     models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
   });
-  gallery = await openGallery({ plugins: [other({ apiKey: second.key, baseUrl: second.url })], settings: { timeouts: { reply: 1, firstEvent: 1 } } });
+  gallery = await openGallery({
+    plugins: [other({ apiKey: second.key, baseUrl: second.url })],
+    settings: { timeouts: { reply: 1, firstEvent: 1 } },
+  });
 });
 afterEach(() => gallery.painter.unscript());
 afterAll(async () => {
@@ -30,11 +35,22 @@ const wanted = { model: 'openai/gpt-image-1.5', prompt: 'A lighthouse', quality:
 
 /** Calls both addresses, whole and streamed; the answer is what each was told. */
 async function everyWay(): Promise<{ status: number; retry: string | null; text: string }[]> {
-  const bodies = [[path, wanted], [path, { ...wanted, stream: true }], ['/v1/images/edits', editForm()], ['/v1/images/edits', editForm({ stream: 'true' })]] as const;
-  return Promise.all(bodies.map(async ([to, body]) => {
-    const response = await gallery.post(to, body);
-    return { status: response.status, retry: response.headers.get('x-should-retry'), text: await response.text() };
-  }));
+  const bodies = [
+    [path, wanted],
+    [path, { ...wanted, stream: true }],
+    ['/v1/images/edits', editForm()],
+    ['/v1/images/edits', editForm({ stream: 'true' })],
+  ] as const;
+  return Promise.all(
+    bodies.map(async ([to, body]) => {
+      const response = await gallery.post(to, body);
+      return {
+        status: response.status,
+        retry: response.headers.get('x-should-retry'),
+        text: await response.text(),
+      };
+    }),
+  );
 }
 
 describe('a call whose outcome is unknown', () => {
@@ -57,25 +73,51 @@ describe('a call whose outcome is unknown', () => {
 
   it('says that there was no image', async () => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 200, body: { created: 1, data: [] } } });
-    for (const { text } of (await everyWay()).slice(0, 1)) expect(text).toContain('The provider answered without an image.');
+    for (const { text } of (await everyWay()).slice(0, 1))
+      expect(text).toContain('The provider answered without an image.');
   });
 });
 
 describe('a call that was refused', () => {
-  it.each(['broken', 'overloaded', 'rateLimited', 'forbidden'] as const)('goes to another provider: %s', async (name) => {
-    gallery.painter.script('gpt-image-1.5', { reply: refusals[name] });
-    const replies = await everyWay();
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-  });
+  it.each(['broken', 'overloaded', 'rateLimited', 'forbidden'] as const)(
+    'goes to another provider: %s',
+    async (name) => {
+      gallery.painter.script('gpt-image-1.5', { reply: refusals[name] });
+      const replies = await everyWay();
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    },
+  );
 
   it.each([
-    ['moderation', { message: 'Your request was rejected by the safety system.', type: 'image_generation_user_error', param: null, code: 'moderation_blocked' }, 'content_policy_violation'],
-    ['a field', { message: "Unknown parameter: 'response_format'.", type: 'invalid_request_error', param: 'response_format', code: 'unknown_parameter' }, 'unknown_parameter'],
-  ])('because of what it says is told in the vendor\'s words: %s', async (_, error, code) => {
+    [
+      'moderation',
+      {
+        message: 'Your request was rejected by the safety system.',
+        type: 'image_generation_user_error',
+        param: null,
+        code: 'moderation_blocked',
+      },
+      'content_policy_violation',
+    ],
+    [
+      'a field',
+      {
+        message: "Unknown parameter: 'response_format'.",
+        type: 'invalid_request_error',
+        param: 'response_format',
+        code: 'unknown_parameter',
+      },
+      'unknown_parameter',
+    ],
+  ])("because of what it says is told in the vendor's words: %s", async (_, error, code) => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 400, body: { error } } });
     const asked = second.requests.length;
     const response = await gallery.post(path, wanted);
-    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([400, 'false', { error: expect.objectContaining({ message: error.message, param: error.param, code }) }]);
+    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([
+      400,
+      'false',
+      { error: expect.objectContaining({ message: error.message, param: error.param, code }) },
+    ]);
     expect(second.requests).toHaveLength(asked);
   });
 });
@@ -83,39 +125,91 @@ describe('a call that was refused', () => {
 describe('a call with nothing to draw', () => {
   it('is told of its prompt', async () => {
     const response = await gallery.post(path, { ...wanted, prompt: ' ' });
-    expect([response.status, await response.json()]).toEqual([400, { error: expect.objectContaining({ param: 'prompt', message: 'There is no text that says what to draw.' }) }]);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        error: expect.objectContaining({
+          param: 'prompt',
+          message: 'There is no text that says what to draw.',
+        }),
+      },
+    ]);
   });
 });
 
 describe('a stream', () => {
   it('that the vendor stops for what was asked is told like a call that was refused', async () => {
-    const error = { message: 'Your request was rejected by the safety system.', type: 'image_generation_user_error', param: null, code: 'moderation_blocked' };
-    gallery.painter.script('gpt-image-1.5', { reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n` } });
+    const error = {
+      message: 'Your request was rejected by the safety system.',
+      type: 'image_generation_user_error',
+      param: null,
+      code: 'moderation_blocked',
+    };
+    gallery.painter.script('gpt-image-1.5', {
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        body: `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`,
+      },
+    });
     const response = await gallery.post(path, { ...wanted, stream: true });
-    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([400, 'false', { error: { message: error.message, type: 'invalid_request_error', param: null, code: 'content_policy_violation' } }]);
+    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([
+      400,
+      'false',
+      {
+        error: {
+          message: error.message,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'content_policy_violation',
+        },
+      },
+    ]);
   });
 
   it('that breaks off tells so inside, and what was not finished is not paid for', async () => {
-    for (const step of [{ fail: { after: 1 } }, { cut: { how: 'rst', events: 1 } }, { cut: { how: 'end', events: 1 } }] as const) {
+    for (const step of [
+      { fail: { after: 1 } },
+      { cut: { how: 'rst', events: 1 } },
+      { cut: { how: 'end', events: 1 } },
+    ] as const) {
       gallery.painter.script('gpt-image-1.5', step);
       const before = gallery.gateway.ends.length;
-      const stream = await gallery.client.images.generate({ model: wanted.model, prompt: 'A lighthouse', quality: 'low', stream: true, partial_images: 1 });
+      const stream = await gallery.client.images.generate({
+        model: wanted.model,
+        prompt: 'A lighthouse',
+        quality: 'low',
+        stream: true,
+        partial_images: 1,
+      });
       const seen: string[] = [];
       await expect(async () => {
         for await (const { type } of stream) seen.push(type);
       }).rejects.toThrow(/provider/i);
       expect(seen).toEqual(['image_generation.partial_image']);
       // The body's 106 bytes are 27 tokens.
-      expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({ outcome: 'cut', charge: { basis: 'estimate', cost: 27n * 5000n } });
+      expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({
+        outcome: 'cut',
+        charge: { basis: 'estimate', cost: 27n * 5000n },
+      });
     }
   });
 
   it('that its client leaves is stopped at the vendor, and the picture that was shown in the making is paid for', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever', holdAfter: 1 });
     const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
-    const stream = await gallery.client.images.generate({ model: wanted.model, prompt: 'A lighthouse', quality: 'low', stream: true, partial_images: 1 });
+    const stream = await gallery.client.images.generate({
+      model: wanted.model,
+      prompt: 'A lighthouse',
+      quality: 'low',
+      stream: true,
+      partial_images: 1,
+    });
     for await (const event of stream) if (event.b64_json === pixel(200)) break;
-    expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({ outcome: 'aborted', charge: { basis: 'estimate', cost: 27n * 5000n + 1500n * 32_000n } });
+    expect((await gallery.gateway.ended(before + 1)).at(-1)).toMatchObject({
+      outcome: 'aborted',
+      charge: { basis: 'estimate', cost: 27n * 5000n + 1500n * 32_000n },
+    });
     await expect.poll(() => gallery.painter.requests[asked]?.closedByPeerAt).toBeDefined();
   });
 
@@ -133,7 +227,12 @@ describe('a client that leaves before anything came', () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever' });
     const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
     const leaving = new AbortController();
-    const call = gallery.client.images.edit({ model: wanted.model, prompt: 'Make it night', quality: 'low', image: await pngFile() }, { signal: leaving.signal }).catch(() => undefined);
+    const call = gallery.client.images
+      .edit(
+        { model: wanted.model, prompt: 'Make it night', quality: 'low', image: await pngFile() },
+        { signal: leaving.signal },
+      )
+      .catch(() => undefined);
     await expect.poll(() => gallery.painter.requests.length).toBe(asked + 1);
     leaving.abort();
     await call;
@@ -150,7 +249,11 @@ describe('what is reserved', () => {
     // A picture of low quality is taken for 1500 tokens at 32 USD a million.
     const dear = await poor.post(path, wanted);
     expect([dear.status, dear.headers.get('x-should-retry')]).toEqual([402, 'false']);
-    const chat = await poor.post('/v1/chat/completions', { model: wanted.model, messages: [{ role: 'user', content: 'A lighthouse' }], max_tokens: 1 });
+    const chat = await poor.post('/v1/chat/completions', {
+      model: wanted.model,
+      messages: [{ role: 'user', content: 'A lighthouse' }],
+      max_tokens: 1,
+    });
     expect(chat.status).toBe(402);
     expect(poor.painter.requests).toEqual([]);
     const cheap = await poor.post(path, { ...wanted, model: 'openai/gpt-image-1-mini' });

@@ -15,9 +15,20 @@ const quality: Part = [named('quality'), 'low'];
 const image: Part = [`${named('image')}; filename="a.png"\r\nContent-Type: image/png`, pngBytes()];
 
 function post(...parts: readonly Part[]): Promise<Response> {
-  const bytes = parts.flatMap(([head, body]) => [Buffer.from(`--there\r\n${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')]);
-  const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
-  return fetch(`${gallery.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: Buffer.concat([...bytes, Buffer.from('--there--\r\n')]) });
+  const bytes = parts.flatMap(([head, body]) => [
+    Buffer.from(`--there\r\n${head}\r\n\r\n`),
+    Buffer.from(body),
+    Buffer.from('\r\n'),
+  ]);
+  const headers = {
+    authorization: `Bearer ${gallery.key}`,
+    'content-type': 'multipart/form-data; boundary=there',
+  };
+  return fetch(`${gallery.gateway.url}/v1/images/edits`, {
+    method: 'POST',
+    headers,
+    body: Buffer.concat([...bytes, Buffer.from('--there--\r\n')]),
+  });
 }
 
 /** The parts that reached the vendor. */
@@ -31,41 +42,82 @@ async function refusal(response: Response): Promise<[number, unknown]> {
 
 describe('a part', () => {
   it.each([
-    ['no type, as requests of Python sends it', 'Content-Disposition: form-data; name="image"; filename="a.png"'],
+    [
+      'no type, as requests of Python sends it',
+      'Content-Disposition: form-data; name="image"; filename="a.png"',
+    ],
     ['an empty type', 'Content-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: '],
-    ['its name in the extended form alone', "Content-Disposition: form-data; name=\"image\"; filename*=utf-8''n%C3%A4chtlich.png\r\nContent-Type: image/png"],
+    [
+      'its name in the extended form alone',
+      'Content-Disposition: form-data; name="image"; filename*=utf-8\'\'n%C3%A4chtlich.png\r\nContent-Type: image/png',
+    ],
     ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
     ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],
   ])('is a file where it has the name of one: %s', async (_, head) => {
     const response = await post(model, prompt, quality, [head, pngBytes()]);
-    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"num_input_images":1')]);
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringContaining('"num_input_images":1'),
+    ]);
   });
 
-  it.each(['7bit', '8bit', 'binary', 'utf-8', 'base64'])('may say that its text goes over the wire as %s', async (encoding) => {
-    const text = encoding === 'base64' ? Buffer.from('Nacht – 夜').toString('base64') : 'Nacht – 夜';
-    expect((await post(model, [`${named('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text], quality, image)).status).toBe(200);
-    expect(arrived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
-  });
+  it.each(['7bit', '8bit', 'binary', 'utf-8', 'base64'])(
+    'may say that its text goes over the wire as %s',
+    async (encoding) => {
+      const text = encoding === 'base64' ? Buffer.from('Nacht – 夜').toString('base64') : 'Nacht – 夜';
+      expect(
+        (
+          await post(
+            model,
+            [`${named('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text],
+            quality,
+            image,
+          )
+        ).status,
+      ).toBe(200);
+      expect(arrived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
+    },
+  );
 
   it.each<[string, string, string, string | null]>([
     ['not UTF-8', named('prompt'), '"prompt" is not UTF-8', 'prompt'],
-    ['not UTF-8, as its type says', `${named('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`, '"prompt" is not UTF-8', 'prompt'],
+    [
+      'not UTF-8, as its type says',
+      `${named('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`,
+      '"prompt" is not UTF-8',
+      'prompt',
+    ],
     ['of no name', 'Content-Disposition: form-data', 'A part of the form has no name.', null],
     ['of no disposition', 'Content-Type: text/plain', 'A part of the form has no name.', null],
   ])('is refused that is %s', async (_, head, message, param) => {
     const asked = gallery.painter.requests.length;
     const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
-    expect(await refusal(response)).toMatchObject([400, { error: { message: expect.stringContaining(message), param } }]);
+    expect(await refusal(response)).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining(message), param } },
+    ]);
     expect(gallery.painter.requests.length).toBe(asked);
   });
 
   it('may not keep its reader at its head', async () => {
-    const response = await post(model, prompt, quality, [`${named('image')}; ${'filename="a"x '.repeat(60_000)}`, pngBytes()]);
-    expect(await refusal(response)).toMatchObject([400, { error: { message: expect.stringContaining('a head of more than 4096 bytes') } }]);
+    const response = await post(model, prompt, quality, [
+      `${named('image')}; ${'filename="a"x '.repeat(60_000)}`,
+      pngBytes(),
+    ]);
+    expect(await refusal(response)).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('a head of more than 4096 bytes') } },
+    ]);
   });
 
   it('is told by its own name, though every object has one like it', async () => {
-    expect(await refusal(await post(model, prompt, quality, image, [named('__proto__'), 'x']))).toMatchObject([400, { error: { param: '__proto__' } }]);
-    expect(await refusal(await post(model, prompt, quality, image, [`${named('__proto__')}; filename="a.png"`, pngBytes()]))).toMatchObject([400, { error: { param: '__proto__' } }]);
+    expect(await refusal(await post(model, prompt, quality, image, [named('__proto__'), 'x']))).toMatchObject(
+      [400, { error: { param: '__proto__' } }],
+    );
+    expect(
+      await refusal(
+        await post(model, prompt, quality, image, [`${named('__proto__')}; filename="a.png"`, pngBytes()]),
+      ),
+    ).toMatchObject([400, { error: { param: '__proto__' } }]);
   });
 });

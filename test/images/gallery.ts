@@ -1,5 +1,6 @@
 /** A gateway before a vendor of images and one of generate-content, with an account and a key. */
 import OpenAI, { toFile } from 'openai';
+import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
@@ -12,7 +13,6 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { openai } from '../../plugins/providers/openai.ts';
-import type { ConfigInput } from '../../core/config.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startGenerateContentVendor } from '../support/vendor/generate-content.ts';
 import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
@@ -37,31 +37,54 @@ interface GalleryOptions {
   readonly quality?: 'required' | 'optional';
 }
 
-export async function openGallery({ credit = '100', settings = {}, plugins = [], quality = 'required' }: GalleryOptions = {}): Promise<Gallery> {
+export async function openGallery({
+  credit = '100',
+  settings = {},
+  plugins = [],
+  quality = 'required',
+}: GalleryOptions = {}): Promise<Gallery> {
   const painter = await startImagesVendor();
   const gemini = await startGenerateContentVendor();
   const gateway = await startGateway({
     ...settings,
     plugins: [
-      bearer(), apiKeyHeader(), googleApiKey(),
-      images({ quality }), chatCompletions(), responses(), messages(), generateContent(),
-      openai({ apiKey: painter.key, baseUrl: painter.url }), google({ apiKey: gemini.key, baseUrl: gemini.url }), demo({ pace: 0 }),
-      balance({ firstCredit: '0' }), ...plugins,
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      images({ quality }),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      openai({ apiKey: painter.key, baseUrl: painter.url }),
+      google({ apiKey: gemini.key, baseUrl: gemini.url }),
+      demo({ pace: 0 }),
+      balance({ firstCredit: '0' }),
+      ...plugins,
     ],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   const authorization = `Bearer ${key}`;
   return {
-    gateway, painter, gemini, key,
+    gateway,
+    painter,
+    gemini,
+    key,
     client: new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 }),
     post(path, body) {
       const isForm = body instanceof FormData;
       const headers = isForm ? { authorization } : { authorization, 'content-type': 'application/json' };
-      return fetch(gateway.url + path, { method: 'POST', headers, body: isForm ? body : JSON.stringify(body) });
+      return fetch(gateway.url + path, {
+        method: 'POST',
+        headers,
+        body: isForm ? body : JSON.stringify(body),
+      });
     },
     async balance() {
-      const told: unknown = await (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } })).json();
+      const told: unknown = await (
+        await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } })
+      ).json();
       return typeof told === 'object' && told && 'used' in told ? Number(told.used) : NaN;
     },
     async close() {
@@ -76,14 +99,20 @@ export function pngBytes(shade = 9): Buffer {
 }
 
 /** The beginning of a JPEG: all that anyone here looks at. */
-export const jpegBytes = Buffer.concat([Buffer.from('ffd8ffe000104a46494600010101', 'hex'), Buffer.alloc(64)]);
+export const jpegBytes = Buffer.concat([
+  Buffer.from('ffd8ffe000104a46494600010101', 'hex'),
+  Buffer.alloc(64),
+]);
 
 export function pngFile(name = 'picture.png', shade = 9): Promise<File> {
   return toFile(pngBytes(shade), name, { type: 'image/png' });
 }
 
 /** An edit as a form, with fields to add, change or leave out. */
-export function editForm(fields: Readonly<Record<string, string | undefined>> = {}, files: readonly (readonly [string, Uint8Array, string])[] = [['image', pngBytes(), 'a.png']]): FormData {
+export function editForm(
+  fields: Readonly<Record<string, string | undefined>> = {},
+  files: readonly (readonly [string, Uint8Array, string])[] = [['image', pngBytes(), 'a.png']],
+): FormData {
   const form = new FormData();
   const all = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low', ...fields };
   for (const [name, value] of Object.entries(all)) if (value !== undefined) form.append(name, value);

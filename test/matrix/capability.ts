@@ -1,3 +1,4 @@
+import { isObject, type Json } from '../support/json.ts';
 /**
  * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what the vendor
  * does, and how each client is shown it. A protocol that is not named has no word for it.
@@ -5,7 +6,6 @@
 import type { Kind, Quartet } from '../support/quartet.ts';
 import type { Wire } from '../support/replaying-vendor.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
-import { isObject, type Json } from '../support/json.ts';
 
 export type Check = (body: Json) => boolean;
 export type ByWire<Value> = Readonly<Partial<Record<Wire, Value>>>;
@@ -38,14 +38,22 @@ export interface Capability {
 
 function matches(value: unknown, pattern: unknown): boolean {
   if (pattern instanceof RegExp) return typeof value === 'string' && pattern.test(value);
-  if (Array.isArray(pattern)) return Array.isArray(value) && value.length === pattern.length && pattern.every((each, index) => matches(value[index], each));
-  if (isObject(pattern)) return isObject(value) && Object.entries(pattern).every(([name, each]) => matches(value[name], each));
+  if (Array.isArray(pattern))
+    return (
+      Array.isArray(value) &&
+      value.length === pattern.length &&
+      pattern.every((each, index) => matches(value[index], each))
+    );
+  if (isObject(pattern))
+    return isObject(value) && Object.entries(pattern).every(([name, each]) => matches(value[name], each));
   return Object.is(value, pattern);
 }
 
 function within(value: unknown, found: (value: unknown) => boolean): boolean {
   if (found(value)) return true;
-  return typeof value === 'object' && value !== null && Object.values(value).some((inner) => within(inner, found));
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((inner) => within(inner, found))
+  );
 }
 
 /** Somewhere in the body is an object with these members: texts by what they are or match, lists by all their members. */
@@ -60,11 +68,18 @@ export function has(pattern: object): Check {
 
 /** Somewhere in the body is this text, or one that matches. */
 export function mentions(pattern: string | RegExp): Check {
-  return (body) => within(body, (value) => typeof value === 'string' && (typeof pattern === 'string' ? value.includes(pattern) : pattern.test(value)));
+  return (body) =>
+    within(
+      body,
+      (value) =>
+        typeof value === 'string' &&
+        (typeof pattern === 'string' ? value.includes(pattern) : pattern.test(value)),
+    );
 }
 
 export function lacks(...names: readonly string[]): Check {
-  return (body) => !within(body, (value) => isObject(value) && names.some((name) => value[name] !== undefined));
+  return (body) =>
+    !within(body, (value) => isObject(value) && names.some((name) => value[name] !== undefined));
 }
 
 export function all(...checks: readonly Check[]): Check {

@@ -1,9 +1,9 @@
+import type { Json } from '../support/json.ts';
+import { wholeOf } from '../support/listen.ts';
+import { modelOf, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 /** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
-import { modelOf, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
-import { wholeOf } from '../support/listen.ts';
-import type { Json } from '../support/json.ts';
 
 /** From the best to the worst. */
 export const outcomes = ['works', 'approximated', 'lost', 'refused'] as const;
@@ -32,7 +32,13 @@ function replyOf(client: Wire, { text }: Crossing, stream: boolean): Json {
   return stream ? wholeOf(client, text) : JSON.parse(text);
 }
 
-async function cross(quartet: Quartet, capability: Capability, client: Wire, wire: Wire, stream: boolean): Promise<Crossing> {
+async function cross(
+  quartet: Quartet,
+  capability: Capability,
+  client: Wire,
+  wire: Wire,
+  stream: boolean,
+): Promise<Crossing> {
   const kind = typeof capability.model === 'function' ? capability.model(wire) : capability.model;
   const { id, upstream } = modelOf(wire, kind);
   const ask = capability.ask[client] ?? {};
@@ -44,29 +50,54 @@ async function cross(quartet: Quartet, capability: Capability, client: Wire, wir
 }
 
 /** How a part of a capability fared: carried, replaced by something like it, lost and told, or none of these. */
-function fared(carried: boolean | undefined, instead: boolean | undefined, told: boolean): Outcome | undefined {
+function fared(
+  carried: boolean | undefined,
+  instead: boolean | undefined,
+  told: boolean,
+): Outcome | undefined {
   if (carried) return told ? 'approximated' : 'works';
   if (instead) return 'approximated';
   return told ? 'lost' : undefined;
 }
 
-function judgeOnce(capability: Capability, client: Wire, wire: Wire, crossing: Crossing, stream: boolean): Outcome {
+function judgeOnce(
+  capability: Capability,
+  client: Wire,
+  wire: Wire,
+  crossing: Crossing,
+  stream: boolean,
+): Outcome {
   const { status, text, sent, end } = crossing;
   const place = `${capability.name}, ${client} to ${wire}${stream ? ', streamed' : ''}`;
   if (status === 400 && sent === undefined) return 'refused';
-  if (status !== 200 || end.type !== 'answered' || end.outcome !== 'completed') throw new Broken(`${place}: ${status} ${text.slice(0, 400)}; sent ${JSON.stringify(sent)?.slice(0, 1500)}`);
+  if (status !== 200 || end.type !== 'answered' || end.outcome !== 'completed')
+    throw new Broken(
+      `${place}: ${status} ${text.slice(0, 400)}; sent ${JSON.stringify(sent)?.slice(0, 1500)}`,
+    );
   const { got, instead, shown, shownInstead, regardless } = capability;
   const body = typeof sent === 'object' && sent !== null ? { ...sent } : {};
   const told = end.losses.map(({ path }) => path);
   const lost = told.filter((path) => !path.startsWith('reply.'));
   const carried = got?.[wire]?.(body);
-  const request = got === undefined || (carried && regardless) ? 'works' : fared(carried, instead?.[wire]?.(body), lost.length > 0);
-  if (request === undefined) throw new Broken(`${place}: the vendor was not asked for it, and nobody was told; sent ${JSON.stringify(sent).slice(0, 1500)}`);
+  const request =
+    got === undefined || (carried && regardless)
+      ? 'works'
+      : fared(carried, instead?.[wire]?.(body), lost.length > 0);
+  if (request === undefined)
+    throw new Broken(
+      `${place}: the vendor was not asked for it, and nobody was told; sent ${JSON.stringify(sent).slice(0, 1500)}`,
+    );
   const nothingShown = shown === undefined || capability.does?.[wire] === undefined || request === 'lost';
   const whole = replyOf(client, crossing, stream);
   // What a vendor says beside the point, and nobody else can, is told and takes nothing from the point.
-  const reply = nothingShown || shown[client]?.(whole) ? 'works' : fared(false, shownInstead?.[client]?.(whole), told.length > 0);
-  if (reply === undefined) throw new Broken(`${place}: the client was not shown it, and nobody was told; got ${JSON.stringify(whole).slice(0, 1500)}`);
+  const reply =
+    nothingShown || shown[client]?.(whole)
+      ? 'works'
+      : fared(false, shownInstead?.[client]?.(whole), told.length > 0);
+  if (reply === undefined)
+    throw new Broken(
+      `${place}: the client was not shown it, and nobody was told; got ${JSON.stringify(whole).slice(0, 1500)}`,
+    );
   return worse(request, reply);
 }
 
@@ -75,11 +106,18 @@ export function worse(one: Outcome, other: Outcome): Outcome {
 }
 
 /** The outcome of both forms of a call; throws `Broken` where something was lost in silence. */
-export async function judge(quartet: Quartet, capability: Capability, client: Wire, wire: Wire): Promise<Outcome> {
+export async function judge(
+  quartet: Quartet,
+  capability: Capability,
+  client: Wire,
+  wire: Wire,
+): Promise<Outcome> {
   if (capability.judge) return capability.judge(quartet, client, wire);
   const judged: Outcome[] = [];
   for (const stream of [false, true]) {
-    judged.push(judgeOnce(capability, client, wire, await cross(quartet, capability, client, wire, stream), stream));
+    judged.push(
+      judgeOnce(capability, client, wire, await cross(quartet, capability, client, wire, stream), stream),
+    );
   }
   return judged.reduce(worse);
 }

@@ -1,9 +1,9 @@
 /** Every capability between every client and every wire, as it really is; what is checked in is the floor. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wires } from '../support/quartet.ts';
 import { capabilities } from './capabilities.ts';
 import { applies, mustWork } from './judge.ts';
 import { measure, readMatrix, readReadme, withTable, type Measured } from './matrix.ts';
-import { wires } from '../support/quartet.ts';
 
 const floor = readMatrix();
 let measured: Measured;
@@ -16,9 +16,12 @@ describe('the matrix', () => {
     expect(measured.broken).toEqual([]);
   });
 
-  it.each(capabilities.map((capability) => [capability.name, capability] as const))('%s is what is written down', (name) => {
-    expect(measured.matrix[name], 'run `npm run matrix` and read what changed').toEqual(floor[name]);
-  });
+  it.each(capabilities.map((capability) => [capability.name, capability] as const))(
+    '%s is what is written down',
+    (name) => {
+      expect(measured.matrix[name], 'run `npm run matrix` and read what changed').toEqual(floor[name]);
+    },
+  );
 
   it('is written down for nothing else', () => {
     expect(Object.keys(floor)).toEqual(capabilities.map(({ name }) => name));
@@ -28,8 +31,15 @@ describe('the matrix', () => {
     const short = capabilities.flatMap((capability) =>
       wires.flatMap((client) =>
         wires
-          .filter((wire) => applies(capability, client, wire) && mustWork(capability, client, wire) && floor[capability.name]?.[client]?.[wire] !== 'works')
-          .map((wire) => `${capability.name}, ${client} to ${wire}: ${floor[capability.name]?.[client]?.[wire]}`),
+          .filter(
+            (wire) =>
+              applies(capability, client, wire) &&
+              mustWork(capability, client, wire) &&
+              floor[capability.name]?.[client]?.[wire] !== 'works',
+          )
+          .map(
+            (wire) => `${capability.name}, ${client} to ${wire}: ${floor[capability.name]?.[client]?.[wire]}`,
+          ),
       ),
     );
     expect(short).toEqual([]);

@@ -1,8 +1,8 @@
 /** The matrix: what was measured, as it is checked in beside this file and as the README shows it. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { openQuartet, wires, type Wire } from '../support/quartet.ts';
 import { capabilities, groups } from './capabilities.ts';
 import { applies, Broken, judge, type Outcome } from './judge.ts';
-import { openQuartet, wires, type Wire } from '../support/quartet.ts';
 
 /** Outcomes by capability, client and wire; a cell with nothing to cross is missing. */
 export type Matrix = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, Outcome>>>>>>;
@@ -24,7 +24,11 @@ export async function measure(): Promise<Measured> {
           const row = (matrix[capability.name] ??= {});
           (row[client] ??= {})[wire] = await judge(quartet, capability, client, wire);
         } catch (thrown) {
-          broken.push(thrown instanceof Broken ? thrown.message : `${capability.name}, ${client} to ${wire}: ${String(thrown)}`);
+          broken.push(
+            thrown instanceof Broken
+              ? thrown.message
+              : `${capability.name}, ${client} to ${wire}: ${String(thrown)}`,
+          );
         }
       }
     }
@@ -57,14 +61,18 @@ function rowOf(name: string, matrix: Matrix): string {
 /** The table of the README, from what is checked in. */
 export function tableOf(matrix: Matrix): string {
   const head = [`| client → | ${wires.join(' | ')} |`, `|---|${wires.map(() => ':-:|').join('')}`];
-  const body = Object.entries(groups).flatMap(([group, rows]) => [`| **${group}** | | | | |`, ...rows.filter(({ name }) => name in matrix).map(({ name }) => rowOf(name, matrix))]);
+  const body = Object.entries(groups).flatMap(([group, rows]) => [
+    `| **${group}** | | | | |`,
+    ...rows.filter(({ name }) => name in matrix).map(({ name }) => rowOf(name, matrix)),
+  ]);
   return [...head, ...body].join('\n');
 }
 
 /** The README with the table between its marks. */
 export function withTable(text: string, matrix: Matrix): string {
   const [start, end] = [text.indexOf(opening), text.indexOf(closing)];
-  if (start < 0 || end < start) throw new Error(`plugins/protocols/README.md has no place for the matrix: ${opening} … ${closing}`);
+  if (start < 0 || end < start)
+    throw new Error(`plugins/protocols/README.md has no place for the matrix: ${opening} … ${closing}`);
   return `${text.slice(0, start)}${opening}\n${tableOf(matrix)}\n${text.slice(end)}`;
 }
 

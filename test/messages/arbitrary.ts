@@ -6,18 +6,43 @@ import { optional, text, unknown, withUnknown, word } from '../support/arbitrary
 /** Text the vendor takes: more than space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
 
-function block(type: string, fields: Record<string, fc.Arbitrary<unknown>>, more: Record<string, fc.Arbitrary<unknown>> = {}): fc.Arbitrary<Record<string, unknown>> {
-  return fc.tuple(withUnknown(fc.record(fields)), optional(more)).map(([known, loose]) => ({ ...known, ...loose, type }));
+function block(
+  type: string,
+  fields: Record<string, fc.Arbitrary<unknown>>,
+  more: Record<string, fc.Arbitrary<unknown>> = {},
+): fc.Arbitrary<Record<string, unknown>> {
+  return fc
+    .tuple(withUnknown(fc.record(fields)), optional(more))
+    .map(([known, loose]) => ({ ...known, ...loose, type }));
 }
 
-const mark = { cache_control: withUnknown(fc.record({ type: fc.constant('ephemeral'), ttl: fc.constantFrom('5m', '1h') }, { requiredKeys: ['type'] })) };
+const mark = {
+  cache_control: withUnknown(
+    fc.record(
+      { type: fc.constant('ephemeral'), ttl: fc.constantFrom('5m', '1h') },
+      { requiredKeys: ['type'] },
+    ),
+  ),
+};
 const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
 const textBlock = block('text', { text: words });
 const markedText = block('text', { text: words }, mark);
-const url = withUnknown(fc.record({ type: fc.constant('url'), url: fc.constantFrom('https://a.example/x', 'http://b.example') }));
+const url = withUnknown(
+  fc.record({ type: fc.constant('url'), url: fc.constantFrom('https://a.example/x', 'http://b.example') }),
+);
 const file = withUnknown(fc.record({ type: fc.constant('file'), file_id: word }));
 const image = block('image', {
-  source: fc.oneof(url, file, withUnknown(fc.record({ type: fc.constant('base64'), media_type: fc.constantFrom('image/png', 'image/webp'), data: base64 }))),
+  source: fc.oneof(
+    url,
+    file,
+    withUnknown(
+      fc.record({
+        type: fc.constant('base64'),
+        media_type: fc.constantFrom('image/png', 'image/webp'),
+        data: base64,
+      }),
+    ),
+  ),
 });
 const document = block(
   'document',
@@ -25,31 +50,96 @@ const document = block(
     source: fc.oneof(
       url,
       file,
-      withUnknown(fc.record({ type: fc.constant('base64'), media_type: fc.constant('application/pdf'), data: base64 })),
-      withUnknown(fc.record({ type: fc.constant('text'), media_type: fc.constant('text/plain'), data: text })),
-      withUnknown(fc.record({ type: fc.constant('content'), content: fc.oneof(text, fc.array(textBlock, { maxLength: 2 })) })),
+      withUnknown(
+        fc.record({ type: fc.constant('base64'), media_type: fc.constant('application/pdf'), data: base64 }),
+      ),
+      withUnknown(
+        fc.record({ type: fc.constant('text'), media_type: fc.constant('text/plain'), data: text }),
+      ),
+      withUnknown(
+        fc.record({
+          type: fc.constant('content'),
+          content: fc.oneof(text, fc.array(textBlock, { maxLength: 2 })),
+        }),
+      ),
     ),
   },
   { title: text, context: text, citations: fc.record({ enabled: fc.boolean() }) },
 );
-const searchResult = block('search_result', { source: word, title: text, content: fc.array(fc.oneof(textBlock, text.map((said) => ({ type: 'text', text: said }))), { maxLength: 2 }) });
-const vendorBlock = block('server_tool_use', { id: word, name: word, input: fc.dictionary(word, fc.jsonValue({ maxDepth: 1 })) });
-const toolUse = block('tool_use', { id: word, name: word, input: fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }) }, { caller: fc.record({ type: fc.constant('direct') }) });
-const resultPart = fc.oneof(textBlock, image, document, searchResult, block('tool_reference', { tool_name: word }));
-const toolResult = block('tool_result', { tool_use_id: fc.uuid() }, { content: fc.oneof(words, fc.array(resultPart, { maxLength: 3 })), is_error: fc.boolean() });
-const thinking = fc.oneof(block('thinking', { thinking: text, signature: base64 }), block('redacted_thinking', { data: base64 }));
+const searchResult = block('search_result', {
+  source: word,
+  title: text,
+  content: fc.array(
+    fc.oneof(
+      textBlock,
+      text.map((said) => ({ type: 'text', text: said })),
+    ),
+    { maxLength: 2 },
+  ),
+});
+const vendorBlock = block('server_tool_use', {
+  id: word,
+  name: word,
+  input: fc.dictionary(word, fc.jsonValue({ maxDepth: 1 })),
+});
+const toolUse = block(
+  'tool_use',
+  { id: word, name: word, input: fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }) },
+  { caller: fc.record({ type: fc.constant('direct') }) },
+);
+const resultPart = fc.oneof(
+  textBlock,
+  image,
+  document,
+  searchResult,
+  block('tool_reference', { tool_name: word }),
+);
+const toolResult = block(
+  'tool_result',
+  { tool_use_id: fc.uuid() },
+  { content: fc.oneof(words, fc.array(resultPart, { maxLength: 3 })), is_error: fc.boolean() },
+);
+const thinking = fc.oneof(
+  block('thinking', { thinking: text, signature: base64 }),
+  block('redacted_thinking', { data: base64 }),
+);
 
 const message = withUnknown(
   fc.oneof(
-    fc.record({ role: fc.constantFrom('user', 'system'), content: fc.oneof(words, fc.array(textBlock, { minLength: 1, maxLength: 3 })) }),
-    fc.record({ role: fc.constant('user'), content: fc.array(fc.oneof(textBlock, image, document, searchResult, toolResult, vendorBlock), { minLength: 1, maxLength: 4 }) }),
-    fc.record({ role: fc.constant('assistant'), content: fc.oneof(words, fc.array(fc.oneof(textBlock, thinking, toolUse, vendorBlock), { minLength: 1, maxLength: 4 })) }),
+    fc.record({
+      role: fc.constantFrom('user', 'system'),
+      content: fc.oneof(words, fc.array(textBlock, { minLength: 1, maxLength: 3 })),
+    }),
+    fc.record({
+      role: fc.constant('user'),
+      content: fc.array(fc.oneof(textBlock, image, document, searchResult, toolResult, vendorBlock), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+    }),
+    fc.record({
+      role: fc.constant('assistant'),
+      content: fc.oneof(
+        words,
+        fc.array(fc.oneof(textBlock, thinking, toolUse, vendorBlock), { minLength: 1, maxLength: 4 }),
+      ),
+    }),
   ),
 );
 
 const tool = fc.oneof(
   fc
-    .tuple(unknown, word, optional({ type: fc.constant('custom'), description: text, strict: fc.boolean(), defer_loading: fc.boolean() }), fc.constantFrom({ type: 'object' }, { type: 'object', properties: { x: {} } }))
+    .tuple(
+      unknown,
+      word,
+      optional({
+        type: fc.constant('custom'),
+        description: text,
+        strict: fc.boolean(),
+        defer_loading: fc.boolean(),
+      }),
+      fc.constantFrom({ type: 'object' }, { type: 'object', properties: { x: {} } }),
+    )
     .map(([rest, name, loose, schema]) => ({ ...rest, ...loose, name, input_schema: schema })),
   fc.record({ type: fc.constantFrom('bash_20250124', 'web_search_20250305'), name: word }),
 );
@@ -57,18 +147,35 @@ const off = optional({ disable_parallel_tool_use: fc.boolean() });
 const calling = fc.oneof(
   fc.constant({}),
   fc.record({ tools: fc.array(tool, { maxLength: 3 }) }),
-  fc.tuple(tool, off, fc.constantFrom('auto', 'any')).map(([one, flag, type]) => ({ tools: [one], tool_choice: { ...flag, type } })),
+  fc
+    .tuple(tool, off, fc.constantFrom('auto', 'any'))
+    .map(([one, flag, type]) => ({ tools: [one], tool_choice: { ...flag, type } })),
   tool.map((one) => ({ tools: [one], tool_choice: { type: 'tool', name: one.name, x_why: 1 } })),
   tool.map((one) => ({ tools: [one], tool_choice: { type: 'none' } })),
 );
 const reasoning = fc.oneof(
   fc.constant({}),
-  fc.record({ thinking: withUnknown(fc.record({ type: fc.constant('adaptive'), display: fc.constantFrom('summarized', 'omitted') }, { requiredKeys: ['type'] })) }),
+  fc.record({
+    thinking: withUnknown(
+      fc.record(
+        { type: fc.constant('adaptive'), display: fc.constantFrom('summarized', 'omitted') },
+        { requiredKeys: ['type'] },
+      ),
+    ),
+  }),
   fc.record({ thinking: fc.constantFrom({ type: 'disabled' }, { type: 'between_tools', x_how: 1 }) }),
 );
 const output = optional({
   output_config: withUnknown(
-    optional({ effort: fc.constantFrom('low', 'high', 'max'), format: withUnknown(fc.record({ type: fc.constant('json_schema'), schema: fc.constant({ type: 'object', properties: {} }) })) }),
+    optional({
+      effort: fc.constantFrom('low', 'high', 'max'),
+      format: withUnknown(
+        fc.record({
+          type: fc.constant('json_schema'),
+          schema: fc.constant({ type: 'object', properties: {} }),
+        }),
+      ),
+    }),
   ),
 });
 const scalars = optional({
@@ -86,31 +193,50 @@ const scalars = optional({
 
 /** Bodies as clients may write them. */
 export const requestBody = fc
-  .tuple(unknown, fc.array(message, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 9999 }), scalars, calling, reasoning, output)
-  .map(([rest, messages, limit, ...parts]): Record<string, unknown> => Object.assign({ ...rest, model: 'anthropic/claude-test', max_tokens: limit, messages }, ...parts));
+  .tuple(
+    unknown,
+    fc.array(message, { minLength: 1, maxLength: 5 }),
+    fc.integer({ min: 1, max: 9999 }),
+    scalars,
+    calling,
+    reasoning,
+    output,
+  )
+  .map(([rest, messages, limit, ...parts]): Record<string, unknown> =>
+    Object.assign({ ...rest, model: 'anthropic/claude-test', max_tokens: limit, messages }, ...parts),
+  );
 
-type Said = { kind: 'text' | 'reasoning'; pieces: string[]; signature: string | null } | { kind: 'tool-call'; id: string; name: string; input: Record<string, unknown> };
+type Said =
+  | { kind: 'text' | 'reasoning'; pieces: string[]; signature: string | null }
+  | { kind: 'tool-call'; id: string; name: string; input: Record<string, unknown> };
 
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 });
+const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
+  minLength: 1,
+  maxLength: 3,
+});
 const said: fc.Arbitrary<Said> = fc.oneof(
   fc.record({ kind: fc.constant('text' as const), pieces, signature: fc.constant(null) }),
   fc.record({ kind: fc.constant('reasoning' as const), pieces, signature: fc.option(base64) }),
-  fc.record({ kind: fc.constant('tool-call' as const), id: fc.uuid(), name: word, input: fc.dictionary(word, fc.oneof(text, fc.integer()), { maxKeys: 2 }).map((input) => ({ ...input })) }),
+  fc.record({
+    kind: fc.constant('tool-call' as const),
+    id: fc.uuid(),
+    name: word,
+    input: fc.dictionary(word, fc.oneof(text, fc.integer()), { maxKeys: 2 }).map((input) => ({ ...input })),
+  }),
 );
 const ending = fc.constantFrom('stop' as const, 'length' as const, 'refusal' as const);
-const usage = fc
-  .record(
-    {
-      input: fc.integer({ min: 5000, max: 9999 }),
-      output: fc.nat(9999),
-      cacheRead: fc.nat(999),
-      cacheWrite5m: fc.nat(99),
-      cacheWrite1h: fc.nat(99),
-      reasoning: fc.nat(999),
-      webSearches: fc.nat(3),
-    },
-    { requiredKeys: ['input', 'output', 'cacheWrite5m'] },
-  );
+const usage = fc.record(
+  {
+    input: fc.integer({ min: 5000, max: 9999 }),
+    output: fc.nat(9999),
+    cacheRead: fc.nat(999),
+    cacheWrite5m: fc.nat(99),
+    cacheWrite1h: fc.nat(99),
+    reasoning: fc.nat(999),
+    webSearches: fc.nat(3),
+  },
+  { requiredKeys: ['input', 'output', 'cacheWrite5m'] },
+);
 
 /** Halves of a text: arguments come in pieces. */
 function halves(whole: string): string[] {
@@ -121,7 +247,10 @@ function blockEvents(block: Said, number: number): CanonicalEvent[] {
   const place = { candidate: 0, block: number };
   const parts = block.kind === 'tool-call' ? halves(JSON.stringify(block.input)) : block.pieces;
   const facts = block.kind === 'tool-call' ? { id: block.id, name: block.name } : {};
-  const sealed = block.kind === 'reasoning' && block.signature !== null ? { opaque: [{ vendor: 'anthropic', kind: 'signature', value: block.signature }] } : {};
+  const sealed =
+    block.kind === 'reasoning' && block.signature !== null
+      ? { opaque: [{ vendor: 'anthropic', kind: 'signature', value: block.signature }] }
+      : {};
   return [
     { type: 'block-start', ...place, kind: block.kind, ...facts },
     ...parts.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
@@ -130,23 +259,46 @@ function blockEvents(block: Said, number: number): CanonicalEvent[] {
 }
 
 /** Whole replies as any protocol's decoder may give them; their calls may run side by side. */
-export const replyEvents = fc.tuple(fc.array(said, { maxLength: 4 }), ending, usage).map(([blocks, unified, counted]): CanonicalEvent[] => {
-  const calls = blocks.some(({ kind }) => kind === 'tool-call');
-  const reason = { unified: calls && unified === 'stop' ? ('tool-calls' as const) : unified, raw: unified };
-  return [
-    { type: 'response-start' },
-    ...blocks.flatMap(blockEvents),
-    { type: 'usage', usage: counted },
-    { type: 'finish', candidate: 0, reason },
-    { type: 'response-end' },
-  ];
-});
+export const replyEvents = fc
+  .tuple(fc.array(said, { maxLength: 4 }), ending, usage)
+  .map(([blocks, unified, counted]): CanonicalEvent[] => {
+    const calls = blocks.some(({ kind }) => kind === 'tool-call');
+    const reason = { unified: calls && unified === 'stop' ? ('tool-calls' as const) : unified, raw: unified };
+    return [
+      { type: 'response-start' },
+      ...blocks.flatMap(blockEvents),
+      { type: 'usage', usage: counted },
+      { type: 'finish', candidate: 0, reason },
+      { type: 'response-end' },
+    ];
+  });
 
 /** Values of every kind in the places of an event, right and wrong ones alike. */
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
 const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
-const types = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop', 'ping', 'error', 'later'];
-const parts = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'text_delta', 'thinking_delta', 'input_json_delta', 'signature_delta', 'citations_delta'];
+const types = [
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+  'error',
+  'later',
+];
+const parts = [
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'text_delta',
+  'thinking_delta',
+  'input_json_delta',
+  'signature_delta',
+  'citations_delta',
+];
 const part = fc.record(
   {
     type: some(fc.constantFrom(...parts)),
@@ -170,10 +322,14 @@ export const anyEvent = some(
     {
       type: some(fc.constantFrom(...types)),
       index: some(fc.nat(2)),
-      message: some(fc.record({ id: anything, model: anything, usage: anything, x_new: anything }, { requiredKeys: [] })),
+      message: some(
+        fc.record({ id: anything, model: anything, usage: anything, x_new: anything }, { requiredKeys: [] }),
+      ),
       content_block: some(part),
       delta: some(part),
-      usage: some(fc.record({ input_tokens: some(fc.nat()), output_tokens: some(fc.nat()), cache_creation: anything })),
+      usage: some(
+        fc.record({ input_tokens: some(fc.nat()), output_tokens: some(fc.nat()), cache_creation: anything }),
+      ),
       error: anything,
     },
     { requiredKeys: [] },

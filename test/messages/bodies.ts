@@ -1,5 +1,11 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { requestSchema, type CanonicalRequest, type ClientCall, type Loss, type Model } from '../../core/index.ts';
+import {
+  requestSchema,
+  type CanonicalRequest,
+  type ClientCall,
+  type Loss,
+  type Model,
+} from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/messages/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
@@ -13,15 +19,19 @@ export const modelWith = modelFrom({
   upstream: 'claude-test-upstream',
   outputLimit: 64_000,
   input: ['text', 'image', 'pdf'],
-  capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, hosted: ['web-search', 'code-execution'] },
+  capabilities: {
+    midSystem: true,
+    reasoning: { style: 'budget', budget: { min: 1024 } },
+    hosted: ['web-search', 'code-execution'],
+  },
 });
 
 /** The model a body asks for, of the generation that thinks in the body's manner. */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
-  const thinking = isObject(fields['thinking']) ? fields['thinking']['type'] : undefined;
+  const thinking = isObject(fields.thinking) ? fields.thinking.type : undefined;
   const reasoning = thinking === 'adaptive' ? { style: 'adaptive' as const } : { style: 'budget' as const };
-  return modelWith({ id: String(fields['model']), capabilities: { midSystem: true, reasoning } });
+  return modelWith({ id: String(fields.model), capabilities: { midSystem: true, reasoning } });
 }
 
 /** The one edit the gateway makes on purpose. */
@@ -29,10 +39,17 @@ export function sentBody(body: unknown, model: Model): unknown {
   return isObject(body) ? { ...body, model: model.upstream } : body;
 }
 
-const smallest = { model: 'anthropic/claude-test', max_tokens: 100, messages: [{ role: 'user', content: 'Ahoy' }] };
+const smallest = {
+  model: 'anthropic/claude-test',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Ahoy' }],
+};
 
 /** A call with these fields beside the least a body needs. */
-export function callWith(fields: Record<string, unknown> = {}, headers: Record<string, string> = {}): ClientCall {
+export function callWith(
+  fields: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, { ...version, ...headers });
 }
@@ -46,7 +63,12 @@ export interface Sent {
 
 /** What a request that came in another protocol is sent as. */
 export function send(request: Partial<CanonicalRequest>, model = modelWith(), outputLimit?: number): Sent {
-  const whole = requestSchema.parse({ model: model.id, stream: false, turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }], ...request });
+  const whole = requestSchema.parse({
+    model: model.id,
+    stream: false,
+    turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }],
+    ...request,
+  });
   const { body, losses } = protocol.upstream.encodeRequest(whole, model, outputLimit);
   const json: unknown = JSON.parse(JSON.stringify(body));
   return { body: isObject(json) ? json : {}, losses, lost: losses.map(({ path }) => path) };

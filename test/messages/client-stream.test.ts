@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
-import { seal } from '../../plugins/shared/envelope.ts';
+import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
+import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { readStream } from '../contract/replies.ts';
-import { callWith, modelWith, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
+import { callWith, modelWith, protocol } from './bodies.ts';
 
 const { client } = protocol;
 const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith() };
@@ -20,46 +20,125 @@ function written(events: readonly CanonicalEvent[]): Record<string, unknown>[] {
   return readStream(Buffer.from(framesOf(events))).map(({ event, data }) => {
     const body: unknown = JSON.parse(data);
     if (!isObject(body)) throw new Error('no object');
-    expect(event).toBe(body['type']);
+    expect(event).toBe(body.type);
     return body;
   });
 }
 
-const start = (block: number, kind: 'text' | 'reasoning' | 'refusal' | 'tool-call' | 'image', facts: object = {}): CanonicalEvent => ({ type: 'block-start', candidate: 0, block, kind, ...facts });
-const delta = (block: number, text: string): CanonicalEvent => ({ type: 'block-delta', candidate: 0, block, text });
-const end = (block: number, opaque?: Opaque[]): CanonicalEvent => ({ type: 'block-end', candidate: 0, block, ...(opaque ? { opaque } : {}) });
-const finish = (unified: 'stop' | 'length' | 'tool-calls' | 'content-filter' = 'stop'): CanonicalEvent => ({ type: 'finish', candidate: 0, reason: { unified, raw: unified } });
+const start = (
+  block: number,
+  kind: 'text' | 'reasoning' | 'refusal' | 'tool-call' | 'image',
+  facts: object = {},
+): CanonicalEvent => ({ type: 'block-start', candidate: 0, block, kind, ...facts });
+const delta = (block: number, text: string): CanonicalEvent => ({
+  type: 'block-delta',
+  candidate: 0,
+  block,
+  text,
+});
+const end = (block: number, opaque?: Opaque[]): CanonicalEvent => ({
+  type: 'block-end',
+  candidate: 0,
+  block,
+  ...(opaque ? { opaque } : {}),
+});
+const finish = (unified: 'stop' | 'length' | 'tool-calls' | 'content-filter' = 'stop'): CanonicalEvent => ({
+  type: 'finish',
+  candidate: 0,
+  reason: { unified, raw: unified },
+});
 const last: CanonicalEvent[] = [finish(), { type: 'response-end' }];
-const call = (block: number, id: string): CanonicalEvent => start(block, 'tool-call', { id, name: `look_${id}` });
+const call = (block: number, id: string): CanonicalEvent =>
+  start(block, 'tool-call', { id, name: `look_${id}` });
 
-describe('a client\'s stream', () => {
+describe("a client's stream", () => {
   it('begins with the message as late as its first content, so that an input told early is in it', () => {
     const encoder = client.encodeEvents(context);
-    expect(encoder.push({ type: 'response-start' }) + encoder.push({ type: 'usage', usage: { input: 55, cacheRead: 5 } }) + encoder.push(start(0, 'text'))).toBe('');
-    expect(encoder.push(delta(0, 'x'))).toContain('"usage":{"input_tokens":50,"cache_creation_input_tokens":null,"cache_read_input_tokens":5,');
+    expect(
+      encoder.push({ type: 'response-start' }) +
+        encoder.push({ type: 'usage', usage: { input: 55, cacheRead: 5 } }) +
+        encoder.push(start(0, 'text')),
+    ).toBe('');
+    expect(encoder.push(delta(0, 'x'))).toContain(
+      '"usage":{"input_tokens":50,"cache_creation_input_tokens":null,"cache_read_input_tokens":5,',
+    );
   });
 
   it('guesses an input that is not known yet, and puts it right at the end', () => {
-    const events = written([{ type: 'response-start' }, start(0, 'text'), delta(0, 'x'), end(0), { type: 'usage', usage: { input: 700, output: 3 } }, ...last]);
+    const events = written([
+      { type: 'response-start' },
+      start(0, 'text'),
+      delta(0, 'x'),
+      end(0),
+      { type: 'usage', usage: { input: 700, output: 3 } },
+      ...last,
+    ]);
     const guess = Math.ceil(context.call.size.textBytes / 4);
-    expect(events[0]).toMatchObject({ type: 'message_start', message: { id: 'msg_k7', model: 'openai/gpt-5.5', content: [], usage: { input_tokens: guess, output_tokens: 0 } } });
-    expect(events.at(-2)).toMatchObject({ type: 'message_delta', usage: { input_tokens: 700, output_tokens: 3 } });
+    expect(events[0]).toMatchObject({
+      type: 'message_start',
+      message: {
+        id: 'msg_k7',
+        model: 'openai/gpt-5.5',
+        content: [],
+        usage: { input_tokens: guess, output_tokens: 0 },
+      },
+    });
+    expect(events.at(-2)).toMatchObject({
+      type: 'message_delta',
+      usage: { input_tokens: 700, output_tokens: 3 },
+    });
   });
 
   it('has one block open at a time, numbered without a gap, whatever runs side by side', () => {
     const events = written([
-      start(0, 'text'), end(0), call(1, 'a'), delta(1, '{"x":'), call(2, 'b'), delta(2, '{}'), call(3, 'c'), delta(1, '1}'), end(2), end(1), end(3), ...last,
+      start(0, 'text'),
+      end(0),
+      call(1, 'a'),
+      delta(1, '{"x":'),
+      call(2, 'b'),
+      delta(2, '{}'),
+      call(3, 'c'),
+      delta(1, '1}'),
+      end(2),
+      end(1),
+      end(3),
+      ...last,
     ]);
-    expect(events.slice(1, -2).map(({ type, index, delta: part, content_block: block }) => [type, index, isObject(part) ? part['partial_json'] : isObject(block) ? block['id'] : undefined])).toEqual([
-      ['content_block_start', 0, 'a'], ['content_block_delta', 0, '{"x":'], ['content_block_delta', 0, '1}'], ['content_block_stop', 0, undefined],
-      ['content_block_start', 1, 'b'], ['content_block_delta', 1, '{}'], ['content_block_stop', 1, undefined],
-      ['content_block_start', 2, 'c'], ['content_block_delta', 2, '{}'], ['content_block_stop', 2, undefined],
+    expect(
+      events
+        .slice(1, -2)
+        .map(({ type, index, delta: part, content_block: block }) => [
+          type,
+          index,
+          isObject(part) ? part.partial_json : isObject(block) ? block.id : undefined,
+        ]),
+    ).toEqual([
+      ['content_block_start', 0, 'a'],
+      ['content_block_delta', 0, '{"x":'],
+      ['content_block_delta', 0, '1}'],
+      ['content_block_stop', 0, undefined],
+      ['content_block_start', 1, 'b'],
+      ['content_block_delta', 1, '{}'],
+      ['content_block_stop', 1, undefined],
+      ['content_block_start', 2, 'c'],
+      ['content_block_delta', 2, '{}'],
+      ['content_block_stop', 2, undefined],
     ]);
   });
 
   it('ends blocks that never ended before the message does', () => {
     const types = written([start(0, 'text'), delta(0, 'x'), call(1, 'a'), ...last]).map(({ type }) => type);
-    expect(types).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
+    expect(types).toEqual([
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_stop',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
   });
 
   it.each([
@@ -70,45 +149,82 @@ describe('a client\'s stream', () => {
     ['length', [call(0, 'a'), end(0)], 'max_tokens'],
     ['stop', [start(0, 'refusal'), delta(0, 'No.'), end(0)], 'refusal'],
   ] as const)('that ends by %s after %j ends by %s', (reason, blocks, word) => {
-    expect(written([...blocks, finish(reason), { type: 'response-end' }]).at(-2)).toMatchObject({ delta: { stop_reason: word, stop_sequence: null } });
+    expect(written([...blocks, finish(reason), { type: 'response-end' }]).at(-2)).toMatchObject({
+      delta: { stop_reason: word, stop_sequence: null },
+    });
   });
 
   it('says nothing as success before its very last frames', () => {
     const encoder = client.encodeEvents(context);
-    const before = [start(0, 'text'), delta(0, 'x'), end(0), finish()].map((event) => encoder.push(event)).join('');
+    const before = [start(0, 'text'), delta(0, 'x'), end(0), finish()]
+      .map((event) => encoder.push(event))
+      .join('');
     expect(before).not.toMatch(/message_delta|message_stop/);
-    expect(encoder.push({ type: 'response-end' })).toMatch(/^event: message_delta\n[^]*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/);
+    expect(encoder.push({ type: 'response-end' })).toMatch(
+      /^event: message_delta\n[^]*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/,
+    );
   });
 
   it('estimates an output nobody counted', () => {
-    expect(written([start(0, 'text'), delta(0, 'x'.repeat(40)), end(0), ...last]).at(-2)).toMatchObject({ usage: { output_tokens: 10 } });
+    expect(written([start(0, 'text'), delta(0, 'x'.repeat(40)), end(0), ...last]).at(-2)).toMatchObject({
+      usage: { output_tokens: 10 },
+    });
   });
 
   it('gives a call without an id, or with one it cannot carry, one of its own', () => {
     const [, first] = written([start(0, 'tool-call', { name: 'look' }), end(0), ...last]);
     expect(first).toMatchObject({ content_block: { id: expect.stringMatching(/^toolu_[0-9a-f]{16}$/) } });
-    expect(written([start(0, 'tool-call', { id: 'functions.look:0', name: 'look' }), end(0), ...last])[1]).toMatchObject({ content_block: { id: 'toolu_ec0002042636dd8a' } });
+    expect(
+      written([start(0, 'tool-call', { id: 'functions.look:0', name: 'look' }), end(0), ...last])[1],
+    ).toMatchObject({ content_block: { id: 'toolu_ec0002042636dd8a' } });
   });
 
   it('cites pages of the web that another vendor found', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example', title: 'A' };
-    const events = written([start(0, 'text'), delta(0, 'x'), { type: 'annotation', candidate: 0, block: 0, annotation }, end(0), ...last]);
-    expect(events[3]).toMatchObject({ delta: { type: 'citations_delta', citation: { type: 'web_search_result_location', url: 'https://a.example', title: 'A', cited_text: '' } } });
+    const events = written([
+      start(0, 'text'),
+      delta(0, 'x'),
+      { type: 'annotation', candidate: 0, block: 0, annotation },
+      end(0),
+      ...last,
+    ]);
+    expect(events[3]).toMatchObject({
+      delta: {
+        type: 'citations_delta',
+        citation: {
+          type: 'web_search_result_location',
+          url: 'https://a.example',
+          title: 'A',
+          cited_text: '',
+        },
+      },
+    });
   });
 
   it('finds the passage that is cited in the answer, and says where it is too long for that', () => {
     const lost: string[] = [];
     const annotation = { kind: 'url' as const, url: 'https://a.example' };
-    const cite = (from: number, to: number): CanonicalEvent => ({ type: 'annotation', candidate: 0, block: 0, annotation: { ...annotation, start: from, end: to } });
+    const cite = (from: number, to: number): CanonicalEvent => ({
+      type: 'annotation',
+      candidate: 0,
+      block: 0,
+      annotation: { ...annotation, start: from, end: to },
+    });
     const encoder = client.encodeEvents({ ...context, lost: (kind) => void lost.push(kind) });
     const long = Array.from({ length: 30_000 }, () => delta(0, 'words '));
-    const events = [start(0, 'text'), ...long, cite(6, 11), cite(179_994, 179_999), end(0)].map((event) => encoder.push(event)).join('');
+    const events = [start(0, 'text'), ...long, cite(6, 11), cite(179_994, 179_999), end(0)]
+      .map((event) => encoder.push(event))
+      .join('');
     expect(events.match(/"cited_text":"[^"]*"/g)).toEqual(['"cited_text":"words"', '"cited_text":""']);
     expect(lost).toEqual(['annotations.citedText']);
   });
 
   it('leaves out what it has no words for', () => {
-    expect(written([start(0, 'image'), delta(0, 'AAAA'), end(0), start(1, 'text'), delta(1, 'x'), end(1), ...last]).map(({ index }) => index).filter((index) => index !== undefined)).toEqual([0, 0, 0]);
+    expect(
+      written([start(0, 'image'), delta(0, 'AAAA'), end(0), start(1, 'text'), delta(1, 'x'), end(1), ...last])
+        .map(({ index }) => index)
+        .filter((index) => index !== undefined),
+    ).toEqual([0, 0, 0]);
   });
 
   it('shows a sign of life its clients know', () => {
@@ -117,24 +233,38 @@ describe('a client\'s stream', () => {
   });
 
   it('that breaks off ends with an error and nothing behind it', () => {
-    expect(framesOf([{ type: 'error', message: 'It broke.' }])).toBe('event: error\ndata: {"type":"error","error":{"type":"api_error","message":"It broke."}}\n\n');
+    expect(framesOf([{ type: 'error', message: 'It broke.' }])).toBe(
+      'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"It broke."}}\n\n',
+    );
   });
 });
 
 describe('sealed state of another vendor', () => {
   const state = (kind = 'encrypted'): Opaque => ({ vendor: 'openai', kind, value: 'sealed+/=' });
   const reply: CanonicalEvent[] = [
-    start(0, 'reasoning'), delta(0, 'Thinking of it.'), end(0, [state(), state('second')]),
-    start(1, 'reasoning'), end(1, [state('other')]),
-    start(2, 'text'), delta(2, 'Well.'), end(2, [{ vendor: 'google', kind: 'signature', value: 't' }]),
-    call(3, 'a'), end(3, [{ vendor: 'google', kind: 'signature', value: 'c' }]),
+    start(0, 'reasoning'),
+    delta(0, 'Thinking of it.'),
+    end(0, [state(), state('second')]),
+    start(1, 'reasoning'),
+    end(1, [state('other')]),
+    start(2, 'text'),
+    delta(2, 'Well.'),
+    end(2, [{ vendor: 'google', kind: 'signature', value: 't' }]),
+    call(3, 'a'),
+    end(3, [{ vendor: 'google', kind: 'signature', value: 'c' }]),
     ...last,
   ];
 
   it('travels with the conversation, and comes back to the very block it belongs to', () => {
     const body = client.encodeReply(reply, context);
-    const content = isObject(body) ? body['content'] : undefined;
-    const next = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content }, { role: 'user', content: 'y' }] });
+    const content = isObject(body) ? body.content : undefined;
+    const next = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'y' },
+      ],
+    });
     expect(next.carriesState).toBe(true);
     const [, turn] = next.decode().turns;
     expect(turn?.blocks).toMatchObject([
@@ -147,7 +277,9 @@ describe('sealed state of another vendor', () => {
   });
 
   it('is in a block clients keep without looking at it', () => {
-    const data = written(reply).flatMap(({ content_block: block }) => (isObject(block) && block['type'] === 'redacted_thinking' ? [block['data']] : []));
+    const data = written(reply).flatMap(({ content_block: block }) =>
+      isObject(block) && block.type === 'redacted_thinking' ? [block.data] : [],
+    );
     expect(data).toHaveLength(5);
     for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
   });
@@ -156,12 +288,34 @@ describe('sealed state of another vendor', () => {
     const lost: string[] = [];
     const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
     const sealed = { vendor: 'google', kind: 'signature', value: 't' };
-    const closing = [start(0, 'text'), delta(0, 'Hm.'), end(0), call(1, 'a'), end(1), start(2, 'text'), delta(2, 'Well.'), end(2, [sealed]), ...last];
+    const closing = [
+      start(0, 'text'),
+      delta(0, 'Hm.'),
+      end(0),
+      call(1, 'a'),
+      end(1),
+      start(2, 'text'),
+      delta(2, 'Well.'),
+      end(2, [sealed]),
+      ...last,
+    ];
     const body = client.encodeReply(closing, withLosses);
-    const content = isObject(body) ? body['content'] : undefined;
-    expect([content, lost]).toMatchObject([[{ type: 'text' }, { type: 'tool_use' }, { type: 'redacted_thinking' }, { type: 'text', text: 'Well.' }], []]);
+    const content = isObject(body) ? body.content : undefined;
+    expect([content, lost]).toMatchObject([
+      [
+        { type: 'text' },
+        { type: 'tool_use' },
+        { type: 'redacted_thinking' },
+        { type: 'text', text: 'Well.' },
+      ],
+      [],
+    ]);
     const [turn] = callWith({ messages: [{ role: 'assistant', content }] }).decode().turns;
-    expect(turn?.blocks).toEqual([expect.not.objectContaining({ opaque: expect.anything() }), expect.objectContaining({ id: 'a' }), expect.objectContaining({ text: 'Well.', opaque: [sealed] })]);
+    expect(turn?.blocks).toEqual([
+      expect.not.objectContaining({ opaque: expect.anything() }),
+      expect.objectContaining({ id: 'a' }),
+      expect.objectContaining({ text: 'Well.', opaque: [sealed] }),
+    ]);
     // In a stream the text is gone before its seal is known.
     const stream = new StreamEncoder(withLosses);
     const frames = closing.map((event) => stream.push(event)).join('');
@@ -170,14 +324,33 @@ describe('sealed state of another vendor', () => {
 
   it('is told as lost by where it stood', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
-    const request = callWith({ messages: [{ role: 'assistant', content: [{ type: 'text', text: 'Well.' }, { type: 'redacted_thinking', data }] }] }).decode();
+    const request = callWith({
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'Well.' },
+            { type: 'redacted_thinking', data },
+          ],
+        },
+      ],
+    }).decode();
     const { losses } = protocol.upstream.encodeRequest(request, modelWith(), undefined);
-    expect(losses.map(({ path }) => clientPath(path, request, protocol.client.fieldNames))).toEqual(['messages[0].content[1]']);
+    expect(losses.map(({ path }) => clientPath(path, request, protocol.client.fieldNames))).toEqual([
+      'messages[0].content[1]',
+    ]);
   });
 
   it('never reaches Anthropic', () => {
-    const content = [{ type: 'thinking', thinking: 'Thinking of it.', signature: '' }, { type: 'text', text: 'Well.' }];
-    const { body } = protocol.upstream.encodeRequest(callWith({ messages: [{ role: 'assistant', content }] }).decode(), modelWith(), undefined);
+    const content = [
+      { type: 'thinking', thinking: 'Thinking of it.', signature: '' },
+      { type: 'text', text: 'Well.' },
+    ];
+    const { body } = protocol.upstream.encodeRequest(
+      callWith({ messages: [{ role: 'assistant', content }] }).decode(),
+      modelWith(),
+      undefined,
+    );
     expect(JSON.stringify(body)).not.toContain('Thinking of it.');
   });
 });

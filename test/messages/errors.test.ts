@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type ErrorCode } from '../../core/index.ts';
-import { decodeError } from '../../plugins/shared/openai-error.ts';
+import { decodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
 import { protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
@@ -21,27 +21,46 @@ describe('an error in the words of messages', () => {
     ['ledger_unavailable', 529, 'overloaded_error'],
     ['timeout', 504, 'timeout_error'],
   ])('%s is %i %s', (code, status, type) => {
-    expect(client.encodeError(new GatewayError(code, 'Why.'), 'id-1')).toEqual({ status, body: { type: 'error', error: { type, message: 'Why.' }, request_id: 'id-1' } });
+    expect(client.encodeError(new GatewayError(code, 'Why.'), 'id-1')).toEqual({
+      status,
+      body: { type: 'error', error: { type, message: 'Why.' }, request_id: 'id-1' },
+    });
   });
 
   it('names the field at fault, once', () => {
-    const told = (message: string): unknown => client.encodeError(new GatewayError('unsupported_parameter', message, { param: 'tools[0]' }), 'id-1').body;
-    expect(told('This model has no such tool.')).toMatchObject({ error: { message: 'tools[0]: This model has no such tool.' } });
-    expect(told('"tools[0]" is not for this model.')).toMatchObject({ error: { message: '"tools[0]" is not for this model.' } });
+    const told = (message: string): unknown =>
+      client.encodeError(new GatewayError('unsupported_parameter', message, { param: 'tools[0]' }), 'id-1')
+        .body;
+    expect(told('This model has no such tool.')).toMatchObject({
+      error: { message: 'tools[0]: This model has no such tool.' },
+    });
+    expect(told('"tools[0]" is not for this model.')).toMatchObject({
+      error: { message: '"tools[0]" is not for this model.' },
+    });
   });
 
   it('tells a prompt that is too long by the words its clients look for, once', () => {
-    const told = (message: string): unknown => client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
+    const told = (message: string): unknown =>
+      client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
     expect(told('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });
     expect(told('Prompt is too long.')).toMatchObject({ error: { message: 'Prompt is too long.' } });
   });
 });
 
 describe('a refusal by a vendor', () => {
-  const refused = (status: number, type: string, message: string): GatewayError => upstream.decodeError(status, JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_1' }));
+  const refused = (status: number, type: string, message: string): GatewayError =>
+    upstream.decodeError(
+      status,
+      JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_1' }),
+    );
 
   it.each([
-    [400, 'invalid_request_error', 'prompt is too long: 205000 tokens > 200000 maximum', 'context_length_exceeded'],
+    [
+      400,
+      'invalid_request_error',
+      'prompt is too long: 205000 tokens > 200000 maximum',
+      'context_length_exceeded',
+    ],
     [400, 'invalid_request_error', 'Output blocked by content filtering policy', 'content_policy_violation'],
     [400, 'invalid_request_error', 'messages.0: text content blocks must be non-empty', 'invalid_request'],
   ])('%i %s "%s" is the caller\'s to know, as %s', (status, type, message, code) => {
@@ -49,26 +68,54 @@ describe('a refusal by a vendor', () => {
   });
 
   it('keeps the code by which its clients know what to do', () => {
-    const vendors = { type: 'invalid_request_error', message: 'Too many tools.', details: { error_code: 'available_tools_limit_exceeded' } };
-    const error = upstream.decodeError(400, JSON.stringify({ type: 'error', error: vendors, request_id: 'req_1' }));
-    expect(client.encodeError(error, 'id-1').body).toEqual({ type: 'error', error: vendors, request_id: 'id-1' });
+    const vendors = {
+      type: 'invalid_request_error',
+      message: 'Too many tools.',
+      details: { error_code: 'available_tools_limit_exceeded' },
+    };
+    const error = upstream.decodeError(
+      400,
+      JSON.stringify({ type: 'error', error: vendors, request_id: 'req_1' }),
+    );
+    expect(client.encodeError(error, 'id-1').body).toEqual({
+      type: 'error',
+      error: vendors,
+      request_id: 'id-1',
+    });
   });
 
   it('of another wire tells its code, where that is a word', () => {
-    const told = (code: unknown): unknown => client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
-    expect(told('invalid_function_parameters')).toMatchObject({ error: { details: { error_code: 'invalid_function_parameters' } } });
-    expect(told(400)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message: 'Why.' }, request_id: 'id-1' });
+    const told = (code: unknown): unknown =>
+      client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
+    expect(told('invalid_function_parameters')).toMatchObject({
+      error: { details: { error_code: 'invalid_function_parameters' } },
+    });
+    expect(told(400)).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'Why.' },
+      request_id: 'id-1',
+    });
   });
 
   it.each([
-    [400, 'invalid_request_error', 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.'],
-    [400, 'invalid_request_error', 'You have reached your specified API usage limits. You will regain access on 2026-12-01.'],
+    [
+      400,
+      'invalid_request_error',
+      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+    ],
+    [
+      400,
+      'invalid_request_error',
+      'You have reached your specified API usage limits. You will regain access on 2026-12-01.',
+    ],
     [401, 'authentication_error', 'invalid x-api-key'],
     [402, 'billing_error', 'secret-org has no credit'],
     [403, 'permission_error', 'This organization has been disabled.'],
   ])('%i %s "%s" concerns our account and is never shown', (status, type, message) => {
     const error = refused(status, type, message);
     expect(error.code).toBe('upstream_failed');
-    expect(JSON.stringify(client.encodeError(error, 'id-1').body)).not.toMatch(/credit|limit|key|secret|disabled/i);
+    expect(JSON.stringify(client.encodeError(error, 'id-1').body)).not.toMatch(
+      /credit|limit|key|secret|disabled/i,
+    );
   });
 });

@@ -25,14 +25,21 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
 }
 
 /** A provider of one model that answers every call with this. */
-function vendor(name: string, endpoints: Record<string, Endpoint>, reply: string, { status = 200, type = 'application/json' } = {}): PluginFactory<z.ZodObject> {
+function vendor(
+  name: string,
+  endpoints: Record<string, Endpoint>,
+  reply: string,
+  { status = 200, type = 'application/json' } = {},
+): PluginFactory<z.ZodObject> {
   return definePlugin({
     name,
     options: z.strictObject({}),
     apply(host) {
       const provider = { name, endpoints, sign: (request: UpstreamRequest) => request };
       host.providers.add(provider);
-      host.catalog.offer(provider, [modelWith({ id: 'house/model', free: undefined, price: { input: '1', output: '2' } })]);
+      host.catalog.offer(provider, [
+        modelWith({ id: 'house/model', free: undefined, price: { input: '1', output: '2' } }),
+      ]);
       host.hooks.authenticate.tapPromise(name, async () => ({ kind: 'user', account: 'a', key: 'k' }));
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
@@ -44,11 +51,17 @@ function vendor(name: string, endpoints: Record<string, Endpoint>, reply: string
   });
 }
 
-const counting: Endpoint = (_target, operation) => (operation === 'count' ? 'https://a.example/count' : 'https://a.example/messages');
+const counting: Endpoint = (_target, operation) =>
+  operation === 'count' ? 'https://a.example/count' : 'https://a.example/messages';
 const message =
   '{"id":"msg_1", "type":"message","role":"assistant","model":"claude-test-upstream","content":[{"type":"text","text":"Ahoy"}],' +
   '"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}';
-const headers = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'new-thing-2026-11-01', 'x-api-key': 'sk-client', cookie: 'c=1' };
+const headers = {
+  'anthropic-version': '2026-10-21',
+  'anthropic-beta': 'new-thing-2026-11-01',
+  'x-api-key': 'sk-client',
+  cookie: 'c=1',
+};
 
 async function start(...plugins: ReturnType<PluginFactory<z.ZodObject>>[]): Promise<TestGateway> {
   running = await startGateway({ plugins: [messages(), chatCompletions(), plain(), ...plugins] });
@@ -56,7 +69,15 @@ async function start(...plugins: ReturnType<PluginFactory<z.ZodObject>>[]): Prom
 }
 
 function post({ url }: TestGateway, path: string, body: object): Promise<Response> {
-  return fetch(url + path, { method: 'POST', headers, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }], ...body }) });
+  return fetch(url + path, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({
+      model: 'house/model',
+      messages: [{ role: 'user', content: 'Ahoy there' }],
+      ...body,
+    }),
+  });
 }
 
 describe('a messages call through the gateway', () => {
@@ -66,19 +87,48 @@ describe('a messages call through the gateway', () => {
     const response = await post(gateway, '/alpha/v1/messages?beta=true', body);
     expect(await response.text()).toBe(message.replace('claude-test-upstream', 'house/model'));
     expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
-    expect(asked).toMatchObject([{ url: 'https://a.example/messages', json: { ...body, model: 'claude-test-upstream' } }]);
-    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'new-thing-2026-11-01' });
+    expect(asked).toMatchObject([
+      { url: 'https://a.example/messages', json: { ...body, model: 'claude-test-upstream' } },
+    ]);
+    expect(asked[0]?.headers).toMatchObject({
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'new-thing-2026-11-01',
+    });
     expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/sk-client|cookie/);
     const [end] = await gateway.ended(1);
-    expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { usage: { input: 10, output: 2 }, cost: 14_000n } });
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { usage: { input: 10, output: 2 }, cost: 14_000n },
+    });
   });
 
   it('passes on every header of its vendor, but none that says who calls or who pays', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
-    const feature = { 'anthropic-later-feature': 'on', 'anthropic-user-profile-id': 'p_1', 'anthropic-dangerous-direct-browser-access': 'true' };
-    const account = { 'anthropic-api-key': 'sk-theirs', 'anthropic-auth-token': 'theirs', 'anthropic-organization-id': 'org-theirs', 'x-anthropic-thing': 'theirs', host: 'theirs.example' };
-    const body = JSON.stringify({ model: 'house/model', max_tokens: 50, messages: [{ role: 'user', content: 'Ahoy there' }] });
-    await (await fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', headers: { ...headers, ...feature, ...account }, body })).text();
+    const feature = {
+      'anthropic-later-feature': 'on',
+      'anthropic-user-profile-id': 'p_1',
+      'anthropic-dangerous-direct-browser-access': 'true',
+    };
+    const account = {
+      'anthropic-api-key': 'sk-theirs',
+      'anthropic-auth-token': 'theirs',
+      'anthropic-organization-id': 'org-theirs',
+      'x-anthropic-thing': 'theirs',
+      host: 'theirs.example',
+    };
+    const body = JSON.stringify({
+      model: 'house/model',
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'Ahoy there' }],
+    });
+    await (
+      await fetch(`${gateway.url}/alpha/v1/messages`, {
+        method: 'POST',
+        headers: { ...headers, ...feature, ...account },
+        body,
+      })
+    ).text();
     expect(asked[0]?.headers).toMatchObject(feature);
     expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/theirs|sk-client|cookie/);
   });
@@ -88,22 +138,36 @@ describe('a messages call through the gateway', () => {
       '{"type":"message_start","message":{"id":"msg_1","model":"claude-test-upstream","usage":{"input_tokens":1,"output_tokens":1}}}',
       '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}',
       '{"type":"message_stop"}',
-    ].map((data) => `event: ${/"(message_\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`).join('');
-    const gateway = await start(vendor('house', { messages: counting }, stream, { type: 'text/event-stream' })());
+    ]
+      .map((data) => `event: ${/"(message_\w+)"/.exec(data)?.[1]}\ndata: ${data}\n\n`)
+      .join('');
+    const gateway = await start(
+      vendor('house', { messages: counting }, stream, { type: 'text/event-stream' })(),
+    );
     const response = await post(gateway, '/alpha/v1/messages', { max_tokens: 50, stream: true });
     expect(await response.text()).toBe(stream.replace('claude-test-upstream', 'house/model'));
   });
 
   it('leaves the verbatim lane where it holds thoughts its vendor would refuse', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
-    const unsigned = [{ type: 'thinking', thinking: 'Hm.', signature: '' }, { type: 'text', text: 'Yes.' }];
-    const history = [{ role: 'user', content: 'x' }, { role: 'assistant', content: unsigned }, { role: 'user', content: 'y' }];
+    const unsigned = [
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: 'Yes.' },
+    ];
+    const history = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: unsigned },
+      { role: 'user', content: 'y' },
+    ];
     await (await post(gateway, '/alpha/v1/messages', { max_tokens: 50, messages: history })).text();
     // Fields of a beta go on, and are refused without its name.
-    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'new-thing-2026-11-01' });
+    expect(asked[0]?.headers).toMatchObject({
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'new-thing-2026-11-01',
+    });
   });
 
-  it('without its version is refused in the family\'s words, with the id of the call', async () => {
+  it("without its version is refused in the family's words, with the id of the call", async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const response = await fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', body: '{}' });
     expect(response.status).toBe(400);
@@ -116,24 +180,43 @@ describe('a messages call through the gateway', () => {
 
   it('is served by a vendor of another protocol', async () => {
     const completion = {
-      id: 'c', object: 'chat.completion', created: 1, model: 'm',
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
       choices: [{ index: 0, message: { role: 'assistant', content: 'Ahoy' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 4 } },
+      usage: {
+        prompt_tokens: 12,
+        completion_tokens: 3,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 4 },
+      },
     };
-    const gateway = await start(vendor('house', { 'chat-completions': 'https://a.example/chat' }, JSON.stringify(completion))());
-    const response = await post(gateway, '/alpha/v1/messages', { max_tokens: 50, system: 'Be brief.', top_k: 3 });
+    const gateway = await start(
+      vendor('house', { 'chat-completions': 'https://a.example/chat' }, JSON.stringify(completion))(),
+    );
+    const response = await post(gateway, '/alpha/v1/messages', {
+      max_tokens: 50,
+      system: 'Be brief.',
+      top_k: 3,
+    });
     expect(await response.json()).toMatchObject({
-      type: 'message', model: 'house/model', content: [{ type: 'text', text: 'Ahoy' }], stop_reason: 'end_turn',
+      type: 'message',
+      model: 'house/model',
+      content: [{ type: 'text', text: 'Ahoy' }],
+      stop_reason: 'end_turn',
       usage: { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 3 },
     });
     expect(response.headers.get('x-tollgate-dropped')).toBe('top_k');
     expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
 
-  it('is the gateway\'s own where its client speaks another protocol: no version or beta of theirs goes on', async () => {
+  it("is the gateway's own where its client speaks another protocol: no version or beta of theirs goes on", async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);
-    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': expect.not.stringMatching(headers['anthropic-version']) });
+    expect(asked[0]?.headers).toMatchObject({
+      'anthropic-version': expect.not.stringMatching(headers['anthropic-version']),
+    });
     expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
 });
@@ -143,48 +226,93 @@ describe('a count of tokens', () => {
 
   it('is asked of the vendor, and its words passed on; nothing is charged', async () => {
     const gateway = await start(vendor('house', { messages: counting }, counted)());
-    const response = await post(gateway, '/alpha/v1/messages/count_tokens', { thinking: { type: 'adaptive' } });
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
+      thinking: { type: 'adaptive' },
+    });
     expect([await response.text(), response.headers.get('x-tollgate-estimate')]).toEqual([counted, null]);
     expect(asked).toMatchObject([{ url: 'https://a.example/count' }]);
-    expect(asked[0]?.json).toEqual({ model: 'claude-test-upstream', messages: [{ role: 'user', content: 'Ahoy there' }], thinking: { type: 'adaptive' } });
+    expect(asked[0]?.json).toEqual({
+      model: 'claude-test-upstream',
+      messages: [{ role: 'user', content: 'Ahoy there' }],
+      thinking: { type: 'adaptive' },
+    });
     const [end] = await gateway.ended(1);
-    expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { cost: 0n, basis: 'none' } });
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { cost: 0n, basis: 'none' },
+    });
   });
 
   it('holds only what a count takes where the request had to be written anew', async () => {
     const gateway = await start(vendor('house', { messages: counting }, counted)());
-    const history = [{ role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text', text: 'Yes.' }] }, { role: 'user', content: 'y' }];
-    await (await post(gateway, '/alpha/v1/messages/count_tokens', { messages: history, temperature: 1, max_tokens: 9, x_new: 1 })).text();
-    expect(Object.keys(z.record(z.string(), z.unknown()).parse(asked[0]?.json)).toSorted()).toEqual(['messages', 'model', 'x_new']);
+    const history = [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.' },
+          { type: 'text', text: 'Yes.' },
+        ],
+      },
+      { role: 'user', content: 'y' },
+    ];
+    await (
+      await post(gateway, '/alpha/v1/messages/count_tokens', {
+        messages: history,
+        temperature: 1,
+        max_tokens: 9,
+        x_new: 1,
+      })
+    ).text();
+    expect(Object.keys(z.record(z.string(), z.unknown()).parse(asked[0]?.json)).toSorted()).toEqual([
+      'messages',
+      'model',
+      'x_new',
+    ]);
   });
 
   it('is asked below the address of calls where a provider has one plain address', async () => {
     const gateway = await start(vendor('house', { messages: 'https://a.example/messages?v=1' }, counted)());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
-    expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([{ input_tokens: 42 }, ['https://a.example/messages/count_tokens?v=1']]);
+    expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([
+      { input_tokens: 42 },
+      ['https://a.example/messages/count_tokens?v=1'],
+    ]);
   });
 
-  it.each([404, 405, 501])('is an estimate, and says so, where the vendor answers its address with %i', async (status) => {
-    const gateway = await start(vendor('house', { messages: 'https://a.example/messages' }, message, { status })());
-    const body = { model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }] };
-    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
-    expect(await response.json()).toEqual({ input_tokens: Math.ceil(JSON.stringify(body).length / 4) });
-    expect([response.headers.get('x-tollgate-estimate'), response.headers.get('x-tollgate-provider')]).toEqual(['true', null]);
-  });
+  it.each([404, 405, 501])(
+    'is an estimate, and says so, where the vendor answers its address with %i',
+    async (status) => {
+      const gateway = await start(
+        vendor('house', { messages: 'https://a.example/messages' }, message, { status })(),
+      );
+      const body = { model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }] };
+      const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+      expect(await response.json()).toEqual({ input_tokens: Math.ceil(JSON.stringify(body).length / 4) });
+      expect([
+        response.headers.get('x-tollgate-estimate'),
+        response.headers.get('x-tollgate-provider'),
+      ]).toEqual(['true', null]);
+    },
+  );
 
   it('tells of an input that no model has room for as well', async () => {
     const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":9000000}')());
-    const response = await post(gateway, '/alpha/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] });
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
+      messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }],
+    });
     expect([response.status, await response.json()]).toEqual([200, { input_tokens: 9_000_000 }]);
   });
 
-  it('is an estimate where the vendor\'s protocol cannot count', async () => {
-    const gateway = await start(vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)());
+  it("is an estimate where the vendor's protocol cannot count", async () => {
+    const gateway = await start(
+      vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)(),
+    );
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([response.status, response.headers.get('x-tollgate-estimate'), asked]).toEqual([200, 'true', []]);
   });
 
-  it('that cannot be read is the provider\'s failure', async () => {
+  it("that cannot be read is the provider's failure", async () => {
     const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":"many"}')());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([response.status, await response.json()]).toMatchObject([502, { error: { type: 'api_error' } }]);

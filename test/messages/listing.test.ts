@@ -28,7 +28,13 @@ async function get(name: string, id = ''): Promise<RouteReply> {
   const route = listed().routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
-    return await route.handle({ params: { id }, query: new URLSearchParams(), headers: {}, body: undefined, text: '' });
+    return await route.handle({
+      params: { id },
+      query: new URLSearchParams(),
+      headers: {},
+      body: undefined,
+      text: '',
+    });
   } catch (error) {
     return route.errors(error);
   }
@@ -36,18 +42,29 @@ async function get(name: string, id = ''): Promise<RouteReply> {
 
 async function ids(name: string, id?: string): Promise<unknown> {
   const { body } = await get(name, id);
-  return JSON.parse(String(body), (_key, value: unknown) => (typeof value === 'object' && value !== null && 'id' in value ? value.id : value));
+  return JSON.parse(String(body), (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && 'id' in value ? value.id : value,
+  );
 }
 
 describe('the listing in the messages style', () => {
-  it('is public, below the family\'s mount', () => {
-    const paths = (host: TestHost): unknown => [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
-    expect(paths(listed())).toEqual([['GET', '/alpha/v1/models', 'public'], ['GET', '/alpha/v1/models/*id', 'public']]);
-    expect(paths(listed('/claude'))).toMatchObject([['GET', '/claude/v1/models', 'public'], ['GET', '/claude/v1/models/*id', 'public']]);
+  it("is public, below the family's mount", () => {
+    const paths = (host: TestHost): unknown =>
+      [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
+    expect(paths(listed())).toEqual([
+      ['GET', '/alpha/v1/models', 'public'],
+      ['GET', '/alpha/v1/models/*id', 'public'],
+    ]);
+    expect(paths(listed('/claude'))).toMatchObject([
+      ['GET', '/claude/v1/models', 'public'],
+      ['GET', '/claude/v1/models/*id', 'public'],
+    ]);
   });
 
   it('has every model that says something in words', async () => {
-    expect(await ids('messages-models')).toEqual({ data: ['anthropic/claude-test', 'vendor/family/model:free'] });
+    expect(await ids('messages-models')).toEqual({
+      data: ['anthropic/claude-test', 'vendor/family/model:free'],
+    });
   });
 
   it('tells of a model what the interface lists', async () => {
@@ -61,8 +78,20 @@ describe('the listing in the messages style', () => {
       canonical_slug: 'anthropic/claude-test',
       description: 'For tests.',
       context_length: 1000,
-      architecture: { modality: 'text+image+pdf->text', input_modalities: ['text', 'image', 'pdf'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
-      pricing: { prompt: '0.000005', completion: '0.000025', input_cache_read: '0.0000005', input_cache_write_5m: '0.00000625', input_cache_write_1h: '0.00001' },
+      architecture: {
+        modality: 'text+image+pdf->text',
+        input_modalities: ['text', 'image', 'pdf'],
+        output_modalities: ['text'],
+        tokenizer: 'Other',
+        instruct_type: null,
+      },
+      pricing: {
+        prompt: '0.000005',
+        completion: '0.000025',
+        input_cache_read: '0.0000005',
+        input_cache_write_5m: '0.00000625',
+        input_cache_write_1h: '0.00001',
+      },
       top_provider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
       supported_parameters: ['tools'],
       expiration_date: null,
@@ -71,15 +100,29 @@ describe('the listing in the messages style', () => {
 
   it('prices what has no price of its own as what it is a part of', async () => {
     const { body } = await get('messages-model', 'vendor/family/model:free');
-    expect(JSON.parse(String(body))).toMatchObject({ pricing: { prompt: '0', completion: '0', input_cache_read: '0', input_cache_write_5m: '0', input_cache_write_1h: '0' } });
+    expect(JSON.parse(String(body))).toMatchObject({
+      pricing: {
+        prompt: '0',
+        completion: '0',
+        input_cache_read: '0',
+        input_cache_write_5m: '0',
+        input_cache_write_1h: '0',
+      },
+    });
   });
 
-  it('is one owner\'s by its name alone, and one model\'s by its whole id', async () => {
+  it("is one owner's by its name alone, and one model's by its whole id", async () => {
     expect(await ids('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
     expect(await ids('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
   });
 
-  it.each(['nobody', 'vendor/nothing', 'vendor/painter'])('has nothing under %s, and says so in its own words', async (id) => {
-    expect(await get('messages-model', id)).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
-  });
+  it.each(['nobody', 'vendor/nothing', 'vendor/painter'])(
+    'has nothing under %s, and says so in its own words',
+    async (id) => {
+      expect(await get('messages-model', id)).toMatchObject({
+        status: 404,
+        body: { type: 'error', error: { type: 'not_found_error' } },
+      });
+    },
+  );
 });

@@ -5,5 +5,6 @@ import { hostWith } from '../support/host.ts';
 it('every model of Anthropic has its manner of thinking', () => {
   const models = hostWith([anthropic({ apiKey: 'vendor-key' })]).catalog.models();
   expect(models.length).toBeGreaterThan(5);
-  for (const { id, capabilities } of models) expect(['none', 'budget', 'adaptive'], id).toContain(capabilities.reasoning.style);
+  for (const { id, capabilities } of models)
+    expect(['none', 'budget', 'adaptive'], id).toContain(capabilities.reasoning.style);
 });

@@ -13,7 +13,11 @@ function refusal(attempt: () => unknown): GatewayError {
   throw new Error('nothing was refused');
 }
 
-function read(body: object, headers: Record<string, string> = version, match: Match = { operation: 'generate' }): ClientCall {
+function read(
+  body: object,
+  headers: Record<string, string> = version,
+  match: Match = { operation: 'generate' },
+): ClientCall {
   const text = JSON.stringify(body);
   return protocol.client.read(JSON.parse(text), text, match, headers);
 }
@@ -34,25 +38,33 @@ describe('the paths of messages', () => {
   });
 
   it('can be served below another mount, and below none', () => {
-    expect(protocolAt('/claude').client.match('POST', '/claude/v1/messages')).toEqual({ operation: 'generate' });
+    expect(protocolAt('/claude').client.match('POST', '/claude/v1/messages')).toEqual({
+      operation: 'generate',
+    });
     expect(protocolAt('').client.match('POST', '/v1/messages')).toEqual({ operation: 'generate' });
   });
 });
 
 describe('the version header', () => {
   it.each(['anthropic-version', 'partner-version'])('%s of either version is accepted', (name) => {
-    for (const known of ['2023-06-01', '2026-10-21']) expect(read(least, { [name]: known }).model).toBe(least.model);
+    for (const known of ['2023-06-01', '2026-10-21'])
+      expect(read(least, { [name]: known }).model).toBe(least.model);
   });
 
   it('is wanted, on calls and counts alike', () => {
     for (const operation of ['generate', 'count'] as const) {
       const { code, message } = refusal(() => read(least, {}, { operation }));
-      expect([code, message]).toEqual(['invalid_request', 'The header "anthropic-version" is missing: send 2023-06-01 or 2026-10-21.']);
+      expect([code, message]).toEqual([
+        'invalid_request',
+        'The header "anthropic-version" is missing: send 2023-06-01 or 2026-10-21.',
+      ]);
     }
   });
 
   it('of another date is refused', () => {
-    expect(refusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain('is "2023-01-01"');
+    expect(refusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain(
+      'is "2023-01-01"',
+    );
   });
 });
 
@@ -70,16 +82,36 @@ describe('a body of messages', () => {
     [{ tools: [{ type: 3 }] }, 'tools[0].type', 'is 3'],
     [{ service_tier: 3 }, 'service_tier', 'a string'],
     [{ messages: [{ role: 'user' }] }, 'messages[0].content', 'a string, or an array of content blocks'],
-    [{ messages: [{ role: 'user', content: 7 }] }, 'messages[0].content', 'a string, or an array of content blocks'],
+    [
+      { messages: [{ role: 'user', content: 7 }] },
+      'messages[0].content',
+      'a string, or an array of content blocks',
+    ],
     [{ messages: [{ role: 'user', content: [null] }] }, 'messages[0].content[0]', 'is null: send an object.'],
     [{ messages: [{ role: 'user', content: ['x'] }] }, 'messages[0].content[0]', 'is "x": send an object.'],
-    [content({ type: 'tool_result', tool_use_id: 'a', content: ['x'] }), 'messages[0].content[0].content[0]', 'is "x": send an object.'],
+    [
+      content({ type: 'tool_result', tool_use_id: 'a', content: ['x'] }),
+      'messages[0].content[0].content[0]',
+      'is "x": send an object.',
+    ],
     [{ tools: ['bash'] }, 'tools[0]', 'is "bash": send an object.'],
     [content({ type: 'text' }), 'messages[0].content[0].text', 'is missing'],
-    [content({ type: 'image', source: { type: 'base64', media_type: 'image/png' } }), 'messages[0].content[0].source.data', 'is missing'],
+    [
+      content({ type: 'image', source: { type: 'base64', media_type: 'image/png' } }),
+      'messages[0].content[0].source.data',
+      'is missing',
+    ],
     [content({ type: 'tool_use', name: 'a', input: {} }), 'messages[0].content[0].id', 'is missing'],
-    [content({ type: 'tool_use', id: 'a', name: 'a', input: '{}' }), 'messages[0].content[0].input', 'an object'],
-    [content({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id', 'the id of the tool_use block this answers'],
+    [
+      content({ type: 'tool_use', id: 'a', name: 'a', input: '{}' }),
+      'messages[0].content[0].input',
+      'an object',
+    ],
+    [
+      content({ type: 'tool_result', content: 'x' }),
+      'messages[0].content[0].tool_use_id',
+      'the id of the tool_use block this answers',
+    ],
     [content({ type: 'thinking' }), 'messages[0].content[0].thinking', 'is missing'],
     [{ system: 3 }, 'system', 'a string, or an array of text blocks'],
     [{ temperature: 1.1 }, 'temperature', 'a number from 0 to 1'],
@@ -90,10 +122,18 @@ describe('a body of messages', () => {
     [{ tools: [{ name: 'a' }] }, 'tools[0].input_schema', 'is missing'],
     [{ tools: [{ name: 'a', input_schema: { type: 'string' } }] }, 'tools[0].input_schema.type', '"object"'],
     [{ tools: [tool], tool_choice: 'auto' }, 'tool_choice', 'an object'],
-    [{ tools: [tool], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name', 'is "see", which is not in "tools"'],
+    [
+      { tools: [tool], tool_choice: { type: 'tool', name: 'see' } },
+      'tool_choice.name',
+      'is "see", which is not in "tools"',
+    ],
     [{ tool_choice: { type: 'any' } }, 'tool_choice', '"tools" with it'],
     [{ thinking: { type: 'enabled', budget_tokens: 512 } }, 'thinking.budget_tokens', 'at least 1024'],
-    [{ thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 2048 }, 'thinking.budget_tokens', 'fewer tokens of thinking than "max_tokens"'],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 2048 },
+      'thinking.budget_tokens',
+      'fewer tokens of thinking than "max_tokens"',
+    ],
     [{ metadata: { user_id: 7 } }, 'metadata.user_id', 'a string'],
   ])('with %j is refused, naming %s', (fields, param, told) => {
     const error = refusal(() => read({ ...least, ...fields }));
@@ -102,18 +142,32 @@ describe('a body of messages', () => {
     expect(error.code).toBe('invalid_request');
   });
 
-  it.each([{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }])('that leaves its conversation with the vendor is refused: %j', (thread) => {
-    const error = refusal(() => read({ ...least, thread }, { ...version, 'anthropic-beta': 'message-threads-2026-08-12' }));
-    expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param: 'thread', vendor: { code: 'thread_unsupported_request' } } });
-    expect(read({ ...least, thread: null }).model).toBe(least.model);
-  });
+  it.each([{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }])(
+    'that leaves its conversation with the vendor is refused: %j',
+    (thread) => {
+      const error = refusal(() =>
+        read({ ...least, thread }, { ...version, 'anthropic-beta': 'message-threads-2026-08-12' }),
+      );
+      expect(error).toMatchObject({
+        code: 'unsupported_parameter',
+        details: { param: 'thread', vendor: { code: 'thread_unsupported_request' } },
+      });
+      expect(read({ ...least, thread: null }).model).toBe(least.model);
+    },
+  );
 
   it.each([
     ['fallbacks', { fallbacks: [{ model: 'claude-opus-4-6' }] }, 'provider.fallback'],
     ['fallbacks', { fallbacks: 'default' }, 'provider.fallback'],
-    ['tools[1].type', { tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-6' }] }, 'a second model'],
+    [
+      'tools[1].type',
+      { tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-6' }] },
+      'a second model',
+    ],
   ])('that lets other models answer, at other prices, is refused, naming %s', (param, fields, told) => {
-    const error = refusal(() => read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }));
+    const error = refusal(() =>
+      read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }),
+    );
     expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
     expect(error.message).toContain(told);
     expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
@@ -131,14 +185,32 @@ describe('a body of messages', () => {
   });
 
   it('of a vendor tool may name that tool, and one inside a set', () => {
-    expect(read({ ...least, tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'tool', name: 'bash' } }).model).toBe(least.model);
-    expect(read({ ...least, tools: [{ type: 'browser_toolset_20260801' }], tool_choice: { type: 'tool', name: 'zoom' } }).model).toBe(least.model);
+    expect(
+      read({
+        ...least,
+        tools: [{ type: 'bash_20250124', name: 'bash' }],
+        tool_choice: { type: 'tool', name: 'bash' },
+      }).model,
+    ).toBe(least.model);
+    expect(
+      read({
+        ...least,
+        tools: [{ type: 'browser_toolset_20260801' }],
+        tool_choice: { type: 'tool', name: 'zoom' },
+      }).model,
+    ).toBe(least.model);
   });
 
   it('of a count needs no limit, and neither streams nor has one', () => {
     const { max_tokens: _limit, ...rest } = least;
-    expect(read(rest, version, { operation: 'count' })).toMatchObject({ outputLimit: undefined, stream: false });
-    expect(read({ ...least, stream: true }, version, { operation: 'count' })).toMatchObject({ outputLimit: undefined, stream: false });
+    expect(read(rest, version, { operation: 'count' })).toMatchObject({
+      outputLimit: undefined,
+      stream: false,
+    });
+    expect(read({ ...least, stream: true }, version, { operation: 'count' })).toMatchObject({
+      outputLimit: undefined,
+      stream: false,
+    });
   });
 
   it('with a limit of 0 only warms the cache', () => {
@@ -147,17 +219,49 @@ describe('a body of messages', () => {
 });
 
 it('a call that says that the model made it says nothing that another wire would lose', () => {
-  const call = (caller: object): unknown => read({ ...least, messages: [...least.messages, { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {}, caller }] }] }).decode().turns[1]?.blocks;
-  expect(call({ type: 'direct' })).toEqual([{ type: 'tool-call', id: 'a', name: 'look', arguments: '{}', at: 'messages[1].content[0]', form: { messages: ['direct'] } }]);
-  expect(call({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([{ vendor: { messages: { caller: { tool_id: 'srvtoolu_1' } } } }]);
+  const call = (caller: object): unknown =>
+    read({
+      ...least,
+      messages: [
+        ...least.messages,
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {}, caller }] },
+      ],
+    }).decode().turns[1]?.blocks;
+  expect(call({ type: 'direct' })).toEqual([
+    {
+      type: 'tool-call',
+      id: 'a',
+      name: 'look',
+      arguments: '{}',
+      at: 'messages[1].content[0]',
+      form: { messages: ['direct'] },
+    },
+  ]);
+  expect(call({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([
+    { vendor: { messages: { caller: { tool_id: 'srvtoolu_1' } } } },
+  ]);
 });
 
 describe('the size of a call', () => {
   it('counts media apart, inside tool results too', () => {
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(10) } };
-    const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA'.repeat(20) } };
-    const body = { ...least, ...content(image, pdf, { type: 'tool_result', tool_use_id: 'a', content: [image, pdf] }) };
+    const image = {
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(10) },
+    };
+    const pdf = {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA'.repeat(20) },
+    };
+    const body = {
+      ...least,
+      ...content(image, pdf, { type: 'tool_result', tool_use_id: 'a', content: [image, pdf] }),
+    };
     const bytes = Buffer.byteLength(JSON.stringify(body));
-    expect(read(body).size).toEqual({ textBytes: bytes - 2 * 40 - 2 * 80, images: 2, mediaBytes: 120, uncached: true });
+    expect(read(body).size).toEqual({
+      textBytes: bytes - 2 * 40 - 2 * 80,
+      images: 2,
+      mediaBytes: 120,
+      uncached: true,
+    });
   });
 });

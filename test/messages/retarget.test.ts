@@ -4,29 +4,46 @@ import { modelWith, protocol, version } from './bodies.ts';
 
 const { capabilities } = modelWith();
 
-function retargeted(text: string, outputLimit?: number, operation: 'generate' | 'count' = 'generate'): string {
+function retargeted(
+  text: string,
+  outputLimit?: number,
+  operation: 'generate' | 'count' = 'generate',
+): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation }, version);
   return splice(text, protocol.upstream.retarget({ call, model: 'claude-x', outputLimit, capabilities }));
 }
 
 describe('the verbatim lane of messages', () => {
-  const text = '{ "max_tokens" : 8000, "model":"anthropic/claude-test","temperature":1.0, "messages":[{"role":"user","content":"\\u0061"}],"x":12345678901234567890, "thinking":{"type":"enabled", "budget_tokens":4096}}';
+  const text =
+    '{ "max_tokens" : 8000, "model":"anthropic/claude-test","temperature":1.0, "messages":[{"role":"user","content":"\\u0061"}],"x":12345678901234567890, "thinking":{"type":"enabled", "budget_tokens":4096}}';
 
-  it('changes the model\'s name and no other byte', () => {
+  it("changes the model's name and no other byte", () => {
     expect(retargeted(text)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
     expect(retargeted(text, 8000)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
   });
 
   it('lowers the limit, and the budget of thinking with it', () => {
-    expect(JSON.parse(retargeted(text, 5000))).toMatchObject({ max_tokens: 5000, thinking: { budget_tokens: 4096 } });
-    expect(JSON.parse(retargeted(text, 4000))).toMatchObject({ max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 3000 } });
-    expect(JSON.parse(retargeted(text, 900))).toMatchObject({ max_tokens: 900, thinking: { type: 'disabled' } });
+    expect(JSON.parse(retargeted(text, 5000))).toMatchObject({
+      max_tokens: 5000,
+      thinking: { budget_tokens: 4096 },
+    });
+    expect(JSON.parse(retargeted(text, 4000))).toMatchObject({
+      max_tokens: 4000,
+      thinking: { type: 'enabled', budget_tokens: 3000 },
+    });
+    expect(JSON.parse(retargeted(text, 900))).toMatchObject({
+      max_tokens: 900,
+      thinking: { type: 'disabled' },
+    });
   });
 
-  it.each(['{"only":["anthropic"]}', 'null'])('keeps the `provider` object to the gateway: %s', (provider) => {
-    const told = text.replace('{ ', `{ "provider":${provider}, `);
-    expect(retargeted(told)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
-  });
+  it.each(['{"only":["anthropic"]}', 'null'])(
+    'keeps the `provider` object to the gateway: %s',
+    (provider) => {
+      const told = text.replace('{ ', `{ "provider":${provider}, `);
+      expect(retargeted(told)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
+    },
+  );
 
   it('states no limit in a count', () => {
     const count = '{"model":"anthropic/claude-test","messages":[{"role":"user","content":"x"}]}';
@@ -35,7 +52,9 @@ describe('the verbatim lane of messages', () => {
 
   it('sends the version and the betas the client asked for, and nothing else of its headers', () => {
     const { headers } = protocol.upstream;
-    expect(headers({ 'partner-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'k', cookie: 'c' })).toEqual({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b' });
+    expect(
+      headers({ 'partner-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'k', cookie: 'c' }),
+    ).toEqual({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b' });
     expect(headers({})).toEqual({ 'anthropic-version': '2023-06-01' });
   });
 });

@@ -3,17 +3,26 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { callWith, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
+import { callWith, protocol } from './bodies.ts';
 
 const golden = new URL('../golden/messages/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
 const context = { id: 'k7', model: 'anthropic/claude-test', created: 1_790_000_000, call: callWith() };
-const asked = { model: 'anthropic/claude-test', max_tokens: 100, messages: [{ role: 'user' as const, content: 'x' }] };
+const asked = {
+  model: 'anthropic/claude-test',
+  max_tokens: 100,
+  messages: [{ role: 'user' as const, content: 'x' }],
+};
 
 /** The official client, whose every call is answered with this. */
-function sdk(body: string, headers: Record<string, string>, status = 200, seen?: (url: string, init: RequestInit) => void): Anthropic {
+function sdk(
+  body: string,
+  headers: Record<string, string>,
+  status = 200,
+  seen?: (url: string, init: RequestInit) => void,
+): Anthropic {
   const fetch = async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     seen?.(url instanceof Request ? url.url : String(url), init);
     return new Response(body, { status, headers });
@@ -25,7 +34,10 @@ const asStream = { 'content-type': 'text/event-stream; charset=utf-8' };
 const asJson = { 'content-type': 'application/json' };
 
 function eventsOf(name: string): CanonicalEvent[] {
-  return decodeAll(upstream.decodeEvents(callWith()), readStream(readFileSync(new URL(`${name}/reply.sse`, golden))));
+  return decodeAll(
+    upstream.decodeEvents(callWith()),
+    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
+  );
 }
 
 function framesOf(events: readonly CanonicalEvent[]): string {
@@ -37,30 +49,48 @@ function summary({ content, stop_reason: reason, usage }: Anthropic.Message): un
   return {
     text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
     thoughts: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
-    calls: content.flatMap((block) => (block.type === 'tool_use' ? [[block.id, block.name, JSON.stringify(block.input)]] : [])),
+    calls: content.flatMap((block) =>
+      block.type === 'tool_use' ? [[block.id, block.name, JSON.stringify(block.input)]] : [],
+    ),
     reason,
     output: usage.output_tokens,
-    input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
+    input:
+      usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
   };
 }
 
-const reasons: Record<string, string> = { stop: 'end_turn', 'tool-calls': 'tool_use', 'stop-sequence': 'stop_sequence' };
+const reasons: Record<string, string> = {
+  stop: 'end_turn',
+  'tool-calls': 'tool_use',
+  'stop-sequence': 'stop_sequence',
+};
 
 function expected(events: readonly CanonicalEvent[]): unknown {
   const { candidates, usage } = fold(events);
   const { text = '', reasoning: thoughts = '', calls = [], reason = '' } = candidates[0] ?? {};
-  return { text, thoughts, calls: calls.map(({ id, name, arguments: said }) => [id, name, said]), reason: reasons[reason] ?? reason, output: usage.output, input: usage.input };
+  return {
+    text,
+    thoughts,
+    calls: calls.map(({ id, name, arguments: said }) => [id, name, said]),
+    reason: reasons[reason] ?? reason,
+    output: usage.output,
+    input: usage.input,
+  };
 }
 
 describe('the official SDK', () => {
   it.each(cases)('gathers our stream of %s to what was said', async (name) => {
     const events = eventsOf(name);
-    expect(summary(await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage())).toEqual(expected(events));
+    expect(summary(await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage())).toEqual(
+      expected(events),
+    );
   });
 
   it.each(cases)('reads our message of %s', async (name) => {
     const events = eventsOf(name);
-    expect(summary(await sdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(asked))).toEqual(expected(events));
+    expect(
+      summary(await sdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(asked)),
+    ).toEqual(expected(events));
   });
 
   it('gathers calls that another vendor made side by side', async () => {
@@ -79,18 +109,32 @@ describe('the official SDK', () => {
       { type: 'response-end' },
     ];
     const message = await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage();
-    expect(summary(message)).toMatchObject({ calls: [['call_a', 'look', '{}'], ['call_b', 'see', '{"x":2}']], reason: 'tool_use' });
+    expect(summary(message)).toMatchObject({
+      calls: [
+        ['call_a', 'look', '{}'],
+        ['call_b', 'see', '{"x":2}'],
+      ],
+      reason: 'tool_use',
+    });
   });
 
   it('throws at an error inside a stream, a sign of life before it or not', async () => {
-    const frames = client.keepAlive + client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
+    const frames =
+      client.keepAlive +
+      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
     const stream = await sdk(frames, asStream).messages.create({ ...asked, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
   it('shows an error before the reply with its status and type', async () => {
-    const { status, body } = client.encodeError(new GatewayError('out_of_balance', 'No credit.'), 'exchange-1');
-    await expect(sdk(JSON.stringify(body), asJson, status).messages.create(asked)).rejects.toMatchObject({ status: 402, error: { error: { type: 'billing_error' } } });
+    const { status, body } = client.encodeError(
+      new GatewayError('out_of_balance', 'No credit.'),
+      'exchange-1',
+    );
+    await expect(sdk(JSON.stringify(body), asJson, status).messages.create(asked)).rejects.toMatchObject({
+      status: 402,
+      error: { error: { type: 'billing_error' } },
+    });
   });
 
   it('sends what we read: its calls, its counts, and its version', async () => {
@@ -99,18 +143,44 @@ describe('the official SDK', () => {
       const match = protocol.client.match(method, new URL(url).pathname);
       if (!match) throw new Error(`nothing at ${url}`);
       const text = String(body);
-      read.push(client.read(JSON.parse(text), text, match, Object.fromEntries(new Headers(headers).entries())));
+      read.push(
+        client.read(JSON.parse(text), text, match, Object.fromEntries(new Headers(headers).entries())),
+      );
     };
-    await sdk(JSON.stringify(client.encodeReply(eventsOf('text'), context)), asJson, 200, take).messages.create(asked);
-    const counted = await sdk(JSON.stringify(protocol.count?.encodeReply(12)), asJson, 200, take).messages.countTokens({ model: asked.model, messages: asked.messages });
+    await sdk(
+      JSON.stringify(client.encodeReply(eventsOf('text'), context)),
+      asJson,
+      200,
+      take,
+    ).messages.create(asked);
+    const counted = await sdk(
+      JSON.stringify(protocol.count?.encodeReply(12)),
+      asJson,
+      200,
+      take,
+    ).messages.countTokens({ model: asked.model, messages: asked.messages });
     expect(counted.input_tokens).toBe(12);
     expect(read.map(({ outputLimit }) => outputLimit)).toEqual([100, undefined]);
   });
 
   it('plays our reply back to us as we gave it', async () => {
-    const { content } = await sdk(framesOf(eventsOf('thinking')), asStream).messages.stream(asked).finalMessage();
-    const call = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content }, { role: 'user', content: 'y' }] });
+    const { content } = await sdk(framesOf(eventsOf('thinking')), asStream)
+      .messages.stream(asked)
+      .finalMessage();
+    const call = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'y' },
+      ],
+    });
     const { sealed } = fold(eventsOf('thinking')).candidates[0] ?? { sealed: [] };
-    expect(call.decode().turns[1]?.blocks.flatMap((block) => (isObject(block) && block.type === 'reasoning' ? [block.opaque] : []))).toEqual(sealed);
+    expect(
+      call
+        .decode()
+        .turns[1]?.blocks.flatMap((block) =>
+          isObject(block) && block.type === 'reasoning' ? [block.opaque] : [],
+        ),
+    ).toEqual(sealed);
   });
 });

@@ -10,15 +10,28 @@ describe('state that belongs to other blocks', () => {
     const unsealed = new UnsealedBlocks();
     for (const id of ['a', 'a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
     for (const text of ['one', 'two']) unsealed.add({ type: 'text', text });
-    expect([writeEnvelope(state, { call: 'a' }), writeEnvelope(state, 'text'), writeEnvelope(state, undefined), writeEnvelope(state, 'reasoning'), ofCall, 'other'].map((data) => unsealed.open(data, 'x'))).toEqual([true, true, true, true, true, false]);
-    expect(unsealed.blocks.map((block) => ('opaque' in block ? block.opaque?.length : 0))).toEqual([1, 0, 0, 0, 1, 2]);
+    expect(
+      [
+        writeEnvelope(state, { call: 'a' }),
+        writeEnvelope(state, 'text'),
+        writeEnvelope(state, undefined),
+        writeEnvelope(state, 'reasoning'),
+        ofCall,
+        'other',
+      ].map((data) => unsealed.open(data, 'x')),
+    ).toEqual([true, true, true, true, true, false]);
+    expect(unsealed.blocks.map((block) => ('opaque' in block ? block.opaque?.length : 0))).toEqual([
+      1, 0, 0, 0, 1, 2,
+    ]);
   });
 
   it('is all there is of thoughts that the client left out', () => {
     const unsealed = new UnsealedBlocks();
     expect(unsealed.open(writeEnvelope(state, 'reasoning'), 'x')).toBe(true);
     unsealed.open(writeEnvelope({ ...state, value: 'w' }, 'reasoning'), 'y');
-    expect(unsealed.blocks).toEqual([{ type: 'reasoning', text: '', opaque: [state, { ...state, value: 'w' }], at: 'x' }]);
+    expect(unsealed.blocks).toEqual([
+      { type: 'reasoning', text: '', opaque: [state, { ...state, value: 'w' }], at: 'x' },
+    ]);
   });
 
   it('finds its call where that comes after it, as Claude Code puts calls behind all else', () => {
@@ -28,7 +41,13 @@ describe('state that belongs to other blocks', () => {
     unsealed.open(writeEnvelope({ ...state, value: 'w' }, { call: 'b' }), 'x');
     expect(unsealed.blocks).toEqual([
       { type: 'tool-call', id: 'a', name: 'look', arguments: '{}' },
-      { type: 'tool-call', id: 'b', name: 'look', arguments: '{}', opaque: [state, { ...state, value: 'w' }] },
+      {
+        type: 'tool-call',
+        id: 'b',
+        name: 'look',
+        arguments: '{}',
+        opaque: [state, { ...state, value: 'w' }],
+      },
     ]);
   });
 
@@ -43,8 +62,10 @@ describe('state that belongs to other blocks', () => {
   it('is given back in linear time where there is much of it', async () => {
     await expectLinear((count) => {
       const unsealed = new UnsealedBlocks();
-      for (let place = 0; place < count; place += 1) unsealed.add({ type: 'tool-call', id: `${place}`, name: 'look', arguments: '{}' });
-      for (let place = 0; place < count; place += 1) for (const data of [ofCall, writeEnvelope(state, { call: '7' })]) unsealed.open(data, 'x');
+      for (let place = 0; place < count; place += 1)
+        unsealed.add({ type: 'tool-call', id: `${place}`, name: 'look', arguments: '{}' });
+      for (let place = 0; place < count; place += 1)
+        for (const data of [ofCall, writeEnvelope(state, { call: '7' })]) unsealed.open(data, 'x');
       expect(unsealed.blocks[7]).toMatchObject({ opaque: { length: count } });
     }, 2000);
   });

@@ -7,46 +7,102 @@ const text = (said: string): Block => ({ type: 'text', text: said });
 const user = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
 const assistant = (...blocks: Block[]): Turn => ({ role: 'assistant', blocks });
 const call = (id: string, args = '{}'): Block => ({ type: 'tool-call', id, name: 'look', arguments: args });
-const result = (callId: string, said = 'seen'): Block => ({ type: 'tool-result', callId, content: [{ type: 'text', text: said }] });
+const result = (callId: string, said = 'seen'): Block => ({
+  type: 'tool-result',
+  callId,
+  content: [{ type: 'text', text: said }],
+});
 const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
 const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });
 const older = modelWith({ capabilities: { midSystem: false, reasoning: { style: 'budget' } } });
-const adaptive = modelWith({ capabilities: { reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } } });
+const adaptive = modelWith({
+  capabilities: { reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } },
+});
 const png = 'iVBORw0KGgoAAAANSUhEUg==';
 
 describe('a conversation from another protocol', () => {
   it('has its leading instructions as the system prompt, and blocks only where they are marked or several', () => {
-    expect(send(turns({ role: 'system', blocks: [text('Be brief.')] }, user(text('Hi')))).body['system']).toBe('Be brief.');
+    expect(send(turns({ role: 'system', blocks: [text('Be brief.')] }, user(text('Hi')))).body.system).toBe(
+      'Be brief.',
+    );
     const cached: Block = { type: 'text', text: 'Be brief.', cache: {} };
-    expect(send(turns({ role: 'developer', blocks: [cached] }, { role: 'system', blocks: [text('And kind.')] }, user(text('Hi')))).body['system']).toEqual([
+    expect(
+      send(
+        turns(
+          { role: 'developer', blocks: [cached] },
+          { role: 'system', blocks: [text('And kind.')] },
+          user(text('Hi')),
+        ),
+      ).body.system,
+    ).toEqual([
       { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
       { type: 'text', text: 'And kind.' },
     ]);
   });
 
   it('keeps later instructions in their place: as such, or marked in the words of the user', () => {
-    const list = turns(user(text('Hi')), assistant(text('Yes?')), { role: 'developer', blocks: [text('Be brief.')] }, user(text('Well')));
-    expect(send(list).body['messages']).toEqual([
+    const list = turns(
+      user(text('Hi')),
+      assistant(text('Yes?')),
+      { role: 'developer', blocks: [text('Be brief.')] },
+      user(text('Well')),
+    );
+    expect(send(list).body.messages).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] },
       { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
       { role: 'user', content: [{ type: 'text', text: 'Well' }] },
     ]);
     const { body, lost } = send(list, older);
-    expect(body['messages']).toMatchObject([{}, {}, { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }, { text: 'Well' }] }]);
+    expect(body.messages).toMatchObject([
+      {},
+      {},
+      { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }, { text: 'Well' }] },
+    ]);
     expect(lost).toEqual(['turns[2].role']);
   });
 
   it('with an image by its address is refused where the provider fetches none', () => {
-    const shown = turns(user(text('What is it?'), { type: 'media', kind: 'image', source: { type: 'url', url: 'https://x.example/a.png' }, at: 'messages[0].content[1]' }));
-    expect(send(shown).body['messages']).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
-    expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'messages[0].content[1]' }) }));
+    const shown = turns(
+      user(text('What is it?'), {
+        type: 'media',
+        kind: 'image',
+        source: { type: 'url', url: 'https://x.example/a.png' },
+        at: 'messages[0].content[1]',
+      }),
+    );
+    expect(send(shown).body.messages).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
+    expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        details: expect.objectContaining({ param: 'messages[0].content[1]' }),
+      }),
+    );
   });
 
   it('shows what the model showed again by the user, and tells each by its own place', () => {
-    const picture: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: png }, mediaType: 'image/png' };
-    const { body, lost } = send(turns(user(text('Draw')), assistant(text('Here.'), picture, picture), user(text('More'))));
-    expect(body['messages']).toMatchObject([{}, { role: 'assistant', content: [{ text: 'Here.' }] }, { role: 'user', content: [{ text: 'What the assistant showed:' }, { type: 'image' }, { type: 'image' }, { text: 'More' }] }]);
+    const picture: Block = {
+      type: 'media',
+      kind: 'image',
+      source: { type: 'base64', data: png },
+      mediaType: 'image/png',
+    };
+    const { body, lost } = send(
+      turns(user(text('Draw')), assistant(text('Here.'), picture, picture), user(text('More'))),
+    );
+    expect(body.messages).toMatchObject([
+      {},
+      { role: 'assistant', content: [{ text: 'Here.' }] },
+      {
+        role: 'user',
+        content: [
+          { text: 'What the assistant showed:' },
+          { type: 'image' },
+          { type: 'image' },
+          { text: 'More' },
+        ],
+      },
+    ]);
     expect(lost).toEqual(['turns[1].blocks[1]', 'turns[1].blocks[2]']);
   });
 
@@ -60,36 +116,78 @@ describe('a conversation from another protocol', () => {
       user(text('Well?')),
     );
     const { body } = send({ ...steps, tools: [look] });
-    expect(body['messages']).toMatchObject([
+    expect(body.messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'a', input: {} }, { id: 'b' }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }, { type: 'tool_result', tool_use_id: 'b', content: 'b' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'seen' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'b' },
+        ],
+      },
       { role: 'system' },
       { role: 'user', content: [{ type: 'text', text: 'Well?' }] },
     ]);
     // Where system text is said by the user it stands behind them.
-    expect(send({ ...steps, tools: [look] }, older).body['messages']).toMatchObject([
-      {}, {}, { role: 'user', content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { type: 'text', text: '<system>\nQuick.\n</system>' }, { text: 'Well?' }] },
+    expect(send({ ...steps, tools: [look] }, older).body.messages).toMatchObject([
+      {},
+      {},
+      {
+        role: 'user',
+        content: [
+          { tool_use_id: 'a' },
+          { tool_use_id: 'b' },
+          { type: 'text', text: '<system>\nQuick.\n</system>' },
+          { text: 'Well?' },
+        ],
+      },
     ]);
   });
 
   it('never holds empty text, nor a turn that is empty without it, but keeps calls beside it', () => {
-    const { body } = send({ ...turns(user(text('Go')), assistant(text(' \n'), call('a')), { role: 'tool', blocks: [result('a', '')] }, assistant(text('')), user(text('Well?'))), tools: [look] });
-    expect(body['messages']).toEqual([
+    const { body } = send({
+      ...turns(
+        user(text('Go')),
+        assistant(text(' \n'), call('a')),
+        { role: 'tool', blocks: [result('a', '')] },
+        assistant(text('')),
+        user(text('Well?')),
+      ),
+      tools: [look],
+    });
+    expect(body.messages).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Go' }] },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }, { type: 'text', text: 'Well?' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a' },
+          { type: 'text', text: 'Well?' },
+        ],
+      },
     ]);
   });
 
   it('gives tool calls ids and arguments this wire takes, digit for digit', () => {
     const odd = 'functions.look:0';
-    const { body, lost } = send({ ...turns(user(text('Go')), assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'), call('b', 'not json'), call('c', '')), { role: 'tool', blocks: [result(odd)] }), tools: [look] });
-    const json = JSON.stringify(protocol.upstream.encodeRequest(
-      { model: 'm', stream: false, turns: [assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'))] }, modelWith(), undefined,
-    ).body);
+    const { body, lost } = send({
+      ...turns(
+        user(text('Go')),
+        assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'), call('b', 'not json'), call('c', '')),
+        { role: 'tool', blocks: [result(odd)] },
+      ),
+      tools: [look],
+    });
+    const json = JSON.stringify(
+      protocol.upstream.encodeRequest(
+        { model: 'm', stream: false, turns: [assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'))] },
+        modelWith(),
+        undefined,
+      ).body,
+    );
     expect(json).toContain('{"id":12345678901234567890,"x":1.0}');
-    expect(body['messages']).toMatchObject([
+    expect(body.messages).toMatchObject([
       {},
       { content: [{ id: 'toolu_ec0002042636dd8a' }, { input: { _raw: 'not json' } }, { input: {} }] },
       { content: [{ tool_use_id: 'toolu_ec0002042636dd8a' }] },
@@ -98,100 +196,258 @@ describe('a conversation from another protocol', () => {
   });
 
   it('tells results that failed, and those with pictures in them', () => {
-    const image: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: png }, mediaType: 'image/jpeg' };
-    const { body } = send(turns(user(text('Go')), assistant(call('a')), { role: 'tool', blocks: [{ type: 'tool-result', callId: 'a', isError: true, content: [{ type: 'text', text: 'x' }, image] }] }));
+    const image: Block = {
+      type: 'media',
+      kind: 'image',
+      source: { type: 'base64', data: png },
+      mediaType: 'image/jpeg',
+    };
+    const { body } = send(
+      turns(user(text('Go')), assistant(call('a')), {
+        role: 'tool',
+        blocks: [
+          { type: 'tool-result', callId: 'a', isError: true, content: [{ type: 'text', text: 'x' }, image] },
+        ],
+      }),
+    );
     // The type is seen from the data: the vendor refuses one that is wrong.
-    expect(body['messages']).toMatchObject([{}, {}, { content: [{ is_error: true, content: [{ type: 'text', text: 'x' }, { type: 'image', source: { media_type: 'image/png' } }] }] }]);
+    expect(body.messages).toMatchObject([
+      {},
+      {},
+      {
+        content: [
+          {
+            is_error: true,
+            content: [
+              { type: 'text', text: 'x' },
+              { type: 'image', source: { media_type: 'image/png' } },
+            ],
+          },
+        ],
+      },
+    ]);
   });
 
   it.each<[Block, object]>([
-    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/x' } }, { type: 'image', source: { type: 'url', url: 'https://a.example/x' } }],
-    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'JVBERi0x' }, filename: 'a.pdf' }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' }, title: 'a.pdf' }],
-    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'YWhveQ==' }, mediaType: 'text/csv' }, { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ahoy' } }],
-    [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'f1' } }, { type: 'document', source: { type: 'file', file_id: 'f1' } }],
-    [{ type: 'refusal', text: 'No.' }, { type: 'text', text: 'No.' }],
+    [
+      { type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/x' } },
+      { type: 'image', source: { type: 'url', url: 'https://a.example/x' } },
+    ],
+    [
+      { type: 'media', kind: 'document', source: { type: 'base64', data: 'JVBERi0x' }, filename: 'a.pdf' },
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' },
+        title: 'a.pdf',
+      },
+    ],
+    [
+      {
+        type: 'media',
+        kind: 'document',
+        source: { type: 'base64', data: 'YWhveQ==' },
+        mediaType: 'text/csv',
+      },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ahoy' } },
+    ],
+    [
+      { type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'f1' } },
+      { type: 'document', source: { type: 'file', file_id: 'f1' } },
+    ],
+    [
+      { type: 'refusal', text: 'No.' },
+      { type: 'text', text: 'No.' },
+    ],
   ])('sends %j as this wire has it', (block, wire) => {
-    expect(send(turns(user(block))).body['messages']).toEqual([{ role: 'user', content: [wire] }]);
+    expect(send(turns(user(block))).body.messages).toEqual([{ role: 'user', content: [wire] }]);
   });
 
   it.each<[Block, RegExp]>([
-    [{ type: 'media', kind: 'video', source: { type: 'url', url: 'https://a.example/x' }, at: 'contents[0].parts[1]' }, /takes no video/],
-    [{ type: 'media', kind: 'audio', source: { type: 'base64', data: 'x' }, at: 'contents[0].parts[1]' }, /takes no audio/],
-    [{ type: 'media', kind: 'image', source: { type: 'base64', data: 'Qk0=' }, mediaType: 'image/bmp', at: 'contents[0].parts[1]' }, /JPEG, PNG, GIF or WebP/],
-    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'gs://x' }, at: 'contents[0].parts[1]' }, /https addresses only/],
-    [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'f1' }, at: 'contents[0].parts[1]' }, /kept by openai/],
-    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'UEs=' }, mediaType: 'application/zip', at: 'contents[0].parts[1]' }, /PDF or text/],
+    [
+      {
+        type: 'media',
+        kind: 'video',
+        source: { type: 'url', url: 'https://a.example/x' },
+        at: 'contents[0].parts[1]',
+      },
+      /takes no video/,
+    ],
+    [
+      { type: 'media', kind: 'audio', source: { type: 'base64', data: 'x' }, at: 'contents[0].parts[1]' },
+      /takes no audio/,
+    ],
+    [
+      {
+        type: 'media',
+        kind: 'image',
+        source: { type: 'base64', data: 'Qk0=' },
+        mediaType: 'image/bmp',
+        at: 'contents[0].parts[1]',
+      },
+      /JPEG, PNG, GIF or WebP/,
+    ],
+    [
+      { type: 'media', kind: 'image', source: { type: 'url', url: 'gs://x' }, at: 'contents[0].parts[1]' },
+      /https addresses only/,
+    ],
+    [
+      {
+        type: 'media',
+        kind: 'document',
+        source: { type: 'file', vendor: 'openai', id: 'f1' },
+        at: 'contents[0].parts[1]',
+      },
+      /kept by openai/,
+    ],
+    [
+      {
+        type: 'media',
+        kind: 'document',
+        source: { type: 'base64', data: 'UEs=' },
+        mediaType: 'application/zip',
+        at: 'contents[0].parts[1]',
+      },
+      /PDF or text/,
+    ],
   ])('refuses %j, naming it in the words of the client', (block, message) => {
-    expect(() => send(turns(user(block)))).toThrow(expect.objectContaining({ code: 'unsupported_parameter', message: expect.stringMatching(message), details: { param: 'contents[0].parts[1]' } }));
+    expect(() => send(turns(user(block)))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        message: expect.stringMatching(message),
+        details: { param: 'contents[0].parts[1]' },
+      }),
+    );
   });
 
   it('keeps the last four cache marks, and tells the others and a time this wire lacks', () => {
     const marked = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
-    const { body, lost } = send(turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))));
-    const marks = [{}, { cache_control: { type: 'ephemeral' } }, ...['5m', '5m', '1h'].map((ttl) => ({ cache_control: { type: 'ephemeral', ttl } }))];
-    expect(body['messages']).toEqual([{ role: 'user', content: marks.map((mark) => ({ type: 'text', text: 'x', ...mark })) }]);
+    const { body, lost } = send(
+      turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))),
+    );
+    const marks = [
+      {},
+      { cache_control: { type: 'ephemeral' } },
+      ...['5m', '5m', '1h'].map((ttl) => ({ cache_control: { type: 'ephemeral', ttl } })),
+    ];
+    expect(body.messages).toEqual([
+      { role: 'user', content: marks.map((mark) => ({ type: 'text', text: 'x', ...mark })) },
+    ]);
     expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[0].blocks[3].cache.ttl']);
   });
 });
 
 describe('the output limit', () => {
-  it('is the model\'s own where nobody stated one, and the granted one before all', () => {
-    expect(send({}).body['max_tokens']).toBe(64_000);
-    expect(send({ outputLimit: 50 }).body['max_tokens']).toBe(50);
-    expect(send({ outputLimit: 50 }, modelWith(), 20).body['max_tokens']).toBe(20);
-    expect(send({ outputLimit: 100_000 })).toMatchObject({ body: { max_tokens: 64_000 }, lost: ['outputLimit'] });
+  it("is the model's own where nobody stated one, and the granted one before all", () => {
+    expect(send({}).body.max_tokens).toBe(64_000);
+    expect(send({ outputLimit: 50 }).body.max_tokens).toBe(50);
+    expect(send({ outputLimit: 50 }, modelWith(), 20).body.max_tokens).toBe(20);
+    expect(send({ outputLimit: 100_000 })).toMatchObject({
+      body: { max_tokens: 64_000 },
+      lost: ['outputLimit'],
+    });
   });
 });
 
 describe('sampling', () => {
   it('goes as it is, a temperature above 1 as 1', () => {
-    expect(send({ temperature: 0.3, topK: 5, stop: ['x'] })).toMatchObject({ body: { temperature: 0.3, top_k: 5, stop_sequences: ['x'] }, lost: [] });
-    expect(send({ temperature: 1.4 })).toMatchObject({ body: { temperature: 1 }, losses: [{ path: 'temperature', reason: 'sent as 1, the highest there is' }] });
+    expect(send({ temperature: 0.3, topK: 5, stop: ['x'] })).toMatchObject({
+      body: { temperature: 0.3, top_k: 5, stop_sequences: ['x'] },
+      lost: [],
+    });
+    expect(send({ temperature: 1.4 })).toMatchObject({
+      body: { temperature: 1 },
+      losses: [{ path: 'temperature', reason: 'sent as 1, the highest there is' }],
+    });
   });
 
   it('is left out, and told, where the model takes none, or not both, or thinks', () => {
     const plain = modelWith({ capabilities: { sampling: false } });
-    expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({ body: { stop_sequences: ['x'] }, lost: ['temperature', 'topP', 'topK'] });
-    expect(send({ temperature: 0.3, topP: 0.5 })).toMatchObject({ body: { temperature: 0.3 }, lost: ['topP'] });
+    expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({
+      body: { stop_sequences: ['x'] },
+      lost: ['temperature', 'topP', 'topK'],
+    });
+    expect(send({ temperature: 0.3, topP: 0.5 })).toMatchObject({
+      body: { temperature: 0.3 },
+      lost: ['topP'],
+    });
     expect(send({ topP: 0.5 }, modelWith({ supportedParameters: ['temperature'] })).lost).toEqual(['topP']);
     const { body, lost } = send({ temperature: 0.3, topK: 4, reasoning: { effort: 'low' } });
-    expect([body['temperature'], body['top_k'], lost]).toEqual([undefined, undefined, ['temperature', 'topK']]);
+    expect([body.temperature, body.top_k, lost]).toEqual([undefined, undefined, ['temperature', 'topK']]);
   });
 
   it('this wire has no words for is told', () => {
     const rest: Partial<CanonicalRequest> = {
-      serviceTier: 'flex', modalities: ['text', 'audio'], candidates: 2, frequencyPenalty: 1, presencePenalty: 1, seed: 0, logprobs: {}, verbosity: 'low', metadata: { a: 'b' }, cacheKey: 'k',
+      serviceTier: 'flex',
+      modalities: ['text', 'audio'],
+      candidates: 2,
+      frequencyPenalty: 1,
+      presencePenalty: 1,
+      seed: 0,
+      logprobs: {},
+      verbosity: 'low',
+      metadata: { a: 'b' },
+      cacheKey: 'k',
     };
     expect(send(rest).lost).toEqual(Object.keys(rest));
-    expect(send({ serviceTier: 'constructor' })).toMatchObject({ body: expect.not.objectContaining({ service_tier: expect.anything() }), lost: ['serviceTier'] });
-    expect(send({ user: 'u1', serviceTier: 'default', modalities: ['text'], candidates: 1 })).toMatchObject({ body: { metadata: { user_id: 'u1' }, service_tier: 'standard_only' }, lost: [] });
+    expect(send({ serviceTier: 'constructor' })).toMatchObject({
+      body: expect.not.objectContaining({ service_tier: expect.anything() }),
+      lost: ['serviceTier'],
+    });
+    expect(send({ user: 'u1', serviceTier: 'default', modalities: ['text'], candidates: 1 })).toMatchObject({
+      body: { metadata: { user_id: 'u1' }, service_tier: 'standard_only' },
+      lost: [],
+    });
   });
 });
 
 it('an answer that is not text is refused by the name of the field', () => {
-  expect(() => send({ modalities: ['audio'] })).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: 'modalities' }) }));
+  expect(() => send({ modalities: ['audio'] })).toThrow(
+    expect.objectContaining({ details: expect.objectContaining({ param: 'modalities' }) }),
+  );
 });
 
 describe('an answer that was begun', () => {
   const begun = [user(text('Ahoy')), assistant({ type: 'text', text: 'Once ' })];
-  const goOn = { role: 'user', content: [{ type: 'text', text: '<system>\nGo on from where the assistant stopped.\n</system>' }] };
+  const goOn = {
+    role: 'user',
+    content: [{ type: 'text', text: '<system>\nGo on from where the assistant stopped.\n</system>' }],
+  };
   const newer = modelWith({ capabilities: { prefill: false, reasoning: { style: 'adaptive' } } });
 
   it('is gone on with by models that do so, without thinking', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
-    expect([body['messages'], body['thinking'], lost]).toEqual([[{ role: 'user', content: [text('Ahoy')] }, { role: 'assistant', content: [text('Once')] }], undefined, ['turns[1]', 'reasoning']]);
+    expect([body.messages, body.thinking, lost]).toEqual([
+      [
+        { role: 'user', content: [text('Ahoy')] },
+        { role: 'assistant', content: [text('Once')] },
+      ],
+      undefined,
+      ['turns[1]', 'reasoning'],
+    ]);
   });
 
   it('is followed by a word of the user where the model refuses to end with it, and that is told', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } }, newer);
-    expect([body['messages'], body['thinking'], lost]).toEqual([[{}, { role: 'assistant', content: [text('Once ')] }, goOn].with(0, { role: 'user', content: [text('Ahoy')] }), { type: 'adaptive', display: 'summarized' }, ['turns[1]']]);
+    expect([body.messages, body.thinking, lost]).toEqual([
+      [{}, { role: 'assistant', content: [text('Once ')] }, goOn].with(0, {
+        role: 'user',
+        content: [text('Ahoy')],
+      }),
+      { type: 'adaptive', display: 'summarized' },
+      ['turns[1]'],
+    ]);
   });
 
   it('is seen behind system text too, and a call that waits for its result is none', () => {
     const midway = modelWith({ capabilities: { prefill: false, midSystem: true } });
-    expect(send({ turns: [...begun, { role: 'system', blocks: [text('Be brief.')] }] }, midway).body['messages']).toMatchObject([{}, { role: 'assistant' }, { role: 'system' }, goOn]);
+    expect(
+      send({ turns: [...begun, { role: 'system', blocks: [text('Be brief.')] }] }, midway).body.messages,
+    ).toMatchObject([{}, { role: 'assistant' }, { role: 'system' }, goOn]);
     const called = assistant({ type: 'tool-call', id: 'a', name: 'look', arguments: '{}' });
-    expect(send({ turns: [user(text('Go')), called] }, newer).body['messages']).toMatchObject([{ role: 'user' }, { role: 'assistant' }]);
+    expect(send({ turns: [user(text('Go')), called] }, newer).body.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+    ]);
   });
 });
 
@@ -207,7 +463,7 @@ describe('thinking', () => {
     [{ display: 'full' as const }, 8192],
   ])('of %j is a budget of %i where the model counts tokens', (reasoning, tokens) => {
     const { body } = send({ reasoning });
-    expect(body['thinking']).toMatchObject({ type: 'enabled', budget_tokens: tokens });
+    expect(body.thinking).toMatchObject({ type: 'enabled', budget_tokens: tokens });
   });
 
   it.each([
@@ -219,16 +475,19 @@ describe('thinking', () => {
     [{ display: 'full' as const }, undefined, []],
   ])('of %j is the effort %s where the model decides itself', (reasoning, effort, told) => {
     const { body, lost } = send({ reasoning }, adaptive);
-    expect(body['thinking']).toEqual({ type: 'adaptive', display: 'summarized' });
-    expect(body['output_config']).toEqual(effort === undefined ? undefined : { effort });
+    expect(body.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
+    expect(body.output_config).toEqual(effort === undefined ? undefined : { effort });
     expect(lost).toEqual(told);
   });
 
   it('of none is switched off, or as low as it goes, or nothing at all', () => {
-    expect(send({ reasoning: { effort: 'none' } }).body['thinking']).toEqual({ type: 'disabled' });
-    expect(send({ reasoning: { budget: 0 } }, adaptive).body['thinking']).toEqual({ type: 'disabled' });
+    expect(send({ reasoning: { effort: 'none' } }).body.thinking).toEqual({ type: 'disabled' });
+    expect(send({ reasoning: { budget: 0 } }, adaptive).body.thinking).toEqual({ type: 'disabled' });
     const always = modelWith({ capabilities: { reasoning: { style: 'adaptive', canDisable: false } } });
-    expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({ body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, lost: ['reasoning'] });
+    expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({
+      body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+      lost: ['reasoning'],
+    });
     const never = modelWith({ capabilities: { reasoning: { style: 'none' } } });
     expect(send({ reasoning: { effort: 'none' } }, never)).toMatchObject({ lost: [] });
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
@@ -236,44 +495,95 @@ describe('thinking', () => {
 
   it('is not begun for a client that only says to hide it', () => {
     const hidden = { reasoning: { display: 'none' as const }, temperature: 0.3 };
-    for (const model of [modelWith(), adaptive, modelWith({ capabilities: { reasoning: { style: 'none' } } })]) {
+    for (const model of [
+      modelWith(),
+      adaptive,
+      modelWith({ capabilities: { reasoning: { style: 'none' } } }),
+    ]) {
       const { body, lost } = send(hidden, model);
-      expect([body['thinking'], body['temperature'], lost]).toEqual([undefined, 0.3, []]);
+      expect([body.thinking, body.temperature, lost]).toEqual([undefined, 0.3, []]);
     }
   });
 
-  it.each([[modelWith(), { thinking: { budget_tokens: 8192 } }], [adaptive, { output_config: { effort: 'medium' } }]])('of an effort that nobody knows is a medium one, and told', (model, body) => {
-    expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({ body, lost: ['reasoning.effort'] });
+  it.each([
+    [modelWith(), { thinking: { budget_tokens: 8192 } }],
+    [adaptive, { output_config: { effort: 'medium' } }],
+  ])('of an effort that nobody knows is a medium one, and told', (model, body) => {
+    expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({
+      body,
+      lost: ['reasoning.effort'],
+    });
   });
 
   it('stays below the output limit, and gives way where there is no room', () => {
-    expect(send({ reasoning: { effort: 'high' }, outputLimit: 4096 })).toMatchObject({ body: { thinking: { budget_tokens: 3072 } }, lost: ['reasoning.effort'] });
-    expect(send({ reasoning: { budget: 2000 }, outputLimit: 2000 })).toMatchObject({ body: { thinking: { budget_tokens: 1500 } }, lost: ['reasoning.budget'] });
+    expect(send({ reasoning: { effort: 'high' }, outputLimit: 4096 })).toMatchObject({
+      body: { thinking: { budget_tokens: 3072 } },
+      lost: ['reasoning.effort'],
+    });
+    expect(send({ reasoning: { budget: 2000 }, outputLimit: 2000 })).toMatchObject({
+      body: { thinking: { budget_tokens: 1500 } },
+      lost: ['reasoning.budget'],
+    });
     expect(send({ reasoning: { effort: 'low' }, outputLimit: 1024 }).lost).toEqual(['reasoning']);
   });
 
   it('gives way to a forced tool, and where the thoughts of a tool loop are gone', () => {
     const forced = send({ reasoning: { effort: 'low' }, tools: [look], toolChoice: { mode: 'required' } });
-    expect([forced.body['thinking'], forced.lost]).toEqual([undefined, ['reasoning']]);
+    expect([forced.body.thinking, forced.lost]).toEqual([undefined, ['reasoning']]);
     const loop = turns(user(text('Go')), assistant(call('a')), { role: 'tool', blocks: [result('a')] });
     expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }).lost).toEqual(['reasoning']);
     expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }, adaptive).lost).toEqual([]);
-    const sealed: Block = { type: 'reasoning', text: 'Hm.', opaque: [{ vendor: 'anthropic', kind: 'signature', value: 's' }] };
-    const whole = turns(user(text('Go')), assistant(sealed, call('a')), { role: 'tool', blocks: [result('a')] });
-    expect(send({ ...whole, tools: [look], reasoning: { effort: 'low' } })).toMatchObject({ body: { thinking: { type: 'enabled' } }, lost: [] });
+    const sealed: Block = {
+      type: 'reasoning',
+      text: 'Hm.',
+      opaque: [{ vendor: 'anthropic', kind: 'signature', value: 's' }],
+    };
+    const whole = turns(user(text('Go')), assistant(sealed, call('a')), {
+      role: 'tool',
+      blocks: [result('a')],
+    });
+    expect(send({ ...whole, tools: [look], reasoning: { effort: 'low' } })).toMatchObject({
+      body: { thinking: { type: 'enabled' } },
+      lost: [],
+    });
   });
 
   it('asks for no thoughts to be shown where the client wants none', () => {
-    expect(send({ reasoning: { effort: 'low', display: 'none' } }, adaptive).body['thinking']).toEqual({ type: 'adaptive', display: 'omitted' });
+    expect(send({ reasoning: { effort: 'low', display: 'none' } }, adaptive).body.thinking).toEqual({
+      type: 'adaptive',
+      display: 'omitted',
+    });
   });
 });
 
 describe('sealed thoughts', () => {
-  const reasoning = (...opaque: { vendor: string; kind: string; value: string }[]): Partial<CanonicalRequest> => turns(user(text('x')), assistant({ type: 'reasoning', text: 'Hm.', opaque }, text('Yes.')), user(text('y')));
+  const reasoning = (
+    ...opaque: { vendor: string; kind: string; value: string }[]
+  ): Partial<CanonicalRequest> =>
+    turns(
+      user(text('x')),
+      assistant({ type: 'reasoning', text: 'Hm.', opaque }, text('Yes.')),
+      user(text('y')),
+    );
 
   it('go back to their own vendor as they came', () => {
-    const { body, lost } = send(reasoning({ vendor: 'anthropic', kind: 'signature', value: 's1' }, { vendor: 'anthropic', kind: 'encrypted', value: 'd1' }));
-    expect(body['messages']).toMatchObject([{}, { content: [{ type: 'thinking', thinking: 'Hm.', signature: 's1' }, { type: 'redacted_thinking', data: 'd1' }, { type: 'text' }] }, {}]);
+    const { body, lost } = send(
+      reasoning(
+        { vendor: 'anthropic', kind: 'signature', value: 's1' },
+        { vendor: 'anthropic', kind: 'encrypted', value: 'd1' },
+      ),
+    );
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        content: [
+          { type: 'thinking', thinking: 'Hm.', signature: 's1' },
+          { type: 'redacted_thinking', data: 'd1' },
+          { type: 'text' },
+        ],
+      },
+      {},
+    ]);
     expect(lost).toEqual([]);
   });
 
@@ -287,23 +597,52 @@ describe('sealed thoughts', () => {
 });
 
 describe('tools', () => {
-  const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> => send({ tools, ...more });
+  const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> =>
+    send({ tools, ...more });
 
-  it('have a schema that is an object\'s, and a name the wire takes', () => {
-    const { body } = answer([{ type: 'function', name: 'a.b:c', description: 'd' }, { type: 'function', name: 'look', schema: { properties: { x: {} }, additionalProperties: false }, strict: true }]);
-    expect(body['tools']).toEqual([
-      { name: expect.stringMatching(/^a_b_c_[0-9a-f]{16}$/), description: 'd', input_schema: { type: 'object', properties: {} } },
-      { name: 'look', input_schema: { type: 'object', properties: { x: {} }, additionalProperties: false }, strict: true },
+  it("have a schema that is an object's, and a name the wire takes", () => {
+    const { body } = answer([
+      { type: 'function', name: 'a.b:c', description: 'd' },
+      {
+        type: 'function',
+        name: 'look',
+        schema: { properties: { x: {} }, additionalProperties: false },
+        strict: true,
+      },
+    ]);
+    expect(body.tools).toEqual([
+      {
+        name: expect.stringMatching(/^a_b_c_[0-9a-f]{16}$/),
+        description: 'd',
+        input_schema: { type: 'object', properties: {} },
+      },
+      {
+        name: 'look',
+        input_schema: { type: 'object', properties: { x: {} }, additionalProperties: false },
+        strict: true,
+      },
     ]);
   });
 
   it('that take free text are offered as functions with that text as their argument', () => {
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
-    const { body, lost } = answer([{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }], {
-      turns: [user(text('Go')), assistant({ type: 'tool-call', id: 'a', name: 'patch', arguments: '*** Begin', custom: true })],
-    });
-    expect(body['tools']).toMatchObject([{ name: 'patch', description: 'Patch.\n\nThe input follows this grammar (lark):\nstart: "a"', input_schema: { required: ['input'] } }]);
-    expect(body['messages']).toMatchObject([{}, { content: [{ input: { input: '*** Begin' } }] }]);
+    const { body, lost } = answer(
+      [{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }],
+      {
+        turns: [
+          user(text('Go')),
+          assistant({ type: 'tool-call', id: 'a', name: 'patch', arguments: '*** Begin', custom: true }),
+        ],
+      },
+    );
+    expect(body.tools).toMatchObject([
+      {
+        name: 'patch',
+        description: 'Patch.\n\nThe input follows this grammar (lark):\nstart: "a"',
+        input_schema: { required: ['input'] },
+      },
+    ]);
+    expect(body.messages).toMatchObject([{}, { content: [{ input: { input: '*** Begin' } }] }]);
     expect(lost).toEqual(['tools[0].format']);
   });
 
@@ -311,48 +650,80 @@ describe('tools', () => {
     [{ mode: 'auto' }, { type: 'auto' }],
     [{ mode: 'none' }, { type: 'none' }],
     [{ mode: 'required' }, { type: 'any' }],
-    [{ mode: 'one', names: ['look'] }, { type: 'tool', name: 'look' }],
+    [
+      { mode: 'one', names: ['look'] },
+      { type: 'tool', name: 'look' },
+    ],
     [{ mode: 'subset', names: ['look'], required: true }, { type: 'any' }],
     [{ mode: 'subset', names: ['look'] }, { type: 'auto' }],
   ])('are chosen from by %j', (toolChoice, wire) => {
     const { body } = answer([look, { type: 'function', name: 'other' }], { toolChoice });
-    expect(body['tool_choice']).toEqual(wire);
-    expect(body['tools']).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
+    expect(body.tool_choice).toEqual(wire);
+    expect(body.tools).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
   });
 
-  it('of Google\'s own stand beside the functions that may be called', () => {
-    const search: Tool = { type: 'hosted', protocol: 'generate-content', kind: 'web-search', value: { googleSearch: {} } };
-    const { body, lost } = answer([look, { type: 'function', name: 'other' }, search], { toolChoice: { mode: 'subset', names: ['look'] } });
-    expect([body['tools'], lost]).toMatchObject([[{ name: 'look' }, { type: 'web_search_20250305' }], []]);
+  it("of Google's own stand beside the functions that may be called", () => {
+    const search: Tool = {
+      type: 'hosted',
+      protocol: 'generate-content',
+      kind: 'web-search',
+      value: { googleSearch: {} },
+    };
+    const { body, lost } = answer([look, { type: 'function', name: 'other' }, search], {
+      toolChoice: { mode: 'subset', names: ['look'] },
+    });
+    expect([body.tools, lost]).toMatchObject([[{ name: 'look' }, { type: 'web_search_20250305' }], []]);
   });
 
   it('are called one at a time where the client wants that', () => {
-    expect(answer([look], { parallelToolCalls: false }).body['tool_choice']).toEqual({ type: 'auto', disable_parallel_tool_use: true });
-    expect(answer([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body['tool_choice']).toEqual({ type: 'any', disable_parallel_tool_use: true });
-    expect(answer([look], { parallelToolCalls: false, toolChoice: { mode: 'none' } }).body['tool_choice']).toEqual({ type: 'none' });
+    expect(answer([look], { parallelToolCalls: false }).body.tool_choice).toEqual({
+      type: 'auto',
+      disable_parallel_tool_use: true,
+    });
+    expect(
+      answer([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body.tool_choice,
+    ).toEqual({ type: 'any', disable_parallel_tool_use: true });
+    expect(
+      answer([look], { parallelToolCalls: false, toolChoice: { mode: 'none' } }).body.tool_choice,
+    ).toEqual({ type: 'none' });
   });
 
   it('of another vendor are told as lost, but for a search both sides have', () => {
-    const search: Tool = { type: 'hosted', protocol: 'responses', kind: 'web-search', value: { type: 'web_search' } };
+    const search: Tool = {
+      type: 'hosted',
+      protocol: 'responses',
+      kind: 'web-search',
+      value: { type: 'web_search' },
+    };
     const { body, lost } = send({ tools: [search, look] }, modelWith({ capabilities: { hosted: [] } }));
-    expect([body['tools'], lost]).toMatchObject([[{ name: 'look' }], ['tools[0]']]);
+    expect([body.tools, lost]).toMatchObject([[{ name: 'look' }], ['tools[0]']]);
     const { body: searching } = send({ tools: [search] });
-    expect(searching['tools']).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
+    expect(searching.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
   });
 });
 
 describe('structured output', () => {
   it('carries its name and its description in the schema, unless that has its own', () => {
     const schema = { type: 'object', properties: {} };
-    const sent = (own: object): unknown => send({ format: { type: 'schema', name: 'tides', description: 'Times.', schema: { ...schema, ...own } } }).body['output_config'];
+    const sent = (own: object): unknown =>
+      send({
+        format: { type: 'schema', name: 'tides', description: 'Times.', schema: { ...schema, ...own } },
+      }).body.output_config;
     expect(sent({})).toMatchObject({ format: { schema: { title: 'tides', description: 'Times.' } } });
-    expect(sent({ title: 'Own', description: 'Mine.' })).toMatchObject({ format: { schema: { title: 'Own', description: 'Mine.' } } });
+    expect(sent({ title: 'Own', description: 'Mine.' })).toMatchObject({
+      format: { schema: { title: 'Own', description: 'Mine.' } },
+    });
   });
 
   it('is a schema with closed objects, and what the wire cannot check said in words', () => {
     const properties = {
       age: { type: 'integer', minimum: 3, description: 'Years' },
-      kind: { oneOf: [{ type: 'string', format: 'email' }, { type: 'string', format: 'x' }] },
+      kind: {
+        oneOf: [
+          { type: 'string', format: 'email' },
+          { type: 'string', format: 'x' },
+        ],
+      },
       list: { type: 'array', minItems: 2, items: { type: 'object', properties: {} } },
     };
     const schema = { type: 'object', $schema: 'x', properties };
@@ -367,8 +738,17 @@ describe('structured output', () => {
               additionalProperties: false,
               properties: {
                 age: { type: 'integer', description: 'Years\n\n{minimum: 3}' },
-                kind: { anyOf: [{ type: 'string', format: 'email' }, { type: 'string', description: '{format: "x"}' }] },
-                list: { type: 'array', description: '{minItems: 2}', items: { type: 'object', properties: {}, additionalProperties: false } },
+                kind: {
+                  anyOf: [
+                    { type: 'string', format: 'email' },
+                    { type: 'string', description: '{format: "x"}' },
+                  ],
+                },
+                list: {
+                  type: 'array',
+                  description: '{minItems: 2}',
+                  items: { type: 'object', properties: {}, additionalProperties: false },
+                },
               },
             },
           },
@@ -378,20 +758,39 @@ describe('structured output', () => {
   });
 
   it('is told only where the schema is another than the one asked for', () => {
-    const closed = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'], additionalProperties: false };
+    const closed = {
+      type: 'object',
+      properties: { age: { type: 'integer' } },
+      required: ['age'],
+      additionalProperties: false,
+    };
     expect(send({ format: { type: 'schema', schema: { $schema: 'x', ...closed } } }).lost).toEqual([]);
-    expect(send({ format: { type: 'schema', schema: { ...closed, additionalProperties: true } } }).lost).toEqual(['format.schema']);
+    expect(
+      send({ format: { type: 'schema', schema: { ...closed, additionalProperties: true } } }).lost,
+    ).toEqual(['format.schema']);
   });
 
   it('without a schema is some JSON object, and not an empty one', () => {
-    expect(send({ format: { type: 'schema', name: 'n', schema: undefined } })).toMatchObject({ body: { system: 'Answer with one valid JSON object and nothing else.' }, lost: ['format'] });
+    expect(send({ format: { type: 'schema', name: 'n', schema: undefined } })).toMatchObject({
+      body: { system: 'Answer with one valid JSON object and nothing else.' },
+      lost: ['format'],
+    });
   });
 
   it('that the wire or the model has not is asked for in words, and told', () => {
-    const json = send({ format: { type: 'json' }, turns: [{ role: 'system', blocks: [text('Be brief.')] }, user(text('x'))] });
-    expect([json.body['system'], json.lost]).toEqual(['Be brief.\n\nAnswer with one valid JSON object and nothing else.', ['format']]);
+    const json = send({
+      format: { type: 'json' },
+      turns: [{ role: 'system', blocks: [text('Be brief.')] }, user(text('x'))],
+    });
+    expect([json.body.system, json.lost]).toEqual([
+      'Be brief.\n\nAnswer with one valid JSON object and nothing else.',
+      ['format'],
+    ]);
     const plain = modelWith({ capabilities: { structuredOutput: false } });
-    expect(send({ format: { type: 'schema', schema: { type: 'object' } } }, plain)).toMatchObject({ body: { system: expect.stringContaining('{"type":"object"}') }, lost: ['format'] });
+    expect(send({ format: { type: 'schema', schema: { type: 'object' } } }, plain)).toMatchObject({
+      body: { system: expect.stringContaining('{"type":"object"}') },
+      lost: ['format'],
+    });
   });
 });
 
@@ -400,9 +799,21 @@ describe('a request of this protocol on another', () => {
     const { turns: list, tools } = callWith({
       system: [{ type: 'text', text: 's' }],
       tools: [{ name: 'look', input_schema: { type: 'object' } }],
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'y' }] }] }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'x' },
+            { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'y' }] },
+          ],
+        },
+      ],
     }).decode();
-    expect([list.map(({ at }) => at), list.flatMap(({ blocks }) => blocks.map(({ at }) => at)), tools?.map(({ at }) => at)]).toEqual([
+    expect([
+      list.map(({ at }) => at),
+      list.flatMap(({ blocks }) => blocks.map(({ at }) => at)),
+      tools?.map(({ at }) => at),
+    ]).toEqual([
       ['system', 'messages[0]'],
       ['system[0]', 'messages[0].content[0]', 'messages[0].content[1]'],
       ['tools[0]'],
@@ -411,15 +822,21 @@ describe('a request of this protocol on another', () => {
     expect(message?.blocks[1]).toMatchObject({ content: [{ at: 'messages[0].content[1].content[0]' }] });
   });
 
-  it('keeps the digits of a tool\'s input', () => {
-    const body = '{"model":"a/b","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{"id":12345678901234567890}}]}]}';
-    const [turn] = protocol.client.read(JSON.parse(body), body, { operation: 'generate' }, version).decode().turns;
+  it("keeps the digits of a tool's input", () => {
+    const body =
+      '{"model":"a/b","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{"id":12345678901234567890}}]}]}';
+    const [turn] = protocol.client
+      .read(JSON.parse(body), body, { operation: 'generate' }, version)
+      .decode().turns;
     expect(turn?.blocks).toMatchObject([{ arguments: '{"id":12345678901234567890}' }]);
   });
 
   it.each([
     [{ thinking: { type: 'enabled', budget_tokens: 4000 }, max_tokens: 5000 }, { budget: 4000 }],
-    [{ thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'max' } }, { effort: 'max', display: 'summary' }],
+    [
+      { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'max' } },
+      { effort: 'max', display: 'summary' },
+    ],
     [{ thinking: { type: 'disabled' }, output_config: { effort: 'max' } }, { effort: 'none' }],
     [{ output_config: { effort: 'low' } }, { effort: 'low' }],
     [{}, undefined],
@@ -437,13 +854,28 @@ describe('a request of this protocol on another', () => {
 
   it('has its fields under their canonical names', () => {
     const request = callWith({
-      temperature: 1, top_p: 0.5, top_k: 3, stop_sequences: ['x'], metadata: { user_id: 'u' }, service_tier: 'standard_only',
-      tools: [{ name: 'look', input_schema: { type: 'object' } }, { type: 'web_search_20250305', name: 'web_search' }],
+      temperature: 1,
+      top_p: 0.5,
+      top_k: 3,
+      stop_sequences: ['x'],
+      metadata: { user_id: 'u' },
+      service_tier: 'standard_only',
+      tools: [
+        { name: 'look', input_schema: { type: 'object' } },
+        { type: 'web_search_20250305', name: 'web_search' },
+      ],
       tool_choice: { type: 'any', disable_parallel_tool_use: true },
       output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
     }).decode();
     expect(request).toMatchObject({
-      temperature: 1, topP: 0.5, topK: 3, stop: ['x'], user: 'u', serviceTier: 'default', outputLimit: 100, parallelToolCalls: false,
+      temperature: 1,
+      topP: 0.5,
+      topK: 3,
+      stop: ['x'],
+      user: 'u',
+      serviceTier: 'default',
+      outputLimit: 100,
+      parallelToolCalls: false,
       tools: [{ type: 'function' }, { type: 'hosted', kind: 'web-search' }],
       toolChoice: { mode: 'required' },
       format: { type: 'schema', schema: { type: 'object' } },

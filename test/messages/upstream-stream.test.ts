@@ -1,24 +1,40 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, ClientCall, Tool } from '../../core/index.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { callWith, modelWith, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
+import { callWith, modelWith, protocol } from './bodies.ts';
 
 const { upstream } = protocol;
 
 function decode(events: readonly (object | string)[], call: ClientCall = callWith()): CanonicalEvent[] {
-  return decodeAll(upstream.decodeEvents(call), events.map((event) => ({ event: undefined, data: typeof event === 'string' ? event : JSON.stringify(event) })));
+  return decodeAll(
+    upstream.decodeEvents(call),
+    events.map((event) => ({
+      event: undefined,
+      data: typeof event === 'string' ? event : JSON.stringify(event),
+    })),
+  );
 }
 
 function said(events: readonly (object | string)[], call?: ClientCall): Folded {
   return fold(decode(events, call));
 }
 
-const start = { type: 'message_start', message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 4, output_tokens: 1 } } };
-const open = (index: number, block: object): object => ({ type: 'content_block_start', index, content_block: block });
+const start = {
+  type: 'message_start',
+  message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 4, output_tokens: 1 } },
+};
+const open = (index: number, block: object): object => ({
+  type: 'content_block_start',
+  index,
+  content_block: block,
+});
 const add = (index: number, delta: object): object => ({ type: 'content_block_delta', index, delta });
 const stop = (index: number): object => ({ type: 'content_block_stop', index });
-const end = (reason = 'end_turn', usage: object = { output_tokens: 9 }): object[] => [{ type: 'message_delta', delta: { stop_reason: reason }, usage }, { type: 'message_stop' }];
+const end = (reason = 'end_turn', usage: object = { output_tokens: 9 }): object[] => [
+  { type: 'message_delta', delta: { stop_reason: reason }, usage },
+  { type: 'message_stop' },
+];
 const use = (index: number, ...pieces: string[]): object[] => [
   open(index, { type: 'tool_use', id: `toolu_${index}`, name: 'look', input: {} }),
   ...pieces.map((piece) => add(index, { type: 'input_json_delta', partial_json: piece })),
@@ -30,30 +46,52 @@ function foreign(tools: Tool[]): ClientCall {
   return { ...call, decode: () => ({ ...call.decode(), tools }) };
 }
 
-describe('a vendor\'s stream', () => {
+describe("a vendor's stream", () => {
   it('tells a call without arguments as one with none', () => {
-    expect(said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text)).toEqual(['{}', '{}']);
+    expect(
+      said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(
+        ({ arguments: text }) => text,
+      ),
+    ).toEqual(['{}', '{}']);
   });
 
   it('tells a call without arguments the same way where a relay writes null', () => {
-    const calls = [...use(0, 'nul', 'l'), open(1, { type: 'tool_use', id: 'b', name: 'look', input: null }), stop(1), ...use(2, 'nuts')];
-    expect(said([start, ...calls, ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text)).toEqual(['{}', '{}', 'nuts']);
+    const calls = [
+      ...use(0, 'nul', 'l'),
+      open(1, { type: 'tool_use', id: 'b', name: 'look', input: null }),
+      stop(1),
+      ...use(2, 'nuts'),
+    ];
+    expect(
+      said([start, ...calls, ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text),
+    ).toEqual(['{}', '{}', 'nuts']);
   });
 
-  it('may hold the arguments in the block\'s beginning, as relays send it', () => {
+  it("may hold the arguments in the block's beginning, as relays send it", () => {
     const block = open(0, { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } });
-    expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([{ arguments: '{"x":1}' }]);
+    expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([
+      { arguments: '{"x":1}' },
+    ]);
   });
 
-  it('takes the text of a custom tool out of its arguments, and the client\'s own name for a tool', () => {
-    const call = foreign([{ type: 'custom', name: 'look' }, { type: 'function', name: 'a.b' }]);
+  it("takes the text of a custom tool out of its arguments, and the client's own name for a tool", () => {
+    const call = foreign([
+      { type: 'custom', name: 'look' },
+      { type: 'function', name: 'a.b' },
+    ]);
     const { body } = upstream.encodeRequest(call.decode(), modelWith(), undefined);
-    const offered: unknown = isObject(body) && Array.isArray(body['tools']) ? body['tools'][1] : undefined;
-    const name = isObject(offered) ? offered['name'] : undefined;
+    const offered: unknown = isObject(body) && Array.isArray(body.tools) ? body.tools[1] : undefined;
+    const name = isObject(offered) ? offered.name : undefined;
     const renamed = open(1, { type: 'tool_use', id: 'b', name, input: {} });
-    const { candidates } = said([start, ...use(0, '{"input":"*** ', 'Begin"}'), renamed, stop(1), ...end()], call);
+    const { candidates } = said(
+      [start, ...use(0, '{"input":"*** ', 'Begin"}'), renamed, stop(1), ...end()],
+      call,
+    );
     expect(name).not.toBe('a.b');
-    expect(candidates[0]?.calls).toMatchObject([{ name: 'look', custom: true, arguments: '*** Begin' }, { name: 'a.b', arguments: '{}' }]);
+    expect(candidates[0]?.calls).toMatchObject([
+      { name: 'look', custom: true, arguments: '*** Begin' },
+      { name: 'a.b', arguments: '{}' },
+    ]);
   });
 
   it.each([
@@ -75,27 +113,104 @@ describe('a vendor\'s stream', () => {
 
   it('counts input whole, its later figures instead of its earlier ones, and its cache by time to live', () => {
     const split = { cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 } };
-    const first = { type: 'message_start', message: { usage: { input_tokens: 1, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, ...split, output_tokens: 2 } } };
-    const { usage } = said([first, ...end('end_turn', { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: null, output_tokens: 7, output_tokens_details: { thinking_tokens: 3 } })]);
-    expect(usage).toEqual({ input: 135, cacheRead: 100, cacheWrite5m: 10, cacheWrite1h: 20, output: 7, reasoning: 3 });
-    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage).toMatchObject({ input: 141, cacheWrite5m: 20, cacheWrite1h: 20 });
-    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage).toMatchObject({ cacheWrite5m: 20 });
+    const first = {
+      type: 'message_start',
+      message: {
+        usage: {
+          input_tokens: 1,
+          cache_read_input_tokens: 100,
+          cache_creation_input_tokens: 30,
+          ...split,
+          output_tokens: 2,
+        },
+      },
+    };
+    const { usage } = said([
+      first,
+      ...end('end_turn', {
+        input_tokens: 5,
+        cache_creation_input_tokens: 30,
+        cache_read_input_tokens: null,
+        output_tokens: 7,
+        output_tokens_details: { thinking_tokens: 3 },
+      }),
+    ]);
+    expect(usage).toEqual({
+      input: 135,
+      cacheRead: 100,
+      cacheWrite5m: 10,
+      cacheWrite1h: 20,
+      output: 7,
+      reasoning: 3,
+    });
+    expect(
+      said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage,
+    ).toMatchObject({ input: 141, cacheWrite5m: 20, cacheWrite1h: 20 });
+    expect(
+      said([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage,
+    ).toMatchObject({ cacheWrite5m: 20 });
   });
 
   const written = (first: object | null, end: object): { usage: object } => ({
     usage: said([
-      { type: 'message_start', message: { usage: { input_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, ...first, output_tokens: 2 } } },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7, ...end } }, { type: 'message_stop' },
+      {
+        type: 'message_start',
+        message: {
+          usage: {
+            input_tokens: 1,
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: 0,
+            ...first,
+            output_tokens: 2,
+          },
+        },
+      },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7, ...end } },
+      { type: 'message_stop' },
     ]).usage,
   });
-  const hour = (tokens: number, short = 0): object => ({ cache_creation_input_tokens: tokens + short, cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: tokens } });
+  const hour = (tokens: number, short = 0): object => ({
+    cache_creation_input_tokens: tokens + short,
+    cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: tokens },
+  });
 
   it.each<[what: string, first: object | null, end: object, writes: object]>([
-    ['for an hour, as those of the first round', hour(1000), { cache_creation_input_tokens: 5000 }, { cacheWrite5m: 0, cacheWrite1h: 5000 }],
-    ['for five minutes, as those of the first round', hour(0, 1000), { cache_creation_input_tokens: 5000 }, { cacheWrite5m: 5000, cacheWrite1h: 0 }],
-    ['for five minutes, behind marks for both', hour(1000, 10), { cache_creation_input_tokens: 5000 }, { cacheWrite5m: 4000, cacheWrite1h: 1000 }],
-    ['for an hour, as each round reports', hour(0, 10), { cache_creation_input_tokens: 5000, iterations: [{ type: 'message', ...hour(2000, 10) }, { type: 'message', ...hour(2990) }] }, { cacheWrite5m: 10, cacheWrite1h: 4990 }],
-    ['for an hour, fewer than reported at first', hour(1000), { cache_creation_input_tokens: 400 }, { cacheWrite5m: 0, cacheWrite1h: 400 }],
+    [
+      'for an hour, as those of the first round',
+      hour(1000),
+      { cache_creation_input_tokens: 5000 },
+      { cacheWrite5m: 0, cacheWrite1h: 5000 },
+    ],
+    [
+      'for five minutes, as those of the first round',
+      hour(0, 1000),
+      { cache_creation_input_tokens: 5000 },
+      { cacheWrite5m: 5000, cacheWrite1h: 0 },
+    ],
+    [
+      'for five minutes, behind marks for both',
+      hour(1000, 10),
+      { cache_creation_input_tokens: 5000 },
+      { cacheWrite5m: 4000, cacheWrite1h: 1000 },
+    ],
+    [
+      'for an hour, as each round reports',
+      hour(0, 10),
+      {
+        cache_creation_input_tokens: 5000,
+        iterations: [
+          { type: 'message', ...hour(2000, 10) },
+          { type: 'message', ...hour(2990) },
+        ],
+      },
+      { cacheWrite5m: 10, cacheWrite1h: 4990 },
+    ],
+    [
+      'for an hour, fewer than reported at first',
+      hour(1000),
+      { cache_creation_input_tokens: 400 },
+      { cacheWrite5m: 0, cacheWrite1h: 400 },
+    ],
     ['by a split at the end', hour(1000), hour(4000, 2), { cacheWrite5m: 2, cacheWrite1h: 4000 }],
   ])('counts the cache writes of later rounds %s', (_, first, end, writes) => {
     expect(written(first, end).usage).toMatchObject(writes);
@@ -105,14 +220,27 @@ describe('a vendor\'s stream', () => {
     ['an hour where the request asks for that alone', [{ ttl: '1h' }, { ttl: '1h' }], { cacheWrite1h: 5000 }],
     ['five minutes where it asks for both', [{ ttl: '1h' }, {}], { cacheWrite5m: 5000 }],
   ])('counts cache writes of which only the later rounds made any as written for %s', (_, marks, writes) => {
-    const content = marks.map((mark) => ({ type: 'text', text: 'long', cache_control: { type: 'ephemeral', ...mark } }));
+    const content = marks.map((mark) => ({
+      type: 'text',
+      text: 'long',
+      cache_control: { type: 'ephemeral', ...mark },
+    }));
     const body = { model: 'a/b', max_tokens: 9, messages: [{ role: 'user', content }] };
-    const call = protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
+    const call = protocol.client.read(
+      body,
+      JSON.stringify(body),
+      { operation: 'generate' },
+      { 'anthropic-version': '2023-06-01' },
+    );
     for (const asking of [call, { ...callWith(), decode: () => call.decode() }]) {
       const decoder = protocol.upstream.decodeEvents(asking);
       const events = [
         { type: 'message_start', message: { usage: { input_tokens: 1, ...hour(0), output_tokens: 2 } } },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { cache_creation_input_tokens: 5000, output_tokens: 7 } },
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'end_turn' },
+          usage: { cache_creation_input_tokens: 5000, output_tokens: 7 },
+        },
       ].flatMap((event) => decoder.push({ event: event.type, data: JSON.stringify(event) }));
       expect(events.findLast(({ type }) => type === 'usage')).toMatchObject({ usage: writes });
     }
@@ -121,12 +249,21 @@ describe('a vendor\'s stream', () => {
   it('counts what was read and written to sum up the conversation, which its sums leave out', () => {
     const own = { input_tokens: 23_000, output_tokens: 1000 };
     const iterations = [
-      { type: 'compaction', input_tokens: 150_000, cache_read_input_tokens: 30_000, cache_creation_input_tokens: 0, output_tokens: 3500 },
+      {
+        type: 'compaction',
+        input_tokens: 150_000,
+        cache_read_input_tokens: 30_000,
+        cache_creation_input_tokens: 0,
+        output_tokens: 3500,
+      },
       { type: 'message', ...own },
     ];
     const { usage } = said([start, ...end('end_turn', { ...own, iterations })]);
     expect(usage).toMatchObject({ input: 203_000, cacheRead: 30_000, output: 4500 });
-    expect(said([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({ input: 23_000, output: 1000 });
+    expect(said([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({
+      input: 23_000,
+      output: 1000,
+    });
   });
 
   it('without figures has none', () => {
@@ -135,27 +272,68 @@ describe('a vendor\'s stream', () => {
   });
 
   it('may show no thoughts and still seal them', () => {
-    const { candidates } = said([start, open(0, { type: 'thinking', thinking: '', signature: '' }), add(0, { type: 'signature_delta', signature: 's' }), stop(0), ...end()]);
-    expect(candidates[0]).toMatchObject({ reasoning: '', sealed: [[{ vendor: 'anthropic', kind: 'signature', value: 's' }]] });
+    const { candidates } = said([
+      start,
+      open(0, { type: 'thinking', thinking: '', signature: '' }),
+      add(0, { type: 'signature_delta', signature: 's' }),
+      stop(0),
+      ...end(),
+    ]);
+    expect(candidates[0]).toMatchObject({
+      reasoning: '',
+      sealed: [[{ vendor: 'anthropic', kind: 'signature', value: 's' }]],
+    });
   });
 
   it('passes blocks and deltas nobody has heard of on to its own clients', () => {
-    const events = decode([start, open(0, { type: 'compaction', content: null }), add(0, { type: 'compaction_delta', content: 'x' }), stop(0), ...end()]);
+    const events = decode([
+      start,
+      open(0, { type: 'compaction', content: null }),
+      add(0, { type: 'compaction_delta', content: 'x' }),
+      stop(0),
+      ...end(),
+    ]);
     const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
     const frames = events.map((event) => encoder.push(event)).join('');
-    expect(frames).toContain('{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}');
+    expect(frames).toContain(
+      '{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}',
+    );
     expect(frames).toContain('{"type":"compaction_delta","content":"x"}');
   });
 
   it('tells at its end in which container its code ran', () => {
-    const ending = [{ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: { id: 'c', expires_at: '2026-11-22T04:00:00Z' } }, usage: { output_tokens: 1 } }, { type: 'message_stop' }];
+    const ending = [
+      {
+        type: 'message_delta',
+        delta: {
+          stop_reason: 'end_turn',
+          stop_sequence: null,
+          stop_details: null,
+          container: { id: 'c', expires_at: '2026-11-22T04:00:00Z' },
+        },
+        usage: { output_tokens: 1 },
+      },
+      { type: 'message_stop' },
+    ];
     const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
-    const frames = decode([start, ...ending]).map((event) => encoder.push(event)).join('');
-    expect(frames).toContain('"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":{"id":"c"');
+    const frames = decode([start, ...ending])
+      .map((event) => encoder.push(event))
+      .join('');
+    expect(frames).toContain(
+      '"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":{"id":"c"',
+    );
   });
 
   it.each([
-    ['no stop', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_delta', delta: { stop_reason: 'end_turn' } }]],
+    [
+      'no stop',
+      [
+        start,
+        open(0, { type: 'text', text: 'x' }),
+        stop(0),
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      ],
+    ],
     ['no reason', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_stop' }]],
     ['an error', [start, { type: 'error', error: { type: 'overloaded_error', message: 'x' } }, ...end()]],
     ['an error without its name', [start, { error: { message: 'x' } }, ...end()]],
@@ -166,27 +344,46 @@ describe('a vendor\'s stream', () => {
   });
 
   it('that breaks off says why, with a status by which the walk knows whose fault it is', () => {
-    expect(decode([start, { type: 'error', error: { type: 'invalid_request_error', message: 'Bad.' } }]).at(-1)).toMatchObject({ type: 'error', message: 'Bad.', code: 'invalid_request_error', status: 400, meaning: 'invalid_request' });
-    expect(decode([start, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }]).at(-1)).toMatchObject({ status: 529 });
+    expect(
+      decode([start, { type: 'error', error: { type: 'invalid_request_error', message: 'Bad.' } }]).at(-1),
+    ).toMatchObject({
+      type: 'error',
+      message: 'Bad.',
+      code: 'invalid_request_error',
+      status: 400,
+      meaning: 'invalid_request',
+    });
+    expect(
+      decode([start, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }]).at(-1),
+    ).toMatchObject({ status: 529 });
   });
 
   it('says nothing after its end', () => {
     const decoder = upstream.decodeEvents(callWith());
     for (const event of [start, ...end()]) decoder.push({ event: undefined, data: JSON.stringify(event) });
-    expect([...decoder.push({ event: undefined, data: JSON.stringify(open(0, { type: 'text', text: 'x' })) }), ...decoder.end()]).toEqual([]);
+    expect([
+      ...decoder.push({ event: undefined, data: JSON.stringify(open(0, { type: 'text', text: 'x' })) }),
+      ...decoder.end(),
+    ]).toEqual([]);
   });
 });
 
-describe('a vendor\'s whole reply', () => {
+describe("a vendor's whole reply", () => {
   it('that is none is refused', () => {
-    for (const body of [null, [], 'x', {}, { content: 'x' }]) expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
+    for (const body of [null, [], 'x', {}, { content: 'x' }])
+      expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
   });
 
   it('is whole, though a relay left out why it ended', () => {
-    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, callWith()))).toMatchObject({ complete: true, candidates: { 0: { text: 'x', reason: 'stop' } } });
+    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, callWith()))).toMatchObject({
+      complete: true,
+      candidates: { 0: { text: 'x', reason: 'stop' } },
+    });
   });
 
   it('that is an error says so', () => {
-    expect(upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith())).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
+    expect(
+      upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith()),
+    ).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
   });
 });

@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 /** The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the public one. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,17 +23,45 @@ afterEach(async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 });
 
-const errors: Route['errors'] = (error) => ({ status: toGatewayError(error).status, body: toGatewayError(error).code });
+const errors: Route['errors'] = (error) => ({
+  status: toGatewayError(error).status,
+  body: toGatewayError(error).code,
+});
 
 /** Routes of each kind, telling who asks, and a key of a user. */
 const routes = definePlugin({
   name: 'routes',
   options: z.strictObject({ answer: z.string().default('first') }),
   apply({ keyrings, routes: all }, { answer }) {
-    keyrings.add({ name: 'users', verify: async (secret) => (secret === 'a-users-key' ? { kind: 'user', account: 'a', key: 'k' } : undefined) });
-    all.add({ name: 'secrets', method: 'GET', path: '/secrets', access: 'operator', errors, handle: async (_, { kind }) => ({ status: 200, body: { kind, answer } }) });
-    all.add({ name: 'open', method: 'GET', path: '/open', access: 'public', errors, handle: async () => ({ status: 200, body: 'open' }) });
-    all.add({ name: 'mine', method: 'GET', path: '/mine', access: 'user', errors, handle: async () => ({ status: 200, body: 'mine' }) });
+    keyrings.add({
+      name: 'users',
+      verify: async (secret) =>
+        secret === 'a-users-key' ? { kind: 'user', account: 'a', key: 'k' } : undefined,
+    });
+    all.add({
+      name: 'secrets',
+      method: 'GET',
+      path: '/secrets',
+      access: 'operator',
+      errors,
+      handle: async (_, { kind }) => ({ status: 200, body: { kind, answer } }),
+    });
+    all.add({
+      name: 'open',
+      method: 'GET',
+      path: '/open',
+      access: 'public',
+      errors,
+      handle: async () => ({ status: 200, body: 'open' }),
+    });
+    all.add({
+      name: 'mine',
+      method: 'GET',
+      path: '/mine',
+      access: 'user',
+      errors,
+      handle: async () => ({ status: 200, body: 'mine' }),
+    });
   },
 });
 
@@ -44,7 +72,10 @@ interface House {
 }
 
 async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first'): Promise<House> {
-  const gateway = await startGateway({ dataFolder, plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })] });
+  const gateway = await startGateway({
+    dataFolder,
+    plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })],
+  });
   closers.push(() => gateway.close());
   const door = /http:\S+(?=, its secret)/.exec(gateway.told.join('\n'))?.[0] ?? '';
   return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
@@ -54,7 +85,8 @@ async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first')
 const broken = definePlugin({
   name: 'broken',
   options: z.strictObject({}),
-  apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => Promise.reject(new Error('it does not start'))),
+  apply: ({ hooks }) =>
+    hooks.ready.tapPromise('broken', async () => Promise.reject(new Error('it does not start'))),
 });
 
 async function freePort(): Promise<number> {
@@ -75,21 +107,32 @@ async function ask(url: string, key?: string): Promise<{ status: number; body: u
 describe("the operators' door", () => {
   it('opens to its secret', async () => {
     const { door, secret } = await open();
-    expect(await ask(`${door}/secrets`, secret)).toEqual({ status: 200, body: { kind: 'operator', answer: 'first' } });
+    expect(await ask(`${door}/secrets`, secret)).toEqual({
+      status: 200,
+      body: { kind: 'operator', answer: 'first' },
+    });
   });
 
   it('stays shut to everything else', async () => {
     const { door, secret } = await open();
     for (const key of [undefined, '', 'x', secret.slice(0, -1), `${secret}0`, secret.toLowerCase()]) {
-      expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({ status: 401, body: 'invalid_api_key' });
+      expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({
+        status: 401,
+        body: 'invalid_api_key',
+      });
     }
     expect(await ask(`${door}/secrets`, 'a-users-key')).toEqual({ status: 403, body: 'forbidden' });
   });
 
   it('has nothing behind it but the routes for operators', async () => {
     const { door, secret } = await open();
-    for (const path of ['/open', '/mine', '/v1/models']) expect((await ask(door + path, secret)).status, path).toBe(404);
-    const call = await fetch(`${door}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${secret}` }, body: '{}' });
+    for (const path of ['/open', '/mine', '/v1/models'])
+      expect((await ask(door + path, secret)).status, path).toBe(404);
+    const call = await fetch(`${door}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body: '{}',
+    });
     expect(call.status).toBe(404);
   });
 
@@ -99,9 +142,13 @@ describe("the operators' door", () => {
     expect(await ask(`${gateway.url}/open`)).toEqual({ status: 200, body: 'open' });
   });
 
-  it('has a secret that is not a user\'s: it calls no models', async () => {
+  it("has a secret that is not a user's: it calls no models", async () => {
     const { gateway, secret } = await open();
-    const call = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${secret}` }, body: '{}' });
+    const call = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body: '{}',
+    });
     expect([call.status, await call.json()]).toMatchObject([403, { error: { code: 'permission_denied' } }]);
     expect((await ask(`${gateway.url}/mine`, secret)).status).toBe(403);
   });
@@ -119,7 +166,10 @@ describe("the operators' door", () => {
   it('is not given to a configuration that does not start', async () => {
     const port = await freePort();
     const { door, secret } = await open({ port }, 'before');
-    const next = startGateway({ dataFolder, plugins: [bearer(), routes({ answer: 'after' }), admin({ port }), broken()] });
+    const next = startGateway({
+      dataFolder,
+      plugins: [bearer(), routes({ answer: 'after' }), admin({ port }), broken()],
+    });
     await expect(next).rejects.toThrow('it does not start');
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
   });
@@ -132,7 +182,9 @@ describe("the operators' door", () => {
     expect(gateway.told.join('\n')).toContain(`door stays shut while port ${port} is taken`);
     expect((await ask(`${gateway.url}/open`)).status).toBe(200);
     other.close();
-    await expect.poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined)).toMatchObject({ status: 200 });
+    await expect
+      .poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined))
+      .toMatchObject({ status: 200 });
     await closers.shift()?.();
     await expect(ask(`http://127.0.0.1:${port}/secrets`, secret)).rejects.toThrow('fetch failed');
   });
@@ -141,9 +193,13 @@ describe("the operators' door", () => {
     const port = await freePort();
     const { secret } = await open({ port }, 'before');
     await open({ port, host: '0.0.0.0' }, 'after');
-    expect(await ask(`http://127.0.0.1:${port}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
+    expect(await ask(`http://127.0.0.1:${port}/secrets`, secret)).toMatchObject({
+      body: { answer: 'before' },
+    });
     await closers.shift()?.();
-    await expect.poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined)).toMatchObject({ body: { answer: 'after' } });
+    await expect
+      .poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined))
+      .toMatchObject({ body: { answer: 'after' } });
   });
 });
 
@@ -152,7 +208,9 @@ describe('its secret', () => {
     const { gateway, secret } = await open();
     expect(secret).toMatch(/^gw-\w{42}$/);
     expect(statSync(join(dataFolder, 'operator-secret')).mode & 0o777).toBe(0o600);
-    expect(readdirSync(dataFolder).filter((name) => name.startsWith('operator-secret'))).toEqual(['operator-secret']);
+    expect(readdirSync(dataFolder).filter((name) => name.startsWith('operator-secret'))).toEqual([
+      'operator-secret',
+    ]);
     expect(gateway.told.join('\n')).toContain(join(dataFolder, 'operator-secret'));
     expect(gateway.told.join('\n') + gateway.log.join('')).not.toContain(secret);
   });
@@ -171,8 +229,11 @@ describe('its secret', () => {
     expect(statSync(join(dataFolder, 'operator-secret')).mode & 0o777).toBe(0o600);
   });
 
-  it.each(['', 'short', ' ', `${'a'.repeat(20)} ${'b'.repeat(20)}`])('%j keeps the gateway from starting', async (text) => {
-    writeFileSync(join(dataFolder, 'operator-secret'), text);
-    await expect(open()).rejects.toThrow(/operator-secret has to hold a secret of at least 32 characters/);
-  });
+  it.each(['', 'short', ' ', `${'a'.repeat(20)} ${'b'.repeat(20)}`])(
+    '%j keeps the gateway from starting',
+    async (text) => {
+      writeFileSync(join(dataFolder, 'operator-secret'), text);
+      await expect(open()).rejects.toThrow(/operator-secret has to hold a secret of at least 32 characters/);
+    },
+  );
 });

@@ -14,19 +14,32 @@ afterAll(() => house.close());
 /** The lines the log has for calls, once there are `count`. */
 async function lines(count: number): Promise<Record<string, unknown>[]> {
   await house.gateway.ended(count);
-  return house.gateway.log.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ msg }) => msg === 'call');
+  return house.gateway.log
+    .map((line): Record<string, unknown> => JSON.parse(line))
+    .filter(({ msg }) => msg === 'call');
 }
 
 describe('the call log', () => {
   it('has one line a call: who, what, how it ended, what it took and cost', async () => {
-    const response = await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
+    const response = await house.post({
+      model: 'openai/gpt-4o-mini',
+      messages: [{ role: 'user', content: secret }],
+    });
     const [line] = await lines(1);
     expect(line).toMatchObject({
       call: response.headers.get('x-request-id'),
-      protocol: 'chat-completions', operation: 'generate', address: '127.0.0.1',
-      model: 'openai/gpt-4o-mini', answered: 'openai/gpt-4o-mini', provider: 'openai',
-      outcome: 'completed', status: 200, attempts: 1, basis: 'usage',
-      cost: expect.stringMatching(/^0\.0*[1-9]\d*$/), ms: expect.any(Number),
+      protocol: 'chat-completions',
+      operation: 'generate',
+      address: '127.0.0.1',
+      model: 'openai/gpt-4o-mini',
+      answered: 'openai/gpt-4o-mini',
+      provider: 'openai',
+      outcome: 'completed',
+      status: 200,
+      attempts: 1,
+      basis: 'usage',
+      cost: expect.stringMatching(/^0\.0*[1-9]\d*$/),
+      ms: expect.any(Number),
     });
   });
 
@@ -35,11 +48,21 @@ describe('the call log', () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
     house.vendor.unscript();
-    expect((await lines(2))[1]).toMatchObject({ outcome: 'failed', status: 502, code: 'upstream_failed', failed: [attempt, attempt, attempt], cost: '0' });
+    expect((await lines(2))[1]).toMatchObject({
+      outcome: 'failed',
+      status: 502,
+      code: 'upstream_failed',
+      failed: [attempt, attempt, attempt],
+      cost: '0',
+    });
   });
 
   it('tells of strangers at the level debug alone', async () => {
-    await fetch(`${house.gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: 'Bearer sk-nobody' }, body: '{}' });
+    await fetch(`${house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-nobody' },
+      body: '{}',
+    });
     expect((await lines(3))[2]).toMatchObject({ level: 20, outcome: 'refused', code: 'invalid_api_key' });
   });
 

@@ -8,15 +8,30 @@ import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  const refusing = tappedVendor('refusing', ['messages'], () => ({ status: 400, text: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' }), { contextLength: 1_000_000 });
-  gateway = await startGateway({ plugins: [openDoor, chatCompletions(), messages(), refusing, calls({ most: 100 })] });
+  const refusing = tappedVendor(
+    'refusing',
+    ['messages'],
+    () => ({ status: 400, text: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' }),
+    { contextLength: 1_000_000 },
+  );
+  gateway = await startGateway({
+    plugins: [openDoor, chatCompletions(), messages(), refusing, calls({ most: 100 })],
+  });
 });
 afterAll(() => gateway.close());
 
 /** Answers the call's id. */
 async function call(fields: object): Promise<string> {
-  const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hello!' }], ...fields });
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const body = JSON.stringify({
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hello!' }],
+    ...fields,
+  });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   expect(response.status).toBe(400);
   await response.arrayBuffer();
   return response.headers.get('x-request-id') ?? '';
@@ -36,7 +51,9 @@ describe('what is remembered', () => {
   });
 
   it('of calls with long lists of losses is no more than the memory has room for', async () => {
-    const lossy = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]));
+    const lossy = Object.fromEntries(
+      Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]),
+    );
     const first = await call(lossy);
     const { status, length } = await remembered(first);
     expect(status).toBe(200);

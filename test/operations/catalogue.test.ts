@@ -11,14 +11,27 @@ let folder: string;
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'tollgate-snapshot-'))));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const facts = { price: { input: '1', output: '2', cacheRead: '0.1', tiers: [{ above: 200_000, input: '2', output: '4' }] } };
+const facts = {
+  price: { input: '1', output: '2', cacheRead: '0.1', tiers: [{ above: 200_000, input: '2', output: '4' }] },
+};
 const host = hostWith([
   catalogue(),
-  station({ name: 'inhouse', endpoints: {}, models: [{ ...facts, upstream: 'one' }, { id: 'house/two', upstream: 'two', expires: '2099-01-31' }] }),
+  station({
+    name: 'inhouse',
+    endpoints: {},
+    models: [
+      { ...facts, upstream: 'one' },
+      { id: 'house/two', upstream: 'two', expires: '2099-01-31' },
+    ],
+  }),
   station({ name: 'mirror', endpoints: {}, models: [facts] }),
 ]);
 
-async function run(name: string, args: readonly string[], options: Record<string, string> = {}): Promise<{ json: unknown; text: string }> {
+async function run(
+  name: string,
+  args: readonly string[],
+  options: Record<string, string> = {},
+): Promise<{ json: unknown; text: string }> {
   const command = [...host.commands.all()].find((known) => known.name.startsWith(name));
   if (!command) throw new Error(`no verb "${name}"`);
   return command.run(args, options);
@@ -34,7 +47,13 @@ describe('models', () => {
   it('lists each once, with who serves it, what it costs and until when', async () => {
     const { json, text } = await run('models', []);
     expect(json).toMatchObject([
-      { id: 'house/model', providers: ['inhouse', 'mirror'], prices: { input: '1', output: '2', cacheRead: '0.1' }, contextLength: 100_000, expires: null },
+      {
+        id: 'house/model',
+        providers: ['inhouse', 'mirror'],
+        prices: { input: '1', output: '2', cacheRead: '0.1' },
+        contextLength: 100_000,
+        expires: null,
+      },
       { id: 'house/two', providers: ['inhouse'], expires: '2099-01-31' },
     ]);
     expect(text).toMatch(/^house\/model .*inhouse, mirror\nhouse\/two .*until 2099-01-31$/);
@@ -47,15 +66,30 @@ describe('models', () => {
 });
 
 describe('prices diff', () => {
-  const one = { id: 'one', cost: { input: 1, output: '2.00', cache_read: 0.1, context_over_200k: { input: 2, output: 4 } }, limit: { context: 100_000, output: 1000 } };
+  const one = {
+    id: 'one',
+    cost: { input: 1, output: '2.00', cache_read: 0.1, context_over_200k: { input: 2, output: 4 } },
+    limit: { context: 100_000, output: 1000 },
+  };
 
   it('finds nothing where the same is said in another way', async () => {
-    const snapshot = file('inhouse.json', { models: [one, { id: 'two', cost: { input: 1, output: 2 }, limit: { context: 100_000 } }, { id: 'unpriced' }] });
+    const snapshot = file('inhouse.json', {
+      models: [
+        one,
+        { id: 'two', cost: { input: 1, output: 2 }, limit: { context: 100_000 } },
+        { id: 'unpriced' },
+      ],
+    });
     expect((await run('prices diff', [snapshot])).json).toEqual({ compared: ['inhouse'], differences: [] });
   });
 
   it('names each figure that differs, what is new and what is missing', async () => {
-    const snapshot = file('inhouse.json', { models: { one: { ...one, cost: { ...one.cost, input: '1.5', cache_write: 1.25 }, limit: { context: 200_000 } }, three: { id: 'three', cost: { input: 1, output: 1 } } } });
+    const snapshot = file('inhouse.json', {
+      models: {
+        one: { ...one, cost: { ...one.cost, input: '1.5', cache_write: 1.25 }, limit: { context: 200_000 } },
+        three: { id: 'three', cost: { input: 1, output: 1 } },
+      },
+    });
     const { json, text } = await run('prices diff', [snapshot]);
     expect(json).toMatchObject({
       differences: [
@@ -71,21 +105,53 @@ describe('prices diff', () => {
   });
 
   it('reads all vendors of models.dev at once, and passes over those we have nothing of', async () => {
-    const snapshot = file('api.json', { inhouse: { models: { one } }, stranger: { models: { x: { id: 'x', cost: { input: 1, output: 1 } } } } });
-    expect((await run('prices diff', [snapshot])).json).toMatchObject({ compared: ['inhouse'], differences: [{ model: 'two', change: 'missing' }] });
+    const snapshot = file('api.json', {
+      inhouse: { models: { one } },
+      stranger: { models: { x: { id: 'x', cost: { input: 1, output: 1 } } } },
+    });
+    expect((await run('prices diff', [snapshot])).json).toMatchObject({
+      compared: ['inhouse'],
+      differences: [{ model: 'two', change: 'missing' }],
+    });
   });
 
   it('reads a catalogue file of our own form, of which what is left out is gone', async () => {
-    const model = { id: 'house/model', upstream: 'one', name: 'One', created: '2026-01-01', description: 'A model.', contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'], price: { input: '1', output: '2' } };
-    const snapshot = file('new.json', { vendor: 'inhouse', asOf: '2026-11-01', source: 'the vendor', models: [model, { ...model, id: 'house/two', upstream: 'two' }] });
+    const model = {
+      id: 'house/model',
+      upstream: 'one',
+      name: 'One',
+      created: '2026-01-01',
+      description: 'A model.',
+      contextLength: 100_000,
+      outputLimit: 1000,
+      input: ['text'],
+      output: ['text'],
+      price: { input: '1', output: '2' },
+    };
+    const snapshot = file('new.json', {
+      vendor: 'inhouse',
+      asOf: '2026-11-01',
+      source: 'the vendor',
+      models: [model, { ...model, id: 'house/two', upstream: 'two' }],
+    });
     expect((await run('prices diff', [snapshot])).json).toMatchObject({
-      differences: [{ figure: 'cacheRead', from: '0.1' }, { figure: 'input above 200000', from: '2' }, { figure: 'output above 200000', from: '4' }],
+      differences: [
+        { figure: 'cacheRead', from: '0.1' },
+        { figure: 'input above 200000', from: '2' },
+        { figure: 'output above 200000', from: '4' },
+      ],
     });
   });
 
   it('says what is wrong with a file that is neither, and whose facts nobody asked for', async () => {
-    await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(/neither a catalogue file of ours nor one of models\.dev/);
-    await expect(run('prices diff', [file('stranger.json', { models: [one] })])).rejects.toThrow(/no models of "stranger"; name the vendor with --vendor/);
-    expect((await run('prices diff', [file('stranger.json', { models: [one] })], { vendor: 'inhouse' })).json).toMatchObject({ compared: ['inhouse'] });
+    await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
+      /neither a catalogue file of ours nor one of models\.dev/,
+    );
+    await expect(run('prices diff', [file('stranger.json', { models: [one] })])).rejects.toThrow(
+      /no models of "stranger"; name the vendor with --vendor/,
+    );
+    expect(
+      (await run('prices diff', [file('stranger.json', { models: [one] })], { vendor: 'inhouse' })).json,
+    ).toMatchObject({ compared: ['inhouse'] });
   });
 });

@@ -1,6 +1,7 @@
 /** What the description of the gateway makes of plugins it does not know: of what they state, of what they do not, and of what they fail at. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { definePlugin, type Plugin, type Route } from '../../core/index.ts';
 import { basic } from '../../examples/auth.ts';
 import { ask } from '../../examples/protocol.ts';
@@ -11,15 +12,20 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { chatCompletions, protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway } from '../support/gateway.ts';
-import { z } from 'zod';
 
 const operation = z.object({
   security: z.array(z.record(z.string(), z.unknown())),
   parameters: z.array(z.looseObject({})),
   requestBody: z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }).optional(),
-  responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })).optional() })),
+  responses: z.record(
+    z.string(),
+    z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })).optional() }),
+  ),
 });
-const documentSchema = z.object({ paths: z.record(z.string(), z.record(z.string(), operation)), components: z.object({ securitySchemes: z.record(z.string(), z.unknown()) }) });
+const documentSchema = z.object({
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.object({ securitySchemes: z.record(z.string(), z.unknown()) }),
+});
 
 interface Told {
   readonly document: z.output<typeof documentSchema>;
@@ -31,7 +37,11 @@ async function told(...plugins: readonly Plugin[]): Promise<Told> {
   const gateway = await startGateway({ plugins: [openapi(), ...plugins] });
   const body: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await gateway.close();
-  return { document: documentSchema.parse(body), valid: (await new Validator().validate(JSON.parse(JSON.stringify(body)))).valid, log: gateway.log };
+  return {
+    document: documentSchema.parse(body),
+    valid: (await new Validator().validate(JSON.parse(JSON.stringify(body)))).valid,
+    log: gateway.log,
+  };
 }
 
 /** A plugin of these routes, which answer nothing. */
@@ -41,7 +51,15 @@ function pages(...routes: readonly Partial<Route>[]): Plugin {
     options: z.strictObject({}),
     apply(host) {
       for (const { name = 'page', method = 'GET', path = `/${name}`, openapi: stated } of routes) {
-        host.routes.add({ name, method, path, access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ...(stated ? { openapi: stated } : {}) });
+        host.routes.add({
+          name,
+          method,
+          path,
+          access: 'public',
+          errors: () => ({ status: 500, body: '' }),
+          handle: async () => ({ status: 200, body: '' }),
+          ...(stated ? { openapi: stated } : {}),
+        });
       }
     },
   })();
@@ -49,11 +67,21 @@ function pages(...routes: readonly Partial<Route>[]): Plugin {
 
 describe("plugins of other people's", () => {
   it('are told of as they describe themselves, and by their address where they do not', async () => {
-    const { document: { paths }, valid } = await told(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
+    const {
+      document: { paths },
+      valid,
+    } = await told(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
     expect(valid).toBe(true);
-    expect(paths['/ask']?.['post']?.requestBody?.content['application/json']?.schema).toMatchObject({ required: ['model', 'ask'], additionalProperties: false });
-    expect(paths['/prices.csv']?.['get']?.parameters).toMatchObject([{ name: 'owner', in: 'query', required: false }]);
-    expect(paths['/silent/{one}']?.['delete']?.parameters).toMatchObject([{ name: 'one', in: 'path', required: true }]);
+    expect(paths['/ask']?.post?.requestBody?.content['application/json']?.schema).toMatchObject({
+      required: ['model', 'ask'],
+      additionalProperties: false,
+    });
+    expect(paths['/prices.csv']?.get?.parameters).toMatchObject([
+      { name: 'owner', in: 'query', required: false },
+    ]);
+    expect(paths['/silent/{one}']?.delete?.parameters).toMatchObject([
+      { name: 'one', in: 'path', required: true },
+    ]);
   });
 
   it('are described one per turn of the event loop, so that running calls do not wait for the whole document', async () => {
@@ -63,7 +91,10 @@ describe("plugins of other people's", () => {
       counting = setImmediate(count);
     });
     const turns: number[] = [];
-    const routes = Array.from({ length: 20 }, (_, index) => ({ name: `page-${index}`, openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }) }));
+    const routes = Array.from({ length: 20 }, (_, index) => ({
+      name: `page-${index}`,
+      openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }),
+    }));
     try {
       await told(pages(...routes));
     } finally {
@@ -78,28 +109,63 @@ describe("plugins of other people's", () => {
       const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };
       return { name, openapi: async () => ({ summary: name, replies, error: z.unknown() }) };
     };
-    const { document: { paths } } = await told(pages(titled('one', z.string()), titled('two', z.number())));
-    const schemas = ['/one', '/two'].map((path) => paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema);
+    const {
+      document: { paths },
+    } = await told(pages(titled('one', z.string()), titled('two', z.number())));
+    const schemas = ['/one', '/two'].map(
+      (path) => paths[path]?.get?.responses['200']?.content?.['application/json']?.schema,
+    );
     expect(schemas).toEqual([{ $ref: '#/components/schemas/Thing' }, { type: 'number', title: 'Thing' }]);
   });
 
   it('are told of with the credentials that are taken there, whoever reads them', async () => {
-    const { document: { paths, components }, valid } = await told(ask(), chatCompletions(), calls(), bearer({ families: ['calls'] }), apiKeyHeader({ families: ['chat-completions'] }), basic());
-    const securityOf = (path: string, method: string): string[] => paths[path]?.[method]?.security.flatMap((each) => Object.keys(each)) ?? [];
+    const {
+      document: { paths, components },
+      valid,
+    } = await told(
+      ask(),
+      chatCompletions(),
+      calls(),
+      bearer({ families: ['calls'] }),
+      apiKeyHeader({ families: ['chat-completions'] }),
+      basic(),
+    );
+    const securityOf = (path: string, method: string): string[] =>
+      paths[path]?.[method]?.security.flatMap((each) => Object.keys(each)) ?? [];
     expect(valid).toBe(true);
     expect(securityOf('/v1/calls/{id}', 'get')).toEqual(['bearer', 'basic']);
     expect(securityOf('/v1/chat/completions', 'post')).toEqual(['x-api-key', 'basic']);
     expect(securityOf('/ask', 'post')).toEqual(['basic']);
-    expect(components.securitySchemes).toEqual({ bearer: { type: 'http', scheme: 'bearer' }, 'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' }, basic: { type: 'http', scheme: 'basic' } });
+    expect(components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer' },
+      'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' },
+      basic: { type: 'http', scheme: 'basic' },
+    });
   });
 
   it('are left out where they fail to describe themselves, alone and not in silence', async () => {
-    const fails = (name: string): Promise<never> => Promise.reject(new Error(`${name} is in no state to say`));
-    const other = definePlugin({ name: 'other', options: z.strictObject({}), apply: ({ protocols }) => protocols.add({ ...chat, name: 'other', openapi: () => fails('other') }) });
-    const { document: { paths }, valid, log } = await told(ask(), other(), pages({ name: 'broken', openapi: () => fails('broken') }, { name: 'fine' }));
+    const fails = (name: string): Promise<never> =>
+      Promise.reject(new Error(`${name} is in no state to say`));
+    const other = definePlugin({
+      name: 'other',
+      options: z.strictObject({}),
+      apply: ({ protocols }) => protocols.add({ ...chat, name: 'other', openapi: () => fails('other') }),
+    });
+    const {
+      document: { paths },
+      valid,
+      log,
+    } = await told(
+      ask(),
+      other(),
+      pages({ name: 'broken', openapi: () => fails('broken') }, { name: 'fine' }),
+    );
     expect(valid).toBe(true);
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/ask', '/fine', '/healthz']));
     expect(Object.keys(paths)).not.toContain('/broken');
-    for (const name of ['other', 'broken']) expect(log.filter((line) => line.includes(`${name} is in no state to say`))).toEqual([expect.stringContaining(`"described":"${name}"`)]);
+    for (const name of ['other', 'broken'])
+      expect(log.filter((line) => line.includes(`${name} is in no state to say`))).toEqual([
+        expect.stringContaining(`"described":"${name}"`),
+      ]);
   });
 });

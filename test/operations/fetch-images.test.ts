@@ -1,6 +1,11 @@
 /** One picture, fetched from wherever a stranger says: what is refused, and that nothing inside is ever connected to. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fetchPicture, Unfetched, type Limits, type Picture } from '../../plugins/operations/fetch-images/fetch.ts';
+import {
+  fetchPicture,
+  Unfetched,
+  type Limits,
+  type Picture,
+} from '../../plugins/operations/fetch-images/fetch.ts';
 import { isPublic, reachOf, type Reach } from '../../plugins/operations/fetch-images/reach.ts';
 import { jpeg, png, startPictureServer, type PictureServer } from '../support/picture-server.ts';
 
@@ -8,7 +13,13 @@ let server: PictureServer;
 let limits: Limits;
 beforeAll(async () => {
   server = await startPictureServer();
-  limits = { http: true, ports: [80, 443, server.port], maxBytes: 100_000, maxRedirects: 3, types: ['image/png', 'image/jpeg'] };
+  limits = {
+    http: true,
+    ports: [80, 443, server.port],
+    maxBytes: 100_000,
+    maxRedirects: 3,
+    types: ['image/png', 'image/jpeg'],
+  };
 });
 afterAll(() => server.close());
 beforeEach(() => void server.asked.splice(0));
@@ -18,7 +29,15 @@ const loopback = async () => [{ address: '127.0.0.1', family: 4 }];
 /** The server may be reached by its name, as a house's own may. */
 const friendly = (): Reach => reachOf(undefined, ['127.0.0.1']);
 
-function fetched(url: string, { reach = friendly(), wanted = {}, signal = AbortSignal.timeout(20_000), took = () => undefined }: { reach?: Reach; wanted?: Partial<Limits>; signal?: AbortSignal; took?: (bytes: number) => void } = {}): Promise<Picture> {
+function fetched(
+  url: string,
+  {
+    reach = friendly(),
+    wanted = {},
+    signal = AbortSignal.timeout(20_000),
+    took = () => undefined,
+  }: { reach?: Reach; wanted?: Partial<Limits>; signal?: AbortSignal; took?: (bytes: number) => void } = {},
+): Promise<Picture> {
   return fetchPicture(url, { ...limits, ...wanted }, reach, signal, took);
 }
 
@@ -26,18 +45,33 @@ const at = (path: string): string => server.origin + path;
 
 describe('a picture', () => {
   it('comes as it is, and is known by its bytes whatever its server says', async () => {
-    expect(await fetched(at('/picture.png'))).toEqual({ mediaType: 'image/png', data: png.toString('base64') });
+    expect(await fetched(at('/picture.png'))).toEqual({
+      mediaType: 'image/png',
+      data: png.toString('base64'),
+    });
     expect(await fetched(at('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
   });
 
   it('is asked for without a word of who wants it', async () => {
     await fetched(at('/picture.png'));
-    expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
+    expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+      'user-agent',
+    ]);
   });
 
   it('is looked for where its server says it is now, without the cookies it hands out', async () => {
-    expect(await fetched(at(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({ mediaType: 'image/png' });
-    expect(server.asked.map(({ path }) => path)).toEqual(['/to?%2Fto%3F%252Fpicture.png', '/to?%2Fpicture.png', '/picture.png']);
+    expect(await fetched(at(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
+      mediaType: 'image/png',
+    });
+    expect(server.asked.map(({ path }) => path)).toEqual([
+      '/to?%2Fto%3F%252Fpicture.png',
+      '/to?%2Fpicture.png',
+      '/picture.png',
+    ]);
     expect(server.asked.every(({ headers }) => headers.cookie === undefined)).toBe(true);
   });
 
@@ -45,41 +79,95 @@ describe('a picture', () => {
     let sum = 0;
     await fetched(at('/picture.png'), { took: (bytes) => void (sum += bytes) });
     expect(sum).toBe(png.length);
-    await expect(fetched(at('/endless'), { wanted: { maxBytes: 1e9 }, took: (bytes) => { sum += bytes; if (sum > 50_000) throw new RangeError('full'); } })).rejects.toThrow();
+    await expect(
+      fetched(at('/endless'), {
+        wanted: { maxBytes: 1e9 },
+        took: (bytes) => {
+          sum += bytes;
+          if (sum > 50_000) throw new RangeError('full');
+        },
+      }),
+    ).rejects.toThrow();
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 });
 
 describe('an address that leads inside', () => {
   it.each([
-    'http://127.0.0.1/', 'http://2130706433/', 'http://0177.0.0.1/', 'http://0x7f.1/', 'http://127.1/', 'http://0/', 'http://[::1]/', 'http://[::]/', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/', 'http://[::127.0.0.1]/',
-    'http://[64:ff9b::7f00:1]/', 'http://[64:ff9b:1::7f00:1]/', 'http://[2002:7f00:1::]/', 'http://10.0.0.1/', 'http://172.16.0.1/', 'http://192.168.1.1/', 'http://100.64.0.1/', 'http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/',
-    'http://[fe80::1]/', 'http://[fec0::1]/', 'http://224.0.0.1/', 'http://255.255.255.255/', 'http://192.0.0.192/', 'http://168.63.129.16/', 'http://①②⑦.⓪.⓪.①/', 'http://127。0。0。1/', 'http://%31%32%37.0.0.1/',
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0177.0.0.1/',
+    'http://0x7f.1/',
+    'http://127.1/',
+    'http://0/',
+    'http://[::1]/',
+    'http://[::]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[::127.0.0.1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[64:ff9b:1::7f00:1]/',
+    'http://[2002:7f00:1::]/',
+    'http://10.0.0.1/',
+    'http://172.16.0.1/',
+    'http://192.168.1.1/',
+    'http://100.64.0.1/',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[fd00:ec2::254]/',
+    'http://[fe80::1]/',
+    'http://[fec0::1]/',
+    'http://224.0.0.1/',
+    'http://255.255.255.255/',
+    'http://192.0.0.192/',
+    'http://168.63.129.16/',
+    'http://①②⑦.⓪.⓪.①/',
+    'http://127。0。0。1/',
+    'http://%31%32%37.0.0.1/',
   ])('is not connected to: %s', async (url) => {
     const port = new URL(url);
     port.port = String(server.port);
-    await expect(fetched(port.href, { reach: reachOf(undefined, []) })).rejects.toThrow('does not fetch from');
+    await expect(fetched(port.href, { reach: reachOf(undefined, []) })).rejects.toThrow(
+      'does not fetch from',
+    );
     expect(server.asked).toEqual([]);
   });
 
-  it.each(['http://localhost/', 'http://localhost./', 'http://anything.test/', 'http://127.0.0.1.anything.test/'])('is not connected to by a name: %s', async (url) => {
-    await expect(fetched(url.replace(/\/$/, `:${server.port}/`), { reach: reachOf(undefined, [], loopback) })).rejects.toThrow('does not fetch from');
+  it.each([
+    'http://localhost/',
+    'http://localhost./',
+    'http://anything.test/',
+    'http://127.0.0.1.anything.test/',
+  ])('is not connected to by a name: %s', async (url) => {
+    await expect(
+      fetched(url.replace(/\/$/, `:${server.port}/`), { reach: reachOf(undefined, [], loopback) }),
+    ).rejects.toThrow('does not fetch from');
     expect(server.asked).toEqual([]);
   });
 
   it('is not connected to where a name has it among honest ones', async () => {
-    const mixed = async () => [{ address: '8.8.8.8', family: 4 }, { address: '127.0.0.1', family: 4 }];
-    await expect(fetched(`http://mixed.test:${server.port}/picture.png`, { reach: reachOf(undefined, [], mixed) })).rejects.toThrow('does not fetch from');
+    const mixed = async () => [
+      { address: '8.8.8.8', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    await expect(
+      fetched(`http://mixed.test:${server.port}/picture.png`, { reach: reachOf(undefined, [], mixed) }),
+    ).rejects.toThrow('does not fetch from');
   });
 
-  it.each(['http://169.254.169.254/latest/meta-data', 'http://[::1]/', 'http://2130706434/', '//10.0.0.1/'])('is not followed to: %s', async (location) => {
-    await expect(fetched(at(`/to?${encodeURIComponent(location)}`))).rejects.toThrow('does not fetch from');
-    expect(server.asked).toHaveLength(1);
-  });
+  it.each(['http://169.254.169.254/latest/meta-data', 'http://[::1]/', 'http://2130706434/', '//10.0.0.1/'])(
+    'is not followed to: %s',
+    async (location) => {
+      await expect(fetched(at(`/to?${encodeURIComponent(location)}`))).rejects.toThrow('does not fetch from');
+      expect(server.asked).toHaveLength(1);
+    },
+  );
 
   it('is told like a name that nobody knows', async () => {
-    const told = (reach: Reach): Promise<unknown> => fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
-    expect(await told(reachOf(undefined, [], async () => []))).toEqual(await told(reachOf(undefined, [], loopback)));
+    const told = (reach: Reach): Promise<unknown> =>
+      fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
+    expect(await told(reachOf(undefined, [], async () => []))).toEqual(
+      await told(reachOf(undefined, [], loopback)),
+    );
   });
 });
 
@@ -88,14 +176,18 @@ describe('a name that changes its mind', () => {
     let asked = 0;
     const flipping = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
     const reach = reachOf(undefined, [], flipping, (address) => address === '127.0.0.1');
-    expect(await fetched(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({ mediaType: 'image/png' });
+    expect(await fetched(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
+      mediaType: 'image/png',
+    });
     expect(asked).toBe(1);
   });
 
   it('is looked at again behind a redirect', async () => {
     let asked = 0;
     const reach = reachOf(undefined, [], loopback, () => asked++ === 0);
-    await expect(fetched(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach })).rejects.toThrow('does not fetch from');
+    await expect(
+      fetched(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
+    ).rejects.toThrow('does not fetch from');
     expect(server.asked).toHaveLength(1);
   });
 });
@@ -115,7 +207,9 @@ describe('an address that is refused before anything is looked up', () => {
   ])('%s', async (url, message, wanted) => {
     let asked = 0;
     const reach = reachOf(undefined, [], async () => [{ address: `8.8.8.${(asked += 1)}`, family: 4 }]);
-    const error = await fetched(url, { reach, ...(wanted ? { wanted } : {}) }).catch((thrown: unknown) => thrown);
+    const error = await fetched(url, { reach, ...(wanted ? { wanted } : {}) }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(Unfetched);
     expect(`${error instanceof Error ? error.message : ''}. `).toMatch(message);
     expect(asked).toBe(0);
@@ -123,17 +217,37 @@ describe('an address that is refused before anything is looked up', () => {
 
   it('is one at another host than those that are named', async () => {
     const reach = reachOf(['images.test', '*.below.test'], [], loopback, () => true);
-    const to = (host: string): Promise<unknown> => fetched(`http://${host}:${server.port}/picture.png`, { reach });
-    for (const host of ['images.test', 'IMAGES.test', 'a.below.test', 'a.b.below.test']) expect(await to(host), host).toMatchObject({ mediaType: 'image/png' });
-    for (const host of ['other.test', 'below.test', 'evilbelow.test', 'images.test.evil.test', '127.0.0.1']) await expect(to(host), host).rejects.toThrow('does not fetch from');
-    await expect(fetched(`http://images.test:${server.port}/to?${encodeURIComponent(`http://other.test:${server.port}/picture.png`)}`, { reach })).rejects.toThrow('does not fetch from');
+    const to = (host: string): Promise<unknown> =>
+      fetched(`http://${host}:${server.port}/picture.png`, { reach });
+    for (const host of ['images.test', 'IMAGES.test', 'a.below.test', 'a.b.below.test'])
+      expect(await to(host), host).toMatchObject({ mediaType: 'image/png' });
+    for (const host of ['other.test', 'below.test', 'evilbelow.test', 'images.test.evil.test', '127.0.0.1'])
+      await expect(to(host), host).rejects.toThrow('does not fetch from');
+    await expect(
+      fetched(
+        `http://images.test:${server.port}/to?${encodeURIComponent(`http://other.test:${server.port}/picture.png`)}`,
+        { reach },
+      ),
+    ).rejects.toThrow('does not fetch from');
   });
 });
 
 describe('a server that is no good', () => {
   it.each<[string, RegExp]>([
-    ['/page', /none of the pictures/], ['/short', /none of the pictures/], ['/empty', /none of the pictures/], ['/packed', /compressed/], ['/long', /more than the 100000 bytes/], ['/endless', /more than the 100000 bytes/], ['/endless-page', /none of the pictures/],
-    ['/cut', /breaks off/], ['/gone', /answers 404/], ['/nowhere', /answers 302/], ['/loop', /more redirects/], ['/to?https%3A%2F%2Fa.test%2F', /from one scheme to another/], ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/], ['/to?http%3A%2F%2F%5B', /begins with https/],
+    ['/page', /none of the pictures/],
+    ['/short', /none of the pictures/],
+    ['/empty', /none of the pictures/],
+    ['/packed', /compressed/],
+    ['/long', /more than the 100000 bytes/],
+    ['/endless', /more than the 100000 bytes/],
+    ['/endless-page', /none of the pictures/],
+    ['/cut', /breaks off/],
+    ['/gone', /answers 404/],
+    ['/nowhere', /answers 302/],
+    ['/loop', /more redirects/],
+    ['/to?https%3A%2F%2Fa.test%2F', /from one scheme to another/],
+    ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/],
+    ['/to?http%3A%2F%2F%5B', /begins with https/],
   ])('is given up: %s', async (path, message) => {
     await expect(fetched(at(path))).rejects.toThrow(message);
     await expect.poll(() => server.openConnections()).toBe(0);
@@ -148,7 +262,9 @@ describe('a server that is no good', () => {
 
   it('is given up in time while its name is looked for', async () => {
     const endless = reachOf(undefined, [], () => new Promise(() => undefined));
-    await expect(fetched('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(
+      fetched('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
+    ).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
   it('follows no more redirects than it is told', async () => {
@@ -158,11 +274,31 @@ describe('a server that is no good', () => {
 });
 
 describe('public addresses', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])('are those such as %s', (address) => {
-    expect(isPublic(address)).toBe(true);
-  });
+  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])(
+    'are those such as %s',
+    (address) => {
+      expect(isPublic(address)).toBe(true);
+    },
+  );
 
-  it.each(['', 'localhost', '127.0.0.1.', '1.2.3', '::ffff:8.8.8.8', '::808:808', '4000::1', '2001::1', '2001:db8::1', 'ff02::1', '100::1', '192.0.2.1', '198.18.0.1', '240.0.0.1', '0.0.0.0', 'fe80::1%eth0'])('are none such as "%s"', (address) => {
+  it.each([
+    '',
+    'localhost',
+    '127.0.0.1.',
+    '1.2.3',
+    '::ffff:8.8.8.8',
+    '::808:808',
+    '4000::1',
+    '2001::1',
+    '2001:db8::1',
+    'ff02::1',
+    '100::1',
+    '192.0.2.1',
+    '198.18.0.1',
+    '240.0.0.1',
+    '0.0.0.0',
+    'fe80::1%eth0',
+  ])('are none such as "%s"', (address) => {
     expect(isPublic(address)).toBe(false);
   });
 });

@@ -13,8 +13,24 @@ import { makeDataFolder, startProcess, type RunningGateway } from '../support/pr
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-const dashboard = z.object({ panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })).default([]) })) });
-const alerts = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ summary: z.string(), action: z.string() }) })) })) });
+const dashboard = z.object({
+  panels: z.array(
+    z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })).default([]) }),
+  ),
+});
+const alerts = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          annotations: z.object({ summary: z.string(), action: z.string() }),
+        }),
+      ),
+    }),
+  ),
+});
 
 /** What an expression reads: names of series, and of labels it selects or groups by. */
 function readBy(expression: string): { names: string[]; labels: string[] } {
@@ -42,9 +58,23 @@ let text: string;
 beforeAll(async () => {
   gateway = await startProcess({ TOLLGATE_DATA: makeDataFolder() });
   const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
-  for (const [authorization, stream] of [[`Bearer ${key}`, true], [`Bearer ${key}`, false], ['Bearer sk-nobody', false]] as const) {
-    const body = JSON.stringify({ model: 'demo/echo', stream, messages: [{ role: 'user', content: 'Hello!' }] });
-    await (await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body })).text();
+  for (const [authorization, stream] of [
+    [`Bearer ${key}`, true],
+    [`Bearer ${key}`, false],
+    ['Bearer sk-nobody', false],
+  ] as const) {
+    const body = JSON.stringify({
+      model: 'demo/echo',
+      stream,
+      messages: [{ role: 'user', content: 'Hello!' }],
+    });
+    await (
+      await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body,
+      })
+    ).text();
   }
   text = await (await fetch(`${gateway.url}/metrics`)).text();
 });
@@ -55,11 +85,21 @@ function offered(): Set<string> {
 }
 
 /** The README's table: a name, its labels, what it tells. */
-const documented = new Map([...read('plugins/operations/README.md').matchAll(/^\| `(tollgate_\w+)` \| ([^|]*) \|/gm)].map(([, name = '', labels = '']) => [name, [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)]));
+const documented = new Map(
+  [...read('plugins/operations/README.md').matchAll(/^\| `(tollgate_\w+)` \| ([^|]*) \|/gm)].map(
+    ([, name = '', labels = '']) => [name, [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)],
+  ),
+);
 
 const expressions = [
-  ...dashboard.parse(JSON.parse(read('examples/grafana/dashboard.json'))).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [`dashboard: ${title}`, expr] as const)),
-  ...alerts.parse(parse(read('examples/prometheus/alerts.yaml'))).groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [`alert: ${alert}`, expr] as const)),
+  ...dashboard
+    .parse(JSON.parse(read('examples/grafana/dashboard.json')))
+    .panels.flatMap(({ title, targets }) =>
+      targets.map(({ expr }) => [`dashboard: ${title}`, expr] as const),
+    ),
+  ...alerts
+    .parse(parse(read('examples/prometheus/alerts.yaml')))
+    .groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [`alert: ${alert}`, expr] as const)),
 ];
 
 describe('what operators watch by', () => {
@@ -78,7 +118,9 @@ describe('what operators watch by', () => {
 
   it('has the labels that are documented, and no others', () => {
     for (const [, name = '', labels = ''] of text.matchAll(/^(tollgate_\w+)\{(.*)\} /gm)) {
-      const told = [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le');
+      const told = [...labels.matchAll(/(\w+)="/g)]
+        .map(([, label = '']) => label)
+        .filter((label) => label !== 'le');
       expect(told, name).toEqual(documented.get(declared(name)));
     }
   });

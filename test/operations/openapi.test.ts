@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
 import { overload } from '../../plugins/operations/overload.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { z } from 'zod';
 
 const operation = z.object({
   operationId: z.string(),
@@ -18,12 +18,18 @@ const operation = z.object({
   security: z.array(z.record(z.string(), z.unknown())),
   parameters: z.array(z.object({ name: z.string(), in: z.string(), required: z.boolean() })),
   requestBody: z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }).optional(),
-  responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.object({ schema: z.looseObject({}) })).optional() })),
+  responses: z.record(
+    z.string(),
+    z.object({ content: z.record(z.string(), z.object({ schema: z.looseObject({}) })).optional() }),
+  ),
 });
 const documentSchema = z.looseObject({
   openapi: z.string(),
   paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({ examples: z.array(z.looseObject({})).optional() })), securitySchemes: z.record(z.string(), z.unknown()) }),
+  components: z.looseObject({
+    schemas: z.record(z.string(), z.looseObject({ examples: z.array(z.looseObject({})).optional() })),
+    securitySchemes: z.record(z.string(), z.unknown()),
+  }),
 });
 
 let gateway: TestGateway;
@@ -36,13 +42,19 @@ let sent: string;
 let document: z.output<typeof documentSchema>;
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
-const watcher = definePlugin({ name: 'host-watcher', options: z.strictObject({}), apply: (given) => void (host = given) });
+const watcher = definePlugin({
+  name: 'host-watcher',
+  options: z.strictObject({}),
+  apply: (given) => void (host = given),
+});
 
 async function startDefault(): Promise<TestGateway> {
   vi.stubEnv('TOLLGATE_ADMIN_PORT', '0');
   const { default: config } = await import('../../gateway.config.ts');
   // This process compiles schemas beside the gateway: however long that takes, it is no overload.
-  const plugins = config.plugins.map((plugin) => (plugin && plugin.name === 'overload' ? overload({ lag: 600_000 }) : plugin));
+  const plugins = config.plugins.map((plugin) =>
+    plugin && plugin.name === 'overload' ? overload({ lag: 600_000 }) : plugin,
+  );
   return startGateway({ plugins: [...plugins, watcher()] });
 }
 
@@ -64,11 +76,17 @@ afterAll(async () => {
 
 /** Every method of every path, in one list. */
 function operations() {
-  return Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, told]) => ({ method: method.toUpperCase(), path, told })));
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, told]) => ({ method: method.toUpperCase(), path, told })),
+  );
 }
 
 /** An address to call: what stands in braces has a value. */
-const filled = (path: string): string => path.replace('{model}', 'demo/echo').replace('{name}', 'demo%2Fecho').replace(/\{\w+\}/g, 'demo');
+const filled = (path: string): string =>
+  path
+    .replace('{model}', 'demo/echo')
+    .replace('{name}', 'demo%2Fecho')
+    .replace(/\{\w+\}/g, 'demo');
 
 const compiled = new Map<string, ValidateFunction>();
 
@@ -82,7 +100,7 @@ function faults(schema: Record<string, unknown>, value: unknown): unknown {
 
 function replySchema(path: string, method: string, status: number, type: string): Record<string, unknown> {
   const told = document.paths[path]?.[method.toLowerCase()]?.responses;
-  const schema = (told?.[String(status)] ?? told?.['default'])?.content?.[type]?.schema;
+  const schema = (told?.[String(status)] ?? told?.default)?.content?.[type]?.schema;
   if (!schema) throw new Error(`nothing is told of ${status} ${type} at ${method} ${path}`);
   return schema;
 }
@@ -96,7 +114,12 @@ function example(title: string): Record<string, unknown> {
 function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${gateway.url}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      ...headers,
+    },
     body: JSON.stringify(body),
   });
 }
@@ -110,7 +133,9 @@ describe('the document', () => {
   });
 
   it('has a schema behind every reference', () => {
-    const references = [...sent.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? '');
+    const references = [...sent.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name ?? '',
+    );
     expect(references.length).toBeGreaterThan(50);
     expect(references.filter((name) => !(name in document.components.schemas))).toEqual([]);
     expect(sent).not.toContain('$defs');
@@ -125,23 +150,51 @@ describe('the document', () => {
 
 describe('what there is to call', () => {
   it('is told of, each route of each plugin', () => {
-    const routes = [...host.routes.all()].filter((route) => route.openapi !== false).map(({ method, path }) => `${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
-    const calls = [...host.protocols.all()].flatMap((protocol) => operations().filter(({ method, path }) => protocol.client.match(method, filled(path), '')).map(({ method, path }) => `${method} ${path}`));
-    expect(operations().map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([...routes, ...calls, 'GET /healthz', 'GET /readyz'].toSorted());
+    const routes = [...host.routes.all()]
+      .filter((route) => route.openapi !== false)
+      .map(({ method, path }) => `${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
+    const calls = [...host.protocols.all()].flatMap((protocol) =>
+      operations()
+        .filter(({ method, path }) => protocol.client.match(method, filled(path), ''))
+        .map(({ method, path }) => `${method} ${path}`),
+    );
+    expect(
+      operations()
+        .map(({ method, path }) => `${method} ${path}`)
+        .toSorted(),
+    ).toEqual([...routes, ...calls, 'GET /healthz', 'GET /readyz'].toSorted());
   });
 
   it.each([
-    'POST /v1/chat/completions', 'POST /v1/responses', 'POST /v1/responses/input_tokens', 'POST /alpha/v1/messages', 'POST /alpha/v1/messages/count_tokens',
-    'POST /beta/v1beta/models/{model}:generateContent', 'POST /beta/v1beta/models/{model}:streamGenerateContent', 'POST /beta/v1beta/models/{model}:countTokens',
-    'POST /beta/v1/models/{model}:generateContent', 'POST /v1/images/generations', 'POST /v1/images/edits', 'GET /v1/user/balance', 'GET /v1/calls/{id}', 'POST /admin/keys',
+    'POST /v1/chat/completions',
+    'POST /v1/responses',
+    'POST /v1/responses/input_tokens',
+    'POST /alpha/v1/messages',
+    'POST /alpha/v1/messages/count_tokens',
+    'POST /beta/v1beta/models/{model}:generateContent',
+    'POST /beta/v1beta/models/{model}:streamGenerateContent',
+    'POST /beta/v1beta/models/{model}:countTokens',
+    'POST /beta/v1/models/{model}:generateContent',
+    'POST /v1/images/generations',
+    'POST /v1/images/edits',
+    'GET /v1/user/balance',
+    'GET /v1/calls/{id}',
+    'POST /admin/keys',
   ])('is told of: %s', (name) => {
     expect(operations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
   });
 
   it('states what it takes and gives, each route of ours', () => {
-    const silent = [...host.routes.all()].filter((route) => route.openapi === undefined).map(({ name }) => name);
+    const silent = [...host.routes.all()]
+      .filter((route) => route.openapi === undefined)
+      .map(({ name }) => name);
     expect(silent).toEqual([]);
-    const bare = operations().filter(({ told }) => !Object.keys(told.responses).some((status) => status.startsWith('2') && Object.keys(told.responses[status]?.content ?? {}).length > 0));
+    const bare = operations().filter(
+      ({ told }) =>
+        !Object.keys(told.responses).some(
+          (status) => status.startsWith('2') && Object.keys(told.responses[status]?.content ?? {}).length > 0,
+        ),
+    );
     expect(bare.map(({ path }) => path)).toEqual([]);
   });
 
@@ -157,10 +210,16 @@ describe('what there is to call', () => {
   });
 
   it('takes each credential that is told of at an address', async () => {
-    for (const { method, path, told } of operations().filter(({ told: { tags } }) => !tags.includes("at the operators' door"))) {
+    for (const { method, path, told } of operations().filter(
+      ({ told: { tags } }) => !tags.includes("at the operators' door"),
+    )) {
       for (const name of told.security.flatMap((scheme) => Object.keys(scheme))) {
-        const headers: Record<string, string> = name === 'bearer' ? { authorization: `Bearer ${key}` } : { [name]: key };
-        const { status } = await fetch(`${gateway.url}${filled(path)}${name === 'key' ? `?key=${key}` : ''}`, { method, headers: name === 'key' ? {} : headers });
+        const headers: Record<string, string> =
+          name === 'bearer' ? { authorization: `Bearer ${key}` } : { [name]: key };
+        const { status } = await fetch(
+          `${gateway.url}${filled(path)}${name === 'key' ? `?key=${key}` : ''}`,
+          { method, headers: name === 'key' ? {} : headers },
+        );
         expect([method, path, name, status === 401]).toEqual([method, path, name, false]);
       }
     }
@@ -185,14 +244,22 @@ describe('what is sent and answered is as it says', () => {
     expect(faults(replySchema(path, 'POST', 200, 'application/json'), await response.json())).toEqual([]);
   });
 
-  it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))('a stream at %s', async (path, title) => {
-    const told = path.replace(':generateContent', ':streamGenerateContent');
-    const response = await post(`${filled(told)}?alt=sse`, told === path ? { ...example(title), stream: true } : example(title));
-    const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown => JSON.parse(text ?? ''));
-    expect(events.length).toBeGreaterThan(0);
-    const schema = replySchema(told, 'POST', 200, 'text/event-stream');
-    for (const event of events) expect(faults(schema, event)).toEqual([]);
-  });
+  it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
+    'a stream at %s',
+    async (path, title) => {
+      const told = path.replace(':generateContent', ':streamGenerateContent');
+      const response = await post(
+        `${filled(told)}?alt=sse`,
+        told === path ? { ...example(title), stream: true } : example(title),
+      );
+      const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown =>
+        JSON.parse(text ?? ''),
+      );
+      expect(events.length).toBeGreaterThan(0);
+      const schema = replySchema(told, 'POST', 200, 'text/event-stream');
+      for (const event of events) expect(faults(schema, event)).toEqual([]);
+    },
+  );
 
   it.each(families)('an error at %s', async (path) => {
     const response = await post(filled(path), {});
@@ -208,12 +275,24 @@ describe('what is sent and answered is as it says', () => {
 
   it('an edit, which is a form', async () => {
     const form = new FormData();
-    const made = z.object({ data: z.tuple([z.object({ b64_json: z.string() })]) }).parse(await (await post('/v1/images/generations', example('ImageGenerationRequest'))).json());
+    const made = z
+      .object({ data: z.tuple([z.object({ b64_json: z.string() })]) })
+      .parse(await (await post('/v1/images/generations', example('ImageGenerationRequest'))).json());
     for (const [name, value] of Object.entries(example('ImageEditForm'))) form.set(name, String(value));
-    form.set('image', new Blob([Buffer.from(made.data[0].b64_json, 'base64')], { type: 'image/png' }), 'picture.png');
-    const response = await fetch(`${gateway.url}/v1/images/edits`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: form });
+    form.set(
+      'image',
+      new Blob([Buffer.from(made.data[0].b64_json, 'base64')], { type: 'image/png' }),
+      'picture.png',
+    );
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    });
     expect(response.status).toBe(200);
-    expect(faults(replySchema('/v1/images/edits', 'POST', 200, 'application/json'), await response.json())).toEqual([]);
+    expect(
+      faults(replySchema('/v1/images/edits', 'POST', 200, 'application/json'), await response.json()),
+    ).toEqual([]);
   });
 
   it('every page that is read with GET', async () => {
@@ -222,17 +301,29 @@ describe('what is sent and answered is as it says', () => {
     const account = 'tester';
     for (const { method, path, told } of operations().filter(({ method: asked }) => asked === 'GET')) {
       const isOperators = told.tags.includes("at the operators' door");
-      const at = path.replace('/v1/calls/{id}', `/v1/calls/${id}`).replace('{account}', account).replace('{key}', key.slice(-4)).replace('{id}', 'demo%2Fecho');
-      const response = await fetch(`${isOperators ? door : gateway.url}${filled(at)}`, { headers: { authorization: `Bearer ${isOperators ? secret : key}` } });
+      const at = path
+        .replace('/v1/calls/{id}', `/v1/calls/${id}`)
+        .replace('{account}', account)
+        .replace('{key}', key.slice(-4))
+        .replace('{id}', 'demo%2Fecho');
+      const response = await fetch(`${isOperators ? door : gateway.url}${filled(at)}`, {
+        headers: { authorization: `Bearer ${isOperators ? secret : key}` },
+      });
       const type = response.headers.get('content-type')?.split(';')[0] ?? '';
       const body: unknown = type === 'application/json' ? await response.json() : await response.text();
-      expect([path, response.status, faults(replySchema(path, method, 200, type), body)]).toEqual([path, 200, []]);
+      expect([path, response.status, faults(replySchema(path, method, 200, type), body)]).toEqual([
+        path,
+        200,
+        [],
+      ]);
     }
   });
 
   it('a call to a provider with several keys, by the number of its key', async () => {
     const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
-    const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     const told = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
     const numbered = { ...told, attempts: told.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
     expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
@@ -243,13 +334,25 @@ describe('what is sent and answered is as it says', () => {
       ['/admin/accounts', 201, { name: 'acme' }],
       ['/admin/credits', 201, { account: 'acme', amount: '1', reference: 'one' }],
       ['/admin/credits', 200, { account: 'acme', amount: '1', reference: 'one' }],
-      ['/admin/keys', 201, { account: 'acme', limits: { spendCap: '1', models: ['demo/*'], expires: '2100-01-01' } }],
+      [
+        '/admin/keys',
+        201,
+        { account: 'acme', limits: { spendCap: '1', models: ['demo/*'], expires: '2100-01-01' } },
+      ],
       ['/admin/keys', 400, { account: 'acme', colour: 'blue' }],
     ] as const;
     for (const [path, status, order] of orders) {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(`${door}${path}`, { method: 'POST', headers, body: JSON.stringify(order) });
-      expect([path, response.status, faults(replySchema(path, 'POST', status, 'application/json'), await response.json())]).toEqual([path, status, []]);
+      const response = await fetch(`${door}${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(order),
+      });
+      expect([
+        path,
+        response.status,
+        faults(replySchema(path, 'POST', status, 'application/json'), await response.json()),
+      ]).toEqual([path, status, []]);
     }
   });
 });

@@ -1,7 +1,12 @@
 /** Spans as an exporter gets them, from calls that really ran. */
 import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { defineProvider } from '../../core/index.ts';
 import { opentelemetry } from '../../plugins/operations/opentelemetry.ts';
@@ -13,7 +18,9 @@ const body = { model: 'openai/gpt-4o-mini', max_tokens: 40, messages: [{ role: '
 
 let house: House;
 beforeAll(async () => {
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+  trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  );
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   house = await openHouse({ plugins: [opentelemetry()] });
 });
@@ -25,7 +32,9 @@ afterAll(async () => {
 beforeEach(() => exporter.reset());
 
 /** The spans of the one call that `call` makes: its own, and its attempts'. */
-async function spansOf(call: () => Promise<Response>): Promise<{ server: ReadableSpan; clients: ReadableSpan[] }> {
+async function spansOf(
+  call: () => Promise<Response>,
+): Promise<{ server: ReadableSpan; clients: ReadableSpan[] }> {
   const before = house.gateway.ends.length;
   await (await call()).text();
   await house.gateway.ended(before + 1);
@@ -36,22 +45,44 @@ async function spansOf(call: () => Promise<Response>): Promise<{ server: Readabl
 }
 
 describe('the trace of a call', () => {
-  it('has a span of its own, and one below it for the attempt, with the conventions\' names', async () => {
-    const { server, clients: [client] } = await spansOf(() => house.post({ ...body, stream: true }));
-    expect(server).toMatchObject({ name: 'POST /v1/chat/completions', status: { code: SpanStatusCode.UNSET } });
-    expect(server.attributes).toMatchObject({ 'http.response.status_code': 200, 'tollgate.outcome': 'completed' });
+  it("has a span of its own, and one below it for the attempt, with the conventions' names", async () => {
+    const {
+      server,
+      clients: [client],
+    } = await spansOf(() => house.post({ ...body, stream: true }));
+    expect(server).toMatchObject({
+      name: 'POST /v1/chat/completions',
+      status: { code: SpanStatusCode.UNSET },
+    });
+    expect(server.attributes).toMatchObject({
+      'http.response.status_code': 200,
+      'tollgate.outcome': 'completed',
+    });
     expect(client?.name).toBe('chat gpt-4o-mini');
     expect(client?.parentSpanContext?.spanId).toBe(server.spanContext().spanId);
     expect(client?.attributes).toMatchObject({
-      'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'openai/gpt-4o-mini',
-      'gen_ai.request.stream': true, 'gen_ai.request.max_tokens': 40, 'gen_ai.response.model': 'gpt-4o-mini',
-      'gen_ai.response.time_to_first_chunk': expect.any(Number), 'gen_ai.usage.input_tokens': expect.any(Number), 'gen_ai.usage.output_tokens': expect.any(Number),
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'openai/gpt-4o-mini',
+      'gen_ai.request.stream': true,
+      'gen_ai.request.max_tokens': 40,
+      'gen_ai.response.model': 'gpt-4o-mini',
+      'gen_ai.response.time_to_first_chunk': expect.any(Number),
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.usage.output_tokens': expect.any(Number),
     });
   });
 
-  it.each([['amazon-bedrock', 'aws.bedrock'], ['google-vertex', 'gcp.vertex_ai'], ['groq', 'groq']])('names the provider %s as the conventions do: %s', async (name, expected) => {
+  it.each([
+    ['amazon-bedrock', 'aws.bedrock'],
+    ['google-vertex', 'gcp.vertex_ai'],
+    ['groq', 'groq'],
+  ])('names the provider %s as the conventions do: %s', async (name, expected) => {
     const provider = defineProvider({
-      name, env: { key: 'CLOUD_KEY', baseUrl: 'CLOUD_URL' }, baseUrl: 'https://vendor.invalid', endpoints: { 'chat-completions': '/chat/completions' },
+      name,
+      env: { key: 'CLOUD_KEY', baseUrl: 'CLOUD_URL' },
+      baseUrl: 'https://vendor.invalid',
+      endpoints: { 'chat-completions': '/chat/completions' },
       models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
     });
     const other = await openHouse({ plugins: [opentelemetry()], provider });
@@ -62,16 +93,27 @@ describe('the trace of a call', () => {
   });
 
   it('takes as long as the call did, the attempt within it', async () => {
-    const { server, clients: [client] } = await spansOf(() => house.post(body));
-    const time = ([seconds, nanoseconds]: readonly [number, number]): number => seconds * 1e3 + nanoseconds / 1e6;
+    const {
+      server,
+      clients: [client],
+    } = await spansOf(() => house.post(body));
+    const time = ([seconds, nanoseconds]: readonly [number, number]): number =>
+      seconds * 1e3 + nanoseconds / 1e6;
     if (!client) throw new Error('no attempt');
     expect(time(client.startTime)).toBeGreaterThanOrEqual(time(server.startTime));
     expect(time(client.endTime)).toBeLessThanOrEqual(time(server.endTime));
   });
 
-  it('goes on from the client\'s own', async () => {
-    const { server } = await spansOf(() => house.post(body, { headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } }));
-    expect([server.spanContext().traceId, server.parentSpanContext?.spanId]).toEqual(['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']);
+  it("goes on from the client's own", async () => {
+    const { server } = await spansOf(() =>
+      house.post(body, {
+        headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
+      }),
+    );
+    expect([server.spanContext().traceId, server.parentSpanContext?.spanId]).toEqual([
+      '0af7651916cd43dd8448eb211c80319c',
+      'b7ad6b7169203331',
+    ]);
   });
 
   it('tells what failed, and of a call nobody was asked for that there was no attempt', async () => {
@@ -79,7 +121,10 @@ describe('the trace of a call', () => {
     const failed = await spansOf(() => house.post(body));
     house.vendor.unscript();
     expect(failed.server.status.code).toBe(SpanStatusCode.ERROR);
-    expect(failed.clients[0]?.attributes).toMatchObject({ 'error.type': 'upstream_failed', 'http.response.status_code': 500 });
+    expect(failed.clients[0]?.attributes).toMatchObject({
+      'error.type': 'upstream_failed',
+      'http.response.status_code': 500,
+    });
     exporter.reset();
     const refused = await spansOf(() => house.post({ ...body, model: 'no/such' }));
     expect([refused.clients, refused.server.attributes['error.type']]).toEqual([[], 'model_not_found']);
@@ -87,7 +132,11 @@ describe('the trace of a call', () => {
 
   it('holds nothing of a prompt or a key', async () => {
     await spansOf(() => house.post(body));
-    const told = JSON.stringify(exporter.getFinishedSpans().map(({ name, attributes, status, events }) => ({ name, attributes, status, events })));
+    const told = JSON.stringify(
+      exporter
+        .getFinishedSpans()
+        .map(({ name, attributes, status, events }) => ({ name, attributes, status, events })),
+    );
     expect(told).not.toContain(secret);
     expect(told).not.toContain(house.key);
   });

@@ -4,7 +4,14 @@ import { received } from '../support/exchange.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 
 const lag = vi.hoisted(() => ({ nanoseconds: 0 }));
-vi.mock('node:perf_hooks', () => ({ monitorEventLoopDelay: () => ({ enable: () => true, disable: () => true, reset: () => undefined, percentile: () => lag.nanoseconds }) }));
+vi.mock('node:perf_hooks', () => ({
+  monitorEventLoopDelay: () => ({
+    enable: () => true,
+    disable: () => true,
+    reset: () => undefined,
+    percentile: () => lag.nanoseconds,
+  }),
+}));
 
 function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost {
   const host = hostWith([overload(options)]);
@@ -34,7 +41,12 @@ describe('an overloaded gateway', () => {
 
   it('turns a call away that is one too many, and says when to come again', async () => {
     const host = busyHost({ calls: 10 }, 11);
-    expect(await knock(host)).toMatchObject({ code: 'overloaded', status: 503, retry: true, details: { retryAfter: 2 } });
+    expect(await knock(host)).toMatchObject({
+      code: 'overloaded',
+      status: 503,
+      retry: true,
+      details: { retryAfter: 2 },
+    });
     expect(await shedBy(host)).toBe('calls');
   });
 

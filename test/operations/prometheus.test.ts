@@ -1,7 +1,18 @@
-import { Cancellation } from '../../core/cancellation.ts';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { GatewayError, type Answered, type Attempt, type Charge, type End, type Failed, type Refused, type Replayed, type Routed, type Target } from '../../core/index.ts';
+import {
+  GatewayError,
+  type Answered,
+  type Attempt,
+  type Charge,
+  type End,
+  type Failed,
+  type Refused,
+  type Replayed,
+  type Routed,
+  type Target,
+} from '../../core/index.ts';
+import { Cancellation } from '../../core/util/cancellation.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { received, routed, type Routing } from '../support/exchange.ts';
@@ -24,14 +35,22 @@ afterEach(() => {
 async function scrape(host: TestHost): Promise<string> {
   const route = host.routes.get('prometheus');
   if (route.access !== 'public') throw new Error('not public');
-  const { status, headers, body } = await route.handle({ params: {}, query: new URLSearchParams(), headers: {}, body: undefined, text: '' });
+  const { status, headers, body } = await route.handle({
+    params: {},
+    query: new URLSearchParams(),
+    headers: {},
+    body: undefined,
+    text: '',
+  });
   expect([status, headers?.['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
   return String(body);
 }
 
 /** The samples of the gateway's own metrics, without histogram buckets. */
 async function samples(host: TestHost): Promise<string[]> {
-  return (await scrape(host)).split('\n').filter((line) => line.startsWith('tollgate_') && !line.includes('_bucket'));
+  return (await scrape(host))
+    .split('\n')
+    .filter((line) => line.startsWith('tollgate_') && !line.includes('_bucket'));
 }
 
 function target(host: TestHost): Target {
@@ -44,7 +63,15 @@ const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] }
 const free: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 
 function answered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
-  return { type: 'answered', exchange: routed(target(host), routing), outcome: 'completed', error: undefined, charge: free, ...facts, ...more };
+  return {
+    type: 'answered',
+    exchange: routed(target(host), routing),
+    outcome: 'completed',
+    error: undefined,
+    charge: free,
+    ...facts,
+    ...more,
+  };
 }
 
 function failed(host: TestHost, error: GatewayError, routing: Routing = {}): Failed {
@@ -74,14 +101,20 @@ describe('GET /metrics', () => {
   });
 
   it('is public and at its usual place', () => {
-    expect(watched().routes.get('prometheus')).toMatchObject({ method: 'GET', path: '/metrics', access: 'public' });
+    expect(watched().routes.get('prometheus')).toMatchObject({
+      method: 'GET',
+      path: '/metrics',
+      access: 'public',
+    });
   });
 
   it('goes on counting after a reload', async () => {
     const before = watched();
     await before.calls.observe.promise(answered(before));
     const after = hostWith([demo(), prometheus()], before.metrics);
-    expect(await samplesAfter(after, answered(after))).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2');
+    expect(await samplesAfter(after, answered(after))).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
+    );
   });
 });
 
@@ -89,23 +122,45 @@ describe('an answered call', () => {
   it('is counted with its duration', async () => {
     const host = watched();
     const seen = await samplesAfter(host, answered(host), answered(host));
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2');
-    expect(seen).toContain('tollgate_request_duration_seconds_sum{protocol="plain",model="demo/echo",provider="demo"} 3');
-    expect(seen).toContain('tollgate_request_duration_seconds_count{protocol="plain",model="demo/echo",provider="demo"} 2');
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
+    );
+    expect(seen).toContain(
+      'tollgate_request_duration_seconds_sum{protocol="plain",model="demo/echo",provider="demo"} 3',
+    );
+    expect(seen).toContain(
+      'tollgate_request_duration_seconds_count{protocol="plain",model="demo/echo",provider="demo"} 2',
+    );
   });
 
   it('is measured from its head to its first event where it streams, fallbacks included', async () => {
     const host = watched();
     const waiting = { waited: 2000, firstEventAfter: 250 };
-    const seen = await samplesAfter(host, answered(host, {}, { ...waiting, stream: true }), answered(host, {}, waiting));
-    expect(seen).toContain('tollgate_time_to_first_token_seconds_sum{model="demo/echo",provider="demo"} 2.25');
+    const seen = await samplesAfter(
+      host,
+      answered(host, {}, { ...waiting, stream: true }),
+      answered(host, {}, waiting),
+    );
+    expect(seen).toContain(
+      'tollgate_time_to_first_token_seconds_sum{model="demo/echo",provider="demo"} 2.25',
+    );
     expect(seen).toContain('tollgate_time_to_first_token_seconds_count{model="demo/echo",provider="demo"} 1');
   });
 
   it('adds what it was charged, in tokens that do not overlap', async () => {
     const host = watched();
-    const usage = { input: 1000, cacheRead: 600, cacheWrite5m: 100, cacheWrite1h: 50, output: 70, reasoning: 30 };
-    const seen = await samplesAfter(host, answered(host, { charge: { cost: 1_250_000n, usage, basis: 'usage', suspect: false } }));
+    const usage = {
+      input: 1000,
+      cacheRead: 600,
+      cacheWrite5m: 100,
+      cacheWrite1h: 50,
+      output: 70,
+      reasoning: 30,
+    };
+    const seen = await samplesAfter(
+      host,
+      answered(host, { charge: { cost: 1_250_000n, usage, basis: 'usage', suspect: false } }),
+    );
     expect(seen.filter((line) => line.startsWith('tollgate_tokens_total'))).toEqual([
       'tollgate_tokens_total{type="input"} 250',
       'tollgate_tokens_total{type="cache_read"} 600',
@@ -121,14 +176,22 @@ describe('an answered call', () => {
     const cut = answered(host, { outcome: 'cut', error: new GatewayError('upstream_failed', 'cut') });
     const aborted = answered(host, { outcome: 'aborted', error: new GatewayError('client_gone', 'gone') });
     const seen = await samplesAfter(host, cut, aborted);
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="502"} 1');
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1');
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="502"} 1',
+    );
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1',
+    );
     expect(seen).toContain('tollgate_client_aborts_total{phase="reply"} 1');
   });
 
   it('tells how many fields were dropped on its way', async () => {
     const host = watched();
-    const losses = [{ path: 'tools[2].strict', reason: 'unknown', code: 'model' }, { path: 'seed', reason: 'unknown', code: 'model' }, { path: 'reply.audio', reason: 'no place', code: 'reply' }] as const;
+    const losses = [
+      { path: 'tools[2].strict', reason: 'unknown', code: 'model' },
+      { path: 'seed', reason: 'unknown', code: 'model' },
+      { path: 'reply.audio', reason: 'no place', code: 'reply' },
+    ] as const;
     const samples = await samplesAfter(host, answered(host, { losses }));
     expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="model"} 2');
     expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="reply"} 1');
@@ -139,21 +202,39 @@ describe('a call that got no reply', () => {
   it('is counted by its error where every provider failed', async () => {
     const host = watched();
     const seen = await samplesAfter(host, failed(host, new GatewayError('timeout', 'late')));
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="504"} 1');
-    expect(seen.some((line) => line.startsWith('tollgate_client_aborts_total') || line.startsWith('tollgate_refusals_total'))).toBe(false);
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="504"} 1',
+    );
+    expect(
+      seen.some(
+        (line) =>
+          line.startsWith('tollgate_client_aborts_total') || line.startsWith('tollgate_refusals_total'),
+      ),
+    ).toBe(false);
   });
 
   it('is one the client left where its signal fired meanwhile', async () => {
     const host = watched();
-    const seen = await samplesAfter(host, failed(host, new GatewayError('internal', 'aborted'), { cancellation: cancelled() }));
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1');
+    const seen = await samplesAfter(
+      host,
+      failed(host, new GatewayError('internal', 'aborted'), { cancellation: cancelled() }),
+    );
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1',
+    );
     expect(seen).toContain('tollgate_client_aborts_total{phase="waiting"} 1');
   });
 
   it('is a refusal by its code where no provider was asked', async () => {
     const host = watched();
-    const seen = await samplesAfter(host, refused(new GatewayError('out_of_balance', 'empty'), routed(target(host))), refused(new GatewayError('client_gone', 'gone')));
-    expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="402"} 1');
+    const seen = await samplesAfter(
+      host,
+      refused(new GatewayError('out_of_balance', 'empty'), routed(target(host))),
+      refused(new GatewayError('client_gone', 'gone')),
+    );
+    expect(seen).toContain(
+      'tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="402"} 1',
+    );
     expect(seen).toContain('tollgate_refusals_total{code="out_of_balance"} 1');
     expect(seen).toContain('tollgate_client_aborts_total{phase="before-attempt"} 1');
   });
@@ -162,16 +243,28 @@ describe('a call that got no reply', () => {
     const host = watched();
     const exchange = routed(target(host));
     const call = { ...exchange.call, model: 'made/up' };
-    const text = await samplesAfter(host, refused(new GatewayError('model_not_found', 'none'), { ...exchange, call }));
-    expect(text).toContain('tollgate_requests_total{protocol="plain",model="other",provider="none",code="404"} 1');
+    const text = await samplesAfter(
+      host,
+      refused(new GatewayError('model_not_found', 'none'), { ...exchange, call }),
+    );
+    expect(text).toContain(
+      'tollgate_requests_total{protocol="plain",model="other",provider="none",code="404"} 1',
+    );
     expect(text.join('\n')).not.toMatch(/made\/up|account-1|key-1/);
   });
 });
 
 it('a stored outcome that is sent again is counted by its status', async () => {
   const host = watched();
-  const replayed: Replayed = { type: 'replayed', exchange: routed(target(host)), replay: { status: 200, headers: {}, body: new Uint8Array() }, ...facts };
-  expect(await samplesAfter(host, replayed)).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="200"} 1');
+  const replayed: Replayed = {
+    type: 'replayed',
+    exchange: routed(target(host)),
+    replay: { status: 200, headers: {}, body: new Uint8Array() },
+    ...facts,
+  };
+  expect(await samplesAfter(host, replayed)).toContain(
+    'tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="200"} 1',
+  );
 });
 
 it('attempts are counted at their end, by provider and outcome', async () => {
@@ -185,8 +278,10 @@ it('attempts are counted at their end, by provider and outcome', async () => {
   during('first-event');
   during('end');
   during('end', new GatewayError('upstream_overloaded', 'busy'));
-  expect((await samples(host)).filter((line) => line.startsWith('tollgate_upstream_attempts_total'))).toEqual([
-    'tollgate_upstream_attempts_total{provider="demo",outcome="ok"} 1',
-    'tollgate_upstream_attempts_total{provider="demo",outcome="upstream_overloaded"} 1',
-  ]);
+  expect((await samples(host)).filter((line) => line.startsWith('tollgate_upstream_attempts_total'))).toEqual(
+    [
+      'tollgate_upstream_attempts_total{provider="demo",outcome="ok"} 1',
+      'tollgate_upstream_attempts_total{provider="demo",outcome="upstream_overloaded"} 1',
+    ],
+  );
 });

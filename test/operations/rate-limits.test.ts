@@ -1,12 +1,12 @@
 /** How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL. */
 import { Client } from 'pg';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
-import { definePlugin } from '../../core/index.ts';
 import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { PostgresSlots } from '../../plugins/operations/rate-limits/postgres-slots.ts';
 import { networkOf, Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
-import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -16,10 +16,15 @@ import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../suppo
 import { station } from '../support/station.ts';
 
 const whole = JSON.stringify({
-  id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 30, completion_tokens: 70, total_tokens: 100 },
 });
-const well: Conduct = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+const well: Conduct = (response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
 
 /** The key is what the client says it is, its account what stands before the dash. */
 const anyKey = definePlugin({
@@ -47,12 +52,26 @@ async function start(limits: Parameters<typeof rateLimits>[0], conduct = well): 
 
 async function again(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
   const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
-  running.push(await startGateway({ plugins: [anyKey(), chatCompletions(), messages(), station({ name: 'v', endpoints }), rateLimits(limits)] }));
+  running.push(
+    await startGateway({
+      plugins: [
+        anyKey(),
+        chatCompletions(),
+        messages(),
+        station({ name: 'v', endpoints }),
+        rateLimits(limits),
+      ],
+    }),
+  );
   return running;
 }
 
 async function call({ url }: TestGateway, key = 'a-1', content = 'Hi'): Promise<Response> {
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'x-key': key }, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }) });
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-key': key },
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }),
+  });
   await response.clone().text();
   return response;
 }
@@ -67,13 +86,25 @@ describe('requests', () => {
   it('are told with each reply, and refused with the time to come again when there are too many', async () => {
     const gateway = await first({ perKey: { requests: 2 } });
     const ok = await call(gateway);
-    expect([ok.status, ok.headers.get('x-ratelimit-limit-requests'), ok.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '2', '1']);
+    expect([
+      ok.status,
+      ok.headers.get('x-ratelimit-limit-requests'),
+      ok.headers.get('x-ratelimit-remaining-requests'),
+    ]).toEqual([200, '2', '1']);
     expect(ok.headers.get('x-ratelimit-reset-requests')).toMatch(/^(1m0s|\d+s)$/);
     expect((await call(gateway)).headers.get('x-ratelimit-remaining-requests')).toBe('0');
     const refused = await call(gateway);
-    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'rate_limit_exceeded', message: expect.stringContaining('2 requests in 60 seconds') } }]);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      {
+        error: { code: 'rate_limit_exceeded', message: expect.stringContaining('2 requests in 60 seconds') },
+      },
+    ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30);
-    expect([refused.headers.get('x-should-retry'), refused.headers.get('x-ratelimit-remaining-requests')]).toEqual([null, '0']);
+    expect([
+      refused.headers.get('x-should-retry'),
+      refused.headers.get('x-ratelimit-remaining-requests'),
+    ]).toEqual([null, '0']);
     expect(vendor.bodies).toHaveLength(2);
     expect((await call(gateway, 'a-2')).status).toBe(200);
   });
@@ -81,21 +112,38 @@ describe('requests', () => {
   it('are told to clients of messages in their own words', async () => {
     const gateway = await first({ perKey: { requests: 1, tokens: 5000 } });
     const ask = (): Promise<Response> =>
-      fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify({ model: 'house/model', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }) });
+      fetch(`${gateway.url}/alpha/v1/messages`, {
+        method: 'POST',
+        headers: { 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify({
+          model: 'house/model',
+          max_tokens: 5,
+          messages: [{ role: 'user', content: 'Hi' }],
+        }),
+      });
     const asked = Date.now();
     const ok = await ask();
     expect(await ok.json()).toMatchObject({ type: 'message' });
-    expect([ok.headers.get('anthropic-ratelimit-requests-limit'), ok.headers.get('anthropic-ratelimit-requests-remaining')]).toEqual(['1', '0']);
-    expect(Date.parse(String(ok.headers.get('anthropic-ratelimit-tokens-reset')))).toBeGreaterThan(asked - 2000);
+    expect([
+      ok.headers.get('anthropic-ratelimit-requests-limit'),
+      ok.headers.get('anthropic-ratelimit-requests-remaining'),
+    ]).toEqual(['1', '0']);
+    expect(Date.parse(String(ok.headers.get('anthropic-ratelimit-tokens-reset')))).toBeGreaterThan(
+      asked - 2000,
+    );
     const refused = await ask();
-    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { error: { type: 'rate_limit_error' } },
+    ]);
     expect(refused.headers.get('retry-after')).not.toBeNull();
   });
 
   it('of all keys of an account count together, and what one key is refused counts for nobody', async () => {
     const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 1 } });
     const statuses: number[] = [];
-    for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1']) statuses.push((await call(gateway, key)).status);
+    for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1'])
+      statuses.push((await call(gateway, key)).status);
     expect(statuses).toEqual([200, 429, 200, 429, 200, 429, 200]);
   });
 
@@ -106,7 +154,11 @@ describe('requests', () => {
       const { headers } = await call(gateway, key);
       told.push(['limit', 'remaining'].map((word) => headers.get(`x-ratelimit-${word}-requests`)));
     }
-    expect(told).toEqual([['2', '1'], ['2', '1'], ['3', '0']]);
+    expect(told).toEqual([
+      ['2', '1'],
+      ['2', '1'],
+      ['3', '0'],
+    ]);
   });
 });
 
@@ -132,11 +184,28 @@ describe('tokens', () => {
 
 describe('a stream', () => {
   it('tells what is left though it has nothing else to say yet', async () => {
-    vendor = await startScriptedVendor((response) => void setTimeout(() => response.writeHead(500).end(), 500));
+    vendor = await startScriptedVendor(
+      (response) => void setTimeout(() => response.writeHead(500).end(), 500),
+    );
     const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
-    const gateway = await startGateway({ timeouts: { keepAlive: 0.1 }, plugins: [anyKey(), chatCompletions(), station({ name: 'v', endpoints }), rateLimits({ perKey: { requests: 2 } })] });
+    const gateway = await startGateway({
+      timeouts: { keepAlive: 0.1 },
+      plugins: [
+        anyKey(),
+        chatCompletions(),
+        station({ name: 'v', endpoints }),
+        rateLimits({ perKey: { requests: 2 } }),
+      ],
+    });
     running.push(gateway);
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], stream: true }) });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'house/model',
+        messages: [{ role: 'user', content: 'Hi' }],
+        stream: true,
+      }),
+    });
     expect([response.status, response.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '1']);
     expect(await response.text()).toMatch(/^: keep-alive\n/);
   });
@@ -144,14 +213,19 @@ describe('a stream', () => {
 
 describe('a call that every vendor fails', () => {
   it('tells what is left as well', async () => {
-    const failed = await call(await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()));
+    const failed = await call(
+      await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()),
+    );
     expect([failed.status, failed.headers.get('x-ratelimit-remaining-requests')]).toEqual([502, '1']);
   });
 });
 
 describe('a window', () => {
   it('has no more than its limit, whatever calls of the one before have left', async () => {
-    const gateway = await first({ perKey: { tokens: 1000 }, window: 1 }, (response) => void setTimeout(() => response.writeHead(500).end(), 1200));
+    const gateway = await first(
+      { perKey: { tokens: 1000 }, window: 1 },
+      (response) => void setTimeout(() => response.writeHead(500).end(), 1200),
+    );
     expect((await call(gateway, 'a-1', 'x'.repeat(3000))).status).toBe(502);
     vendor.conduct(well);
     expect(Number((await call(gateway)).headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000);
@@ -162,7 +236,10 @@ describe('calls at one time', () => {
   it('are held to their number, and let in again when one ends, however it ends', async () => {
     const held: (() => void)[] = [];
     const refusal = '{"error":{"message":"No."}}';
-    const gateway = await first({ perKey: { parallel: 2 } }, (response) => void held.push(() => response.writeHead(400).end(refusal)));
+    const gateway = await first(
+      { perKey: { parallel: 2 } },
+      (response) => void held.push(() => response.writeHead(400).end(refusal)),
+    );
     const slow = [call(gateway), call(gateway)];
     await expect.poll(() => held.length).toBe(2);
     const refused = await call(gateway);
@@ -213,7 +290,9 @@ describe('through PostgreSQL', () => {
     const client = new Client(database.url);
     await client.connect();
     await client.query(`INSERT INTO tollgate_limited_processes VALUES ('other', now() + interval '1 hour')`);
-    await client.query(`UPDATE tollgate_limited_calls SET running = '{"x": "other", "y": "other"}' WHERE name = 'key:a-1'`);
+    await client.query(
+      `UPDATE tollgate_limited_calls SET running = '{"x": "other", "y": "other"}' WHERE name = 'key:a-1'`,
+    );
     expect((await call(one)).status).toBe(429);
     await client.query(`UPDATE tollgate_limited_processes SET until = now() WHERE process = 'other'`);
     expect((await call(one)).status).toBe(200);
@@ -226,7 +305,9 @@ describe('through PostgreSQL', () => {
 describe('calls at one time in a PostgreSQL', () => {
   it('that could not be opened give no sign of life', async () => {
     vi.useFakeTimers();
-    const pool = { query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))) };
+    const pool = {
+      query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))),
+    };
     await expect(PostgresSlots.open(pool)).rejects.toThrow('permission denied');
     await vi.advanceTimersByTimeAsync(60_000);
     vi.useRealTimers();
@@ -243,14 +324,32 @@ describe('public pages', () => {
 
   async function open(limits: Parameters<typeof rateLimits>[0], trustedProxies = 1): Promise<string> {
     vendor = await startScriptedVendor(well);
-    running.push(await startGateway({ server: { trustedProxies }, plugins: [anyKey(), chatCompletions(), messages(), generateContent(), station({ name: 'v', endpoints: {} }), prometheus(), rateLimits(limits)] }));
+    running.push(
+      await startGateway({
+        server: { trustedProxies },
+        plugins: [
+          anyKey(),
+          chatCompletions(),
+          messages(),
+          generateContent(),
+          station({ name: 'v', endpoints: {} }),
+          prometheus(),
+          rateLimits(limits),
+        ],
+      }),
+    );
     return running[0]?.url ?? '';
   }
 
   it('are shown to an address so many times in a window, in each family the last time with when to come again', async () => {
     const url = await open({ perAddress: { requests: 3 } });
     for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
-    const bodies = { '/v1/models': { error: { code: 'rate_limit_exceeded' } }, '/alpha/v1/models': { type: 'error', error: { type: 'rate_limit_error' } }, '/beta/v1beta/models': { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }, '/metrics': { error: expect.any(String) } };
+    const bodies = {
+      '/v1/models': { error: { code: 'rate_limit_exceeded' } },
+      '/alpha/v1/models': { type: 'error', error: { type: 'rate_limit_error' } },
+      '/beta/v1beta/models': { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
+      '/metrics': { error: expect.any(String) },
+    };
     for (const [path, body] of Object.entries(bodies)) {
       const refused = await look(url, '203.0.113.7', path);
       expect([refused.status, await refused.json()], path).toMatchObject([429, body]);
@@ -258,19 +357,29 @@ describe('public pages', () => {
       expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
     }
     expect((await look(url, '203.0.113.8')).status).toBe(200);
-    expect((await fetch(`${url}/healthz`, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status).toBe(200);
+    expect((await fetch(`${url}/healthz`, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status).toBe(
+      200,
+    );
   });
 
   it('are shown again when the window is over', async () => {
     const url = await open({ perAddress: { requests: 1 }, window: 3 });
-    expect([(await look(url, '203.0.113.7')).status, (await look(url, '203.0.113.7')).status]).toEqual([200, 429]);
+    expect([(await look(url, '203.0.113.7')).status, (await look(url, '203.0.113.7')).status]).toEqual([
+      200, 429,
+    ]);
     await expect.poll(async () => (await look(url, '203.0.113.7')).status).toBe(200);
   });
 
   it('are not shown more often to whoever writes an address of their own', async () => {
     const url = await open({ perAddress: { requests: 1 } });
     expect((await look(url, '203.0.113.7')).status).toBe(200);
-    for (const told of ['198.51.100.1, 203.0.113.7', '127.0.0.1, 203.0.113.7', '203.0.113.7:999', ', 203.0.113.7']) expect((await look(url, told)).status, told).toBe(429);
+    for (const told of [
+      '198.51.100.1, 203.0.113.7',
+      '127.0.0.1, 203.0.113.7',
+      '203.0.113.7:999',
+      ', 203.0.113.7',
+    ])
+      expect((await look(url, told)).status, told).toBe(429);
   });
 
   it('are shown without end to this machine, and limit no call', async () => {
@@ -281,14 +390,25 @@ describe('public pages', () => {
 
 describe('an address', () => {
   it.each([
-    ['203.0.113.7', '203.0.113.7'], ['::ffff:203.0.113.7', '203.0.113.7'], ['2001:db8:1:2:3:4:5:6', '20010db800010002/64'], ['2001:db8:1:2::9', '20010db800010002/64'], ['2001:db8:1:3::9', '20010db800010003/64'], ['2001:DB8::1', '20010db800000000/64'], ['', ''], ['no address:', 'no address:'],
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '20010db800010002/64'],
+    ['2001:db8:1:2::9', '20010db800010002/64'],
+    ['2001:db8:1:3::9', '20010db800010003/64'],
+    ['2001:DB8::1', '20010db800000000/64'],
+    ['', ''],
+    ['no address:', 'no address:'],
   ])('%s counts as %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 
   it('is counted in one of so many drawers that a crowd takes no memory, with its network and seldom with others', () => {
     const visitors = new Visitors(1, 60);
-    const drawers = new Set(Array.from({ length: 100_000 }, (_, count) => visitors.drawerOf(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`)));
+    const drawers = new Set(
+      Array.from({ length: 100_000 }, (_, count) =>
+        visitors.drawerOf(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`),
+      ),
+    );
     expect(drawers.size).toBeLessThanOrEqual(65_536);
     expect(drawers.size).toBeGreaterThan(45_000);
     expect(visitors.drawerOf('2001:db8:1:2::9')).toBe(visitors.drawerOf('2001:db8:1:2:3:4:5:6'));
@@ -297,6 +417,8 @@ describe('an address', () => {
   it('has drawers that nobody outside can tell', () => {
     const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
     const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
-    expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(addresses.map((address) => other.drawerOf(address)));
+    expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(
+      addresses.map((address) => other.drawerOf(address)),
+    );
   });
 });

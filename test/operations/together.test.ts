@@ -1,7 +1,7 @@
 /** What several workers know together: each other's calls, and what keys and accounts have running and used. */
 import { readFileSync } from 'node:fs';
-import { onLinux } from '../support/available.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { onLinux } from '../support/available.ts';
 import { modelOf, openOperated, streamedCall, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
@@ -10,7 +10,10 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+const body = {
+  model: modelOf['chat-completions'],
+  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+};
 
 /** Each request by a connection of its own: connections, and not calls, are dealt out among workers. One that is dealt to a worker as it dies is answered by nobody. */
 async function ask({ url }: RunningGateway, path: string, sent?: object): Promise<Response> {
@@ -24,7 +27,9 @@ async function ask({ url }: RunningGateway, path: string, sent?: object): Promis
 }
 
 async function statuses(count: number, gateway: RunningGateway): Promise<number[]> {
-  const answers = await Promise.all(Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', body)));
+  const answers = await Promise.all(
+    Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', body)),
+  );
   return answers.map(({ status }) => status).toSorted();
 }
 
@@ -44,13 +49,17 @@ function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
 describe('several workers', () => {
   it('tell of every call, whichever of them made it, to the key that made it', async () => {
     const gateway = await start();
-    const made = await Promise.all(Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', body)));
+    const made = await Promise.all(
+      Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', body)),
+    );
     for (const { headers } of made) {
       const id = headers.get('x-request-id');
       const found = await Promise.all(Array.from({ length: 6 }, () => ask(gateway, `/v1/calls/${id}`)));
       expect(found.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200));
       expect(await found[0]?.json()).toMatchObject({ id, outcome: 'completed' });
-      const other = await fetch(`${gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer sk-${'0'.repeat(40)}` } });
+      const other = await fetch(`${gateway.url}/v1/calls/${id}`, {
+        headers: { authorization: `Bearer sk-${'0'.repeat(40)}` },
+      });
       expect(other.status).toBe(401);
     }
     expect((await ask(gateway, '/v1/calls/0192f000-0000-7000-8000-000000000000')).status).toBe(404);
@@ -58,7 +67,10 @@ describe('several workers', () => {
 
   it('count requests and tokens together', async () => {
     const gateway = await start('{ perKey: { requests: 7 }, perAccount: { tokens: 100_000 } }');
-    expect(await statuses(12, gateway)).toEqual([...Array.from({ length: 7 }, () => 200), ...Array.from({ length: 5 }, () => 429)]);
+    expect(await statuses(12, gateway)).toEqual([
+      ...Array.from({ length: 7 }, () => 200),
+      ...Array.from({ length: 5 }, () => 429),
+    ]);
   });
 
   // Whose children a process has is read where only Linux has it.
@@ -66,15 +78,25 @@ describe('several workers', () => {
     const gateway = await start('{ perKey: { parallel: 6 } }');
     const letGo = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));
-    expect(streams.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 6 }, () => 200), 429, 429]);
+    expect(streams.map(({ status }) => status).toSorted()).toEqual([
+      ...Array.from({ length: 6 }, () => 200),
+      429,
+      429,
+    ]);
     const [victim = 0] = workersOf(gateway);
     process.kill(victim, 'SIGKILL');
     await until(() => !workersOf(gateway).includes(victim));
     // What it held is free again, and the rest is still held.
     const { path, body: sent } = streamedCall('chat-completions');
-    await until(async () => (await operated.post(gateway, path, sent, AbortSignal.timeout(4000)).catch(() => undefined))?.status === 200);
+    await until(
+      async () =>
+        (await operated.post(gateway, path, sent, AbortSignal.timeout(4000)).catch(() => undefined))
+          ?.status === 200,
+    );
     letGo();
     await Promise.allSettled(streams.map((stream) => stream.text()));
-    await until(async () => (await statuses(6, gateway).catch(() => [])).join() === '200,200,200,200,200,200');
+    await until(
+      async () => (await statuses(6, gateway).catch(() => [])).join() === '200,200,200,200,200,200',
+    );
   });
 });

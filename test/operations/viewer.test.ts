@@ -9,8 +9,13 @@ import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
 import { openHouse, type House } from '../support/house.ts';
 
-const known = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
-const executable = process.env['TOLLGATE_BROWSER'] ?? known.find((path) => existsSync(path));
+const known = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const executable = process.env.TOLLGATE_BROWSER ?? known.find((path) => existsSync(path));
 
 let house: House;
 beforeAll(async () => {
@@ -39,59 +44,79 @@ describe('the viewer', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js.map', 'docs/constructor'])('serves no file but its own: %s', async (file) => {
-    const response = await fetch(`${house.gateway.url}/${file}`);
-    expect(response.status).toBe(404);
-  });
+  it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js.map', 'docs/constructor'])(
+    'serves no file but its own: %s',
+    async (file) => {
+      const response = await fetch(`${house.gateway.url}/${file}`);
+      expect(response.status).toBe(404);
+    },
+  );
 });
 
-const hasBrowser = available(executable !== undefined && existsSync(executable), 'Chromium (install it, or name a browser in TOLLGATE_BROWSER)');
+const hasBrowser = available(
+  executable !== undefined && existsSync(executable),
+  'Chromium (install it, or name a browser in TOLLGATE_BROWSER)',
+);
 
-describe.runIf(hasBrowser)('the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)', () => {
-  let browser: Browser;
-  let page: Page;
-  /** What the browser complained of, and where it went. */
-  const complaints: string[] = [];
-  const asked: string[] = [];
+describe.runIf(hasBrowser)(
+  'the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)',
+  () => {
+    let browser: Browser;
+    let page: Page;
+    /** What the browser complained of, and where it went. */
+    const complaints: string[] = [];
+    const asked: string[] = [];
 
-  beforeAll(async () => {
-    // A test that runs as root, as in a container, has no sandbox to give it.
-    browser = await chromium.launch({ executablePath: executable ?? '', args: ['--no-sandbox', '--disable-quic', '--disable-sync'] });
-    page = await browser.newPage();
-    page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
-    page.on('pageerror', (error) => void complaints.push(String(error)));
-    page.on('request', (request) => void asked.push(new URL(request.url()).origin));
-    await page.goto(`${house.gateway.url}/docs`);
-  });
-  afterAll(() => browser.close());
+    beforeAll(async () => {
+      // A test that runs as root, as in a container, has no sandbox to give it.
+      browser = await chromium.launch({
+        executablePath: executable ?? '',
+        args: ['--no-sandbox', '--disable-quic', '--disable-sync'],
+      });
+      page = await browser.newPage();
+      page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+      page.on('pageerror', (error) => void complaints.push(String(error)));
+      page.on('request', (request) => void asked.push(new URL(request.url()).origin));
+      await page.goto(`${house.gateway.url}/docs`);
+    });
+    afterAll(() => browser.close());
 
-  it('shows every call', async () => {
-    await page.locator('.opblock-summary-path').first().waitFor({ timeout: 120_000 });
-    const shown = await page.locator('.opblock-summary-path').allTextContents();
-    const sent: unknown = await (await fetch(`${house.gateway.url}/openapi.json`)).json();
-    const paths = typeof sent === 'object' && sent && 'paths' in sent && typeof sent.paths === 'object' ? Object.keys(sent.paths ?? {}) : [];
-    expect(paths).toContain('/v1/chat/completions');
-    const plain = shown.map((text) => text.replaceAll('\u200b', ''));
-    expect(paths.filter((path) => !plain.includes(path))).toEqual([]);
-  });
+    it('shows every call', async () => {
+      await page.locator('.opblock-summary-path').first().waitFor({ timeout: 120_000 });
+      const shown = await page.locator('.opblock-summary-path').allTextContents();
+      const sent: unknown = await (await fetch(`${house.gateway.url}/openapi.json`)).json();
+      const paths =
+        typeof sent === 'object' && sent && 'paths' in sent && typeof sent.paths === 'object'
+          ? Object.keys(sent.paths ?? {})
+          : [];
+      expect(paths).toContain('/v1/chat/completions');
+      const plain = shown.map((text) => text.replaceAll('\u200b', ''));
+      expect(paths.filter((path) => !plain.includes(path))).toEqual([]);
+    });
 
-  it('makes a call with the key that was typed in', async () => {
-    await page.locator('button.authorize').first().click();
-    await page.locator('.auth-container input').first().fill(house.key);
-    await page.locator('.auth-container button[type=submit]').first().click();
-    await page.locator('.modal-ux .btn-done').first().click();
-    const call = page.locator('#operations-chat-completions-chat-completions-POST-v1-chat-completions');
-    await call.locator('.opblock-summary').click();
-    await call.locator('.try-out__btn').click();
-    await call.locator('textarea').first().fill(JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] }));
-    await call.locator('button.execute').click();
-    const reply = call.locator('.live-responses-table .response .microlight').first();
-    await reply.waitFor({ timeout: 120_000 });
-    expect(await reply.textContent()).toContain('chat.completion');
-  });
+    it('makes a call with the key that was typed in', async () => {
+      await page.locator('button.authorize').first().click();
+      await page.locator('.auth-container input').first().fill(house.key);
+      await page.locator('.auth-container button[type=submit]').first().click();
+      await page.locator('.modal-ux .btn-done').first().click();
+      const call = page.locator('#operations-chat-completions-chat-completions-POST-v1-chat-completions');
+      await call.locator('.opblock-summary').click();
+      await call.locator('.try-out__btn').click();
+      await call
+        .locator('textarea')
+        .first()
+        .fill(
+          JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] }),
+        );
+      await call.locator('button.execute').click();
+      const reply = call.locator('.live-responses-table .response .microlight').first();
+      await reply.waitFor({ timeout: 120_000 });
+      expect(await reply.textContent()).toContain('chat.completion');
+    });
 
-  it('breaks no rule of the page and asks nobody else', () => {
-    expect(complaints).toEqual([]);
-    expect([...new Set(asked)].filter((origin) => origin !== 'null')).toEqual([house.gateway.url]);
-  });
-});
+    it('breaks no rule of the page and asks nobody else', () => {
+      expect(complaints).toEqual([]);
+      expect([...new Set(asked)].filter((origin) => origin !== 'null')).toEqual([house.gateway.url]);
+    });
+  },
+);

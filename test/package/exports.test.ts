@@ -5,11 +5,16 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 const root = join(import.meta.dirname, '../..');
-const packageSchema = z.object({ exports: z.record(z.string(), z.strictObject({ 'tollgate-source': z.string(), default: z.string() })) });
+const packageSchema = z.object({
+  exports: z.record(z.string(), z.strictObject({ 'tollgate-source': z.string(), default: z.string() })),
+});
 const { exports } = packageSchema.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
 it.each(globSync('plugins/**/index.ts', { cwd: root }))('%s has the name of its folder', (file) => {
-  expect(exports[`./${dirname(file)}`]).toEqual({ 'tollgate-source': `./${file}`, default: `./dist/${file.replace(/\.ts$/, '.js')}` });
+  expect(exports[`./${dirname(file)}`]).toEqual({
+    'tollgate-source': `./${file}`,
+    default: `./dist/${file.replace(/\.ts$/, '.js')}`,
+  });
 });
 
 it('every name means a source, and what is built of it', () => {

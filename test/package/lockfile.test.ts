@@ -5,8 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 const root = join(import.meta.dirname, '../..');
-const entrySchema = z.object({ dev: z.boolean().optional(), hasInstallScript: z.boolean().optional(), dependencies: z.record(z.string(), z.string()).optional() });
-const { packages } = z.object({ packages: z.record(z.string(), entrySchema) }).parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
+const entrySchema = z.object({
+  dev: z.boolean().optional(),
+  hasInstallScript: z.boolean().optional(),
+  dependencies: z.record(z.string(), z.string()).optional(),
+});
+const { packages } = z
+  .object({ packages: z.record(z.string(), entrySchema) })
+  .parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 const runtime = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev);
 
 describe('the runtime tree', () => {

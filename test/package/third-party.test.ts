@@ -4,7 +4,16 @@
  * core that runs.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,9 +25,15 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const tools = join(root, 'node_modules');
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'));
-const [project, app, lagoon] = ['project', 'app', 'lagoon-provider'].map((name) => join(folder, name)) as [string, string, string];
+const [project, app, lagoon] = ['project', 'app', 'lagoon-provider'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+];
 /** Without what npm and vitest say to programs they start: these are started as from a shell. */
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$)/.test(name)));
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$)/.test(name)),
+);
 
 function npm(where: string, ...words: string[]): Promise<unknown> {
   return run('npm', [...words, '--prefer-offline', '--no-audit', '--no-fund'], { cwd: where, env });
@@ -30,7 +45,19 @@ function node(where: string, entry: string, ...words: string[]): Promise<{ stdou
 
 /** Packs a copy, since a build in the project itself would be in the way of whoever works there. */
 async function pack(): Promise<void> {
-  for (const part of ['core', 'plugins', 'examples', 'gateway.config.ts', 'test/contract', 'test/support', 'test/balance', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
+  for (const part of [
+    'core',
+    'plugins',
+    'examples',
+    'gateway.config.ts',
+    'test/contract',
+    'test/support',
+    'test/balance',
+    'package.json',
+    'tsconfig.json',
+    'README.md',
+    'LICENSE',
+  ]) {
     cpSync(join(root, part), join(project, part), { recursive: true });
   }
   symlinkSync(tools, join(project, 'node_modules'));
@@ -74,7 +101,15 @@ balance({ whenShort: 'ask' });
 lagoon({ discoverEvery: 'often' });
 `;
 
-const strict = { target: 'esnext', module: 'nodenext', types: ['node'], strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true };
+const strict = {
+  target: 'esnext',
+  module: 'nodenext',
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  skipLibCheck: true,
+};
 
 async function install(): Promise<void> {
   mkdirSync(app);
@@ -106,14 +141,23 @@ const copies: [string, Copy][] = [
 ];
 
 function environment(name: string): Record<string, string> {
-  const known = { HARBOUR_API_KEY: vendor.key, HARBOUR_BASE_URL: vendor.url, LAGOON_API_KEY: vendor.key, LAGOON_BASE_URL: vendor.url };
+  const known = {
+    HARBOUR_API_KEY: vendor.key,
+    HARBOUR_BASE_URL: vendor.url,
+    LAGOON_API_KEY: vendor.key,
+    LAGOON_BASE_URL: vendor.url,
+  };
   return { ...known, TOLLGATE_DATA: join(folder, name), TOLLGATE_CONFIG: join(app, 'gateway.config.ts') };
 }
 
 function ask(gateway: RunningGateway, model: string): Promise<Response> {
   const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }) });
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+  });
 }
 
 describe.each(copies)('plugin packages of others, %s', (name, copy) => {
@@ -121,22 +165,47 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
     const gateway = await startProcess(environment(name), copy);
     for (const model of ['harbour/small', 'lagoon/gpt-4o-mini']) {
       const reply = await ask(gateway, model);
-      expect([reply.status, await reply.json()]).toMatchObject([200, { model, choices: [{ message: { content: expect.stringContaining('gpt-4o-mini') } }] }]);
+      expect([reply.status, await reply.json()]).toMatchObject([
+        200,
+        { model, choices: [{ message: { content: expect.stringContaining('gpt-4o-mini') } }] },
+      ]);
     }
     expect((await ask(gateway, 'nobody/nothing')).status).toBe(404);
-    expect(await (await fetch(`${gateway.url}/witness`)).json()).toEqual({ errors: [true, true], protocol: true });
+    expect(await (await fetch(`${gateway.url}/witness`)).json()).toEqual({
+      errors: [true, true],
+      protocol: true,
+    });
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
   it('are refused where they were made for another version', async () => {
     const misfit = join(app, 'node_modules/misfit');
     mkdirSync(misfit, { recursive: true });
-    writeFileSync(join(misfit, 'package.json'), JSON.stringify({ name: 'misfit', type: 'module', exports: './index.js', peerDependencies: { tollgate: '^99.0.0' } }));
-    writeFileSync(join(misfit, 'index.js'), "import { whatComesLater } from 'tollgate';\nexport const misfit = whatComesLater();\n");
+    writeFileSync(
+      join(misfit, 'package.json'),
+      JSON.stringify({
+        name: 'misfit',
+        type: 'module',
+        exports: './index.js',
+        peerDependencies: { tollgate: '^99.0.0' },
+      }),
+    );
+    writeFileSync(
+      join(misfit, 'index.js'),
+      "import { whatComesLater } from 'tollgate';\nexport const misfit = whatComesLater();\n",
+    );
     const TOLLGATE_CONFIG = join(app, 'misfit.config.js');
-    writeFileSync(TOLLGATE_CONFIG, "import { misfit } from 'misfit';\nexport default { plugins: [misfit] };\n");
+    writeFileSync(
+      TOLLGATE_CONFIG,
+      "import { misfit } from 'misfit';\nexport default { plugins: [misfit] };\n",
+    );
     const { code, errors } = await runVerb(['check'], { ...environment(name), TOLLGATE_CONFIG }, copy);
-    expect([code, errors]).toEqual([1, expect.stringMatching(/misfit\.config\.js: the package "misfit" works with tollgate \^99\.0\.0, and this is \d+\.\d+/)]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(
+        /misfit\.config\.js: the package "misfit" works with tollgate \^99\.0\.0, and this is \d+\.\d+/,
+      ),
+    ]);
   });
 });
 
@@ -145,7 +214,10 @@ describe('the installed package', () => {
     const copy = { entry: join(app, 'node_modules/.bin/tollgate'), folder: join(app, 'fresh') };
     mkdirSync(copy.folder);
     const { code, output } = await runVerb(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
-    expect([code, JSON.parse(output)]).toMatchObject([0, { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] }]);
+    expect([code, JSON.parse(output)]).toMatchObject([
+      0,
+      { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] },
+    ]);
     const gateway = await startProcess({}, copy);
     expect((await ask(gateway, 'demo/echo')).status).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -154,7 +226,11 @@ describe('the installed package', () => {
   });
 
   it('has every bundled plugin under the name its file has', async () => {
-    const imports = [...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(/from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g)].map(([, path]) => `tollgate/${path}`);
+    const imports = [
+      ...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(
+        /from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g,
+      ),
+    ].map(([, path]) => `tollgate/${path}`);
     expect(imports.length).toBeGreaterThan(30);
     const script = `for (const name of ${JSON.stringify(imports)}) await import(name)`;
     await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: app, env });
@@ -162,22 +238,30 @@ describe('the installed package', () => {
 
   it('has types that complete a configuration and refuse a wrong one', async () => {
     writeFileSync(join(app, 'typed.ts'), typed);
-    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }));
+    writeFileSync(
+      join(app, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }),
+    );
     const { stdout } = await node(app, 'typescript/bin/tsc').catch((error: { stdout: string }) => error);
     expect(stdout).toBe('');
   });
 
   it('lets a package of others run the contract in its own vitest', async () => {
-    for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(app, 'node_modules', name));
+    for (const name of ['vitest', 'fast-check'])
+      symlinkSync(join(tools, name), join(app, 'node_modules', name));
     cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
     const report = join(folder, 'report.json');
-    await node(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(() => undefined);
+    await node(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(
+      () => undefined,
+    );
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });
   });
 
   it('is small, and brings few packages of which none runs anything when it is installed', () => {
     const { packages } = JSON.parse(readFileSync(join(app, 'node_modules/.package-lock.json'), 'utf8'));
-    const brought = Object.entries<{ hasInstallScript?: boolean }>(packages).filter(([path]) => !/\/(tollgate|(harbour|lagoon)-provider)$/.test(path));
+    const brought = Object.entries<{ hasInstallScript?: boolean }>(packages).filter(
+      ([path]) => !/\/(tollgate|(harbour|lagoon)-provider)$/.test(path),
+    );
     expect(brought.length).toBeGreaterThan(50);
     expect(brought.length).toBeLessThanOrEqual(160);
     expect(brought.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);

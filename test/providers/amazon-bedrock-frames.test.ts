@@ -12,7 +12,8 @@ async function read(...chunks: readonly Uint8Array[]): Promise<string> {
   return Buffer.concat(await Array.fromAsync(serverSentEvents(inChunks(...chunks)))).toString();
 }
 
-const start = '{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":12345678901234567890}}}';
+const start =
+  '{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":12345678901234567890}}}';
 const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ål 🙂"}}';
 const stop = '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":3}}';
 const stream = Buffer.concat([start, delta, stop].map(chunkFrame));
@@ -20,7 +21,8 @@ const events = `event: message_start\ndata: ${start}\n\nevent: content_block_del
 
 describe('a stream of frames', () => {
   it('is the same events wherever it is cut', async () => {
-    for (let at = 0; at <= stream.length; at += 1) expect(await read(stream.subarray(0, at), stream.subarray(at)), `cut at ${at}`).toBe(events);
+    for (let at = 0; at <= stream.length; at += 1)
+      expect(await read(stream.subarray(0, at), stream.subarray(at)), `cut at ${at}`).toBe(events);
     expect(await read(...Array.from(stream, (byte) => Uint8Array.of(byte)))).toBe(events);
   });
 
@@ -30,7 +32,9 @@ describe('a stream of frames', () => {
       const damaged = Buffer.from(frame);
       damaged[at] = (damaged[at] ?? 0) ^ 1;
       // A frame that says it is longer than it is never ends: the reply is cut short, and nothing of it is told.
-      const told = await read(damaged).catch((error: unknown) => (isGatewayError(error) ? error.code : 'thrown'));
+      const told = await read(damaged).catch((error: unknown) =>
+        isGatewayError(error) ? error.code : 'thrown',
+      );
       expect([['upstream_failed', ''].includes(told), told], `at ${at}`).toEqual([true, told]);
       if (at >= 4) expect(told, `at ${at}`).toBe('upstream_failed');
     }
@@ -47,22 +51,43 @@ describe('a stream of frames', () => {
   });
 
   it.each([
-    ['throttlingException', 'rate_limit_error'], ['serviceUnavailableException', 'overloaded_error'], ['modelTimeoutException', 'timeout_error'],
-    ['validationException', 'invalid_request_error'], ['modelStreamErrorException', 'api_error'], ['internalServerException', 'api_error'],
+    ['throttlingException', 'rate_limit_error'],
+    ['serviceUnavailableException', 'overloaded_error'],
+    ['modelTimeoutException', 'timeout_error'],
+    ['validationException', 'invalid_request_error'],
+    ['modelStreamErrorException', 'api_error'],
+    ['internalServerException', 'api_error'],
   ])('tells %s as %s', async (name, type) => {
-    expect(await read(exceptionFrame(name, 'Slow down.'))).toBe(`event: error\ndata: {"type":"error","error":{"type":"${type}","message":"Slow down."}}\n\n`);
+    expect(await read(exceptionFrame(name, 'Slow down.'))).toBe(
+      `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"Slow down."}}\n\n`,
+    );
   });
 
   it('tells an error that is none of the published ones', async () => {
-    const frame = eventFrame({ ':message-type': 'error', ':error-code': 'Odd', ':error-message': 'Broken.' }, '');
-    expect(await read(frame)).toBe('event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Broken."}}\n\n');
+    const frame = eventFrame(
+      { ':message-type': 'error', ':error-code': 'Odd', ':error-message': 'Broken.' },
+      '',
+    );
+    expect(await read(frame)).toBe(
+      'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"Broken."}}\n\n',
+    );
   });
 
   it('passes over events that say nothing of the reply', async () => {
-    expect(await read(eventFrame({ ':message-type': 'event', ':event-type': 'initial-response' }, '{}'), chunkFrame(delta))).toContain('event: content_block_delta\n');
+    expect(
+      await read(
+        eventFrame({ ':message-type': 'event', ':event-type': 'initial-response' }, '{}'),
+        chunkFrame(delta),
+      ),
+    ).toContain('event: content_block_delta\n');
   });
 
-  it.each(['no JSON', '{"p":"abc"}', '{"bytes":"bm8ganNvbg=="}'])('refuses a chunk that holds %s', async (payload) => {
-    await expect(read(eventFrame({ ':message-type': 'event', ':event-type': 'chunk' }, payload))).rejects.toMatchObject({ code: 'upstream_failed' });
-  });
+  it.each(['no JSON', '{"p":"abc"}', '{"bytes":"bm8ganNvbg=="}'])(
+    'refuses a chunk that holds %s',
+    async (payload) => {
+      await expect(
+        read(eventFrame({ ':message-type': 'event', ':event-type': 'chunk' }, payload)),
+      ).rejects.toMatchObject({ code: 'upstream_failed' });
+    },
+  );
 });

@@ -32,35 +32,69 @@ async function after<Result>(act: () => Promise<Result>): Promise<Result> {
   return result;
 }
 
-const tools = [{ name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } }];
+const tools = [
+  {
+    name: 'find',
+    description: 'Finds.',
+    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+  },
+];
 
-describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)('a client of %s', (wire) => {
-  it.each(['whole', 'streamed'] as const)('has text, calls tools and goes on with their results, %s', async (form) => {
-    cloud.vendor.script('*', { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] }, { text: 'It is there.' });
-    const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
-    expect(await talk.ask(model, form)).toMatchObject({ text: 'Let me look.', calls: [{ name: 'find', arguments: { place: 'Ålesund' } }] });
-    talk.answer(['by the sea']);
-    expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
-    expect(cloud.arrived.slice(-2).map((each) => each.path)).toEqual(form === 'whole' ? [path, path] : [`${path}-with-response-stream`, `${path}-with-response-stream`]);
-  });
+describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)(
+  'a client of %s',
+  (wire) => {
+    it.each(['whole', 'streamed'] as const)(
+      'has text, calls tools and goes on with their results, %s',
+      async (form) => {
+        cloud.vendor.script(
+          '*',
+          { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
+          { text: 'It is there.' },
+        );
+        const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
+        expect(await talk.ask(model, form)).toMatchObject({
+          text: 'Let me look.',
+          calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
+        });
+        talk.answer(['by the sea']);
+        expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
+        expect(cloud.arrived.slice(-2).map((each) => each.path)).toEqual(
+          form === 'whole' ? [path, path] : [`${path}-with-response-stream`, `${path}-with-response-stream`],
+        );
+      },
+    );
 
-  it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
-    await after(() => house.clients[wire]({ text: 'Hello!' }).ask(model, form));
-    const { billed } = cloud.vendor.journal.at(-1) ?? {};
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } } });
-    expect(house.gateway.ends.at(-1)).toMatchObject({ charge: { cost: BigInt((billed?.prompt ?? 0) * 1000 + (billed?.completion ?? 0) * 5000) } });
-  });
-});
+    it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
+      await after(() => house.clients[wire]({ text: 'Hello!' }).ask(model, form));
+      const { billed } = cloud.vendor.journal.at(-1) ?? {};
+      expect(house.gateway.ends.at(-1)).toMatchObject({
+        type: 'answered',
+        outcome: 'completed',
+        charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } },
+      });
+      expect(house.gateway.ends.at(-1)).toMatchObject({
+        charge: { cost: BigInt((billed?.prompt ?? 0) * 1000 + (billed?.completion ?? 0) * 5000) },
+      });
+    });
+  },
+);
 
 describe('a messages client', () => {
   it('has its body go on byte for byte, but for what the cloud wants otherwise', async () => {
     const text = `{"model":"${model}" , "max_tokens": 50,"stream":false,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}`;
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
-    expect(cloud.arrived.at(-1)?.body.toString()).toBe('{"anthropic_version":"bedrock-2023-05-31","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}');
+    expect(cloud.arrived.at(-1)?.body.toString()).toBe(
+      '{"anthropic_version":"bedrock-2023-05-31","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
+    );
   });
 
   it('reads the very events that stood in the frames, without what the cloud measured', async () => {
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello });
+    const response = await house.post('/alpha/v1/messages', {
+      model,
+      max_tokens: 50,
+      stream: true,
+      messages: hello,
+    });
     const text = await response.text();
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     expect(text).toContain(`"model":"${model}"`);
@@ -68,35 +102,52 @@ describe('a messages client', () => {
   });
 
   it('has its betas asked for in the body', async () => {
-    await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello }, { headers: { 'anthropic-beta': 'one-2026-01-01, two-2026-01-01' } });
-    expect(JSON.parse(cloud.arrived.at(-1)?.body.toString() ?? '')).toMatchObject({ anthropic_beta: ['one-2026-01-01', 'two-2026-01-01'] });
+    await house.post(
+      '/alpha/v1/messages',
+      { model, max_tokens: 50, messages: hello },
+      { headers: { 'anthropic-beta': 'one-2026-01-01, two-2026-01-01' } },
+    );
+    expect(JSON.parse(cloud.arrived.at(-1)?.body.toString() ?? '')).toMatchObject({
+      anthropic_beta: ['one-2026-01-01', 'two-2026-01-01'],
+    });
   });
 
   it('has its tokens counted by the model itself', async () => {
     const response = await house.post('/alpha/v1/messages/count_tokens', { model, messages: hello });
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, null]);
-    expect(z.strictObject({ input_tokens: z.int().positive() }).safeParse(await response.json()).success).toBe(true);
+    expect(
+      z.strictObject({ input_tokens: z.int().positive() }).safeParse(await response.json()).success,
+    ).toBe(true);
     expect(cloud.arrived.at(-1)?.path).toBe('/model/anthropic.claude-haiku-4-5-20251001-v1%3A0/count-tokens');
   });
 
   it('has an estimate where the model is not counted for', async () => {
-    const response = await house.post('/alpha/v1/messages/count_tokens', { model: 'anthropic/claude-opus-4-8', messages: hello });
+    const response = await house.post('/alpha/v1/messages/count_tokens', {
+      model: 'anthropic/claude-opus-4-8',
+      messages: hello,
+    });
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, 'true']);
   });
 });
 
 describe('what goes wrong', () => {
   it.each([
-    ['rateLimited', 429, 'rate_limit_error'], ['overloaded', 529, 'overloaded_error'], ['broken', 502, 'api_error'], ['forbidden', 502, 'api_error'],
+    ['rateLimited', 429, 'rate_limit_error'],
+    ['overloaded', 529, 'overloaded_error'],
+    ['broken', 502, 'api_error'],
+    ['forbidden', 502, 'api_error'],
   ] as const)('%s is told as %i %s', async (kind, status, type) => {
     cloud.vendor.script('*', { reply: refusals.messages[kind] });
     const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([status, { error: { type } }]);
   });
 
-  it('is the caller\'s own fault in the vendor\'s words', async () => {
+  it("is the caller's own fault in the vendor's words", async () => {
     const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: [] });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error', message: expect.stringContaining('messages') } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { type: 'invalid_request_error', message: expect.stringContaining('messages') } },
+    ]);
   });
 
   it.each([
@@ -105,41 +156,77 @@ describe('what goes wrong', () => {
     "You don't have access to the model with the specified model ID.",
     'Operation not allowed',
     'This model version has reached the end of its life.',
-  ])('is our own set-up, and no mistake of the caller\'s: %s', async (message) => {
-    cloud.vendor.script('*', { reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } } });
+  ])("is our own set-up, and no mistake of the caller's: %s", async (message) => {
+    cloud.vendor.script('*', {
+      reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } },
+    });
     const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([404, { error: { type: 'not_found_error' } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { type: 'not_found_error' } },
+    ]);
   });
 
   it('in a stream that breaks off is an error and never looks complete', async () => {
     cloud.vendor.script('*', { text: ['a', 'b', 'c'], cut: { how: 'end', events: 4 } });
-    const text = await (await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })).text();
+    const text = await (
+      await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })
+    ).text();
     expect(text).toContain('event: error\n');
     expect(text).not.toContain('message_stop');
   });
 
   it.each([
-    ['messages', '/alpha/v1/messages', { max_tokens: 50 }, /event: error\ndata: \{"type":"error".*broke off its reply/, /message_stop/],
-    ['chat-completions', '/v1/chat/completions', {}, /data: \{"error":\{"message":"The provider broke off its reply/, /\[DONE\]/],
-  ] as const)('as an exception within a stream is an error of %s, and what was delivered is paid', async (_, path, more, told, complete) => {
-    cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
-    const text = await after(async () => (await house.post(path, { model, ...more, stream: true, messages: hello })).text());
-    expect(text).toMatch(told);
-    expect(text).not.toMatch(complete);
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
-  });
+    [
+      'messages',
+      '/alpha/v1/messages',
+      { max_tokens: 50 },
+      /event: error\ndata: \{"type":"error".*broke off its reply/,
+      /message_stop/,
+    ],
+    [
+      'chat-completions',
+      '/v1/chat/completions',
+      {},
+      /data: \{"error":\{"message":"The provider broke off its reply/,
+      /\[DONE\]/,
+    ],
+  ] as const)(
+    'as an exception within a stream is an error of %s, and what was delivered is paid',
+    async (_, path, more, told, complete) => {
+      cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
+      const text = await after(async () =>
+        (await house.post(path, { model, ...more, stream: true, messages: hello })).text(),
+      );
+      expect(text).toMatch(told);
+      expect(text).not.toMatch(complete);
+      expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
+    },
+  );
 
   it('as an exception before anything was said has its own status', async () => {
     cloud.vendor.script('*', { text: 'a', fail: { after: 0 } });
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([502, { type: 'error', error: { type: 'api_error' } }]);
+    const response = await house.post('/alpha/v1/messages', {
+      model,
+      max_tokens: 50,
+      stream: true,
+      messages: hello,
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { type: 'error', error: { type: 'api_error' } },
+    ]);
   });
 
   it('lets go of the vendor as soon as the client leaves, who pays for what was delivered', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     await after(async () => {
-      const response = await house.post('/alpha/v1/messages', { model, max_tokens: 5000, stream: true, messages: hello }, { signal: leaving.signal });
+      const response = await house.post(
+        '/alpha/v1/messages',
+        { model, max_tokens: 5000, stream: true, messages: hello },
+        { signal: leaving.signal },
+      );
       await response.body?.getReader().read();
       leaving.abort();
     });
@@ -148,29 +235,45 @@ describe('what goes wrong', () => {
   });
 
   it('tells nothing of the credential, not even where the vendor does', async () => {
-    const wrong = await openCloudHouse(amazonBedrock({ region: 'us-east-1', baseUrl: cloud.origin, credentials }));
+    const wrong = await openCloudHouse(
+      amazonBedrock({ region: 'us-east-1', baseUrl: cloud.origin, credentials }),
+    );
     const response = await wrong.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain(keys.secret);
     await wrong.close();
-    expect([...house.gateway.log, ...wrong.gateway.log].join('\n')).not.toMatch(/AWS4-HMAC-SHA256|Signature=/);
+    expect([...house.gateway.log, ...wrong.gateway.log].join('\n')).not.toMatch(
+      /AWS4-HMAC-SHA256|Signature=/,
+    );
   });
 });
 
 describe('credentials', () => {
   it('may be an API key, shown instead of a signature', async () => {
-    const other = await openCloudHouse(amazonBedrock({ region: keys.region, baseUrl: cloud.origin, apiKey: 'bedrock-api-key' }));
-    expect((await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status).toBe(200);
+    const other = await openCloudHouse(
+      amazonBedrock({ region: keys.region, baseUrl: cloud.origin, apiKey: 'bedrock-api-key' }),
+    );
+    expect((await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status).toBe(
+      200,
+    );
     await other.close();
   });
 
   it('that are temporary are asked for once, signed with their token, and again before they lapse', async () => {
     let asked = 0;
     let lapses = Date.now() + 3_600_000;
-    const provide = async () => ({ ...credentials, sessionToken: `session-${(asked += 1)}`, expiration: new Date(lapses) });
-    const other = await openCloudHouse(amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: provide }));
+    const provide = async () => ({
+      ...credentials,
+      sessionToken: `session-${(asked += 1)}`,
+      expiration: new Date(lapses),
+    });
+    const other = await openCloudHouse(
+      amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: provide }),
+    );
     const call = async (): Promise<unknown> => {
-      expect((await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status).toBe(200);
+      expect(
+        (await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status,
+      ).toBe(200);
       return cloud.arrived.at(-1)?.headers['x-amz-security-token'];
     };
     lapses = Date.now() + 60_000;
@@ -180,20 +283,34 @@ describe('credentials', () => {
     await other.close();
   });
 
-  it('that cannot be had are the provider\'s failure, told without their words', async () => {
+  it("that cannot be had are the provider's failure, told without their words", async () => {
     const fail = async (): Promise<never> => {
-      throw Object.assign(new Error(`the profile holds ${keys.secret}`), { name: 'CredentialsProviderError' });
+      throw Object.assign(new Error(`the profile holds ${keys.secret}`), {
+        name: 'CredentialsProviderError',
+      });
     };
-    const other = await openCloudHouse(amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: fail }));
+    const other = await openCloudHouse(
+      amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: fail }),
+    );
     const response = await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: expect.stringContaining('could not sign in to the provider "amazon-bedrock"') } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { error: { message: expect.stringContaining('could not sign in to the provider "amazon-bedrock"') } },
+    ]);
     await other.close();
     expect(other.gateway.log.join('\n')).not.toContain(keys.secret);
   });
 });
 
 describe('the switch', () => {
-  const variables = ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_BEARER_TOKEN_BEDROCK', 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME'];
+  const variables = [
+    'AWS_REGION',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+    'AWS_BEARER_TOKEN_BEDROCK',
+    'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
+  ];
   const isOn = (set: Record<string, string>): boolean => {
     for (const name of variables) vi.stubEnv(name, set[name] ?? '');
     const on = hostWith([amazonBedrock()]).providers.find('amazon-bedrock') !== undefined;
@@ -203,11 +320,22 @@ describe('the switch', () => {
 
   it('wants a region and a credential', () => {
     const pair = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
-    expect([isOn({}), isOn({ AWS_REGION: 'eu-west-1' }), isOn(pair), isOn({ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'a' })]).toEqual([false, false, false, false]);
-    expect([isOn({ AWS_REGION: 'eu-west-1', ...pair }), isOn({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'c' })]).toEqual([true, true]);
+    expect([
+      isOn({}),
+      isOn({ AWS_REGION: 'eu-west-1' }),
+      isOn(pair),
+      isOn({ AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'a' }),
+    ]).toEqual([false, false, false, false]);
+    expect([
+      isOn({ AWS_REGION: 'eu-west-1', ...pair }),
+      isOn({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'c' }),
+    ]).toEqual([true, true]);
   });
 
-  it.each([['global', '5'], ['eu', '5.5']] as const)('offers the models of the profile %s, at its prices', (profile, input) => {
+  it.each([
+    ['global', '5'],
+    ['eu', '5.5'],
+  ] as const)('offers the models of the profile %s, at its prices', (profile, input) => {
     const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
     const [offered] = catalog.find('anthropic/claude-opus-4-8');
     expect(offered?.model.upstream).toBe(`${profile}.anthropic.claude-opus-4-8`);

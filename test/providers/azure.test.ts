@@ -17,7 +17,14 @@ let old: CloudHouse;
 beforeAll(async () => {
   cloud = await startAzure();
   house = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key }));
-  old = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, apiVersion: '2025-04-01-preview', deployments: { 'gpt-4o-mini': 'our-mini', 'gpt-image-1': 'gpt-image-1' } }));
+  old = await openCloudHouse(
+    azure({
+      baseUrl: cloud.origin,
+      apiKey: key,
+      apiVersion: '2025-04-01-preview',
+      deployments: { 'gpt-4o-mini': 'our-mini', 'gpt-image-1': 'gpt-image-1' },
+    }),
+  );
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -30,36 +37,68 @@ afterAll(async () => {
   await cloud.close();
 });
 
-const tools = [{ name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } }];
+const tools = [
+  {
+    name: 'find',
+    description: 'Finds.',
+    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+  },
+];
 
-describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)('a client of %s', (wire) => {
-  it.each(['whole', 'streamed'] as const)('has text, calls tools and goes on with their results, %s', async (form) => {
-    for (const each of [house, old]) {
-      cloud.vendor.script('*', { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] }, { text: 'It is there.' });
-      const talk = each.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
-      expect(await talk.ask(model, form)).toMatchObject({ text: 'Let me look.', calls: [{ name: 'find', arguments: { place: 'Ålesund' } }] });
-      talk.answer(['by the sea']);
-      expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
-    }
-  });
+describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)(
+  'a client of %s',
+  (wire) => {
+    it.each(['whole', 'streamed'] as const)(
+      'has text, calls tools and goes on with their results, %s',
+      async (form) => {
+        for (const each of [house, old]) {
+          cloud.vendor.script(
+            '*',
+            { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
+            { text: 'It is there.' },
+          );
+          const talk = each.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
+          expect(await talk.ask(model, form)).toMatchObject({
+            text: 'Let me look.',
+            calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
+          });
+          talk.answer(['by the sea']);
+          expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
+        }
+      },
+    );
 
-  it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
-    const count = house.gateway.ends.length;
-    await house.clients[wire]({ text: 'Hello!' }).ask(model, form);
-    await house.gateway.ended(count + 1);
-    const { prompt = 0, completion = 0 } = cloud.vendor.journal.at(-1)?.billed ?? {};
-    expect(house.gateway.ends.at(-1)).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(prompt * 150 + completion * 600) } });
-    expect(prompt * completion).toBeGreaterThan(0);
-  });
-});
+    it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
+      const count = house.gateway.ends.length;
+      await house.clients[wire]({ text: 'Hello!' }).ask(model, form);
+      await house.gateway.ended(count + 1);
+      const { prompt = 0, completion = 0 } = cloud.vendor.journal.at(-1)?.billed ?? {};
+      expect(house.gateway.ends.at(-1)).toMatchObject({
+        outcome: 'completed',
+        charge: { basis: 'usage', cost: BigInt(prompt * 150 + completion * 600) },
+      });
+      expect(prompt * completion).toBeGreaterThan(0);
+    });
+  },
+);
 
 describe('the address', () => {
   const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
 
   it.each([
-    ['/v1/chat/completions', { messages: hello }, '/openai/v1/chat/completions', '/openai/deployments/our-mini/chat/completions?api-version=2025-04-01-preview'],
-    ['/v1/responses', { input: 'Hello!' }, '/openai/v1/responses', '/openai/responses?api-version=2025-04-01-preview'],
-  ])('of %s is the version\'s own', async (path, body, now, before) => {
+    [
+      '/v1/chat/completions',
+      { messages: hello },
+      '/openai/v1/chat/completions',
+      '/openai/deployments/our-mini/chat/completions?api-version=2025-04-01-preview',
+    ],
+    [
+      '/v1/responses',
+      { input: 'Hello!' },
+      '/openai/v1/responses',
+      '/openai/responses?api-version=2025-04-01-preview',
+    ],
+  ])("of %s is the version's own", async (path, body, now, before) => {
     expect((await house.post(path, { model, ...body })).status).toBe(200);
     expect(asked()).toBe(now);
     expect((await old.post(path, { model, ...body })).status).toBe(200);
@@ -68,7 +107,9 @@ describe('the address', () => {
   });
 
   it('has the undated preview in its query', async () => {
-    const preview = await openCloudHouse(azure({ baseUrl: `${cloud.origin}/`, apiKey: key, apiVersion: 'preview' }));
+    const preview = await openCloudHouse(
+      azure({ baseUrl: `${cloud.origin}/`, apiKey: key, apiVersion: 'preview' }),
+    );
     expect((await preview.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
     expect(asked()).toBe('/openai/v1/chat/completions?api-version=preview');
     await preview.close();
@@ -76,7 +117,10 @@ describe('the address', () => {
 
   it('is of a deployment that is there, or the model is told as missing', async () => {
     const response = await house.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'model_not_found' } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found' } },
+    ]);
   });
 });
 
@@ -85,40 +129,84 @@ describe('pictures', () => {
   const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
   const form = (): FormData => {
     const filled = new FormData();
-    for (const [name, value] of Object.entries({ model: painter, prompt: 'Make it night', quality: 'low' })) filled.append(name, value);
+    for (const [name, value] of Object.entries({ model: painter, prompt: 'Make it night', quality: 'low' }))
+      filled.append(name, value);
     filled.append('image', new File([Buffer.from(pixel(3), 'base64')], 'a.png'));
     return filled;
   };
 
-  it('are made and changed at the deployment\'s addresses, and paid', async () => {
+  it("are made and changed at the deployment's addresses, and paid", async () => {
     const count = house.gateway.ends.length;
-    for (const [each, root] of [[house, '/openai/v1'], [old, '/openai/deployments/gpt-image-1']] as const) {
+    for (const [each, root] of [
+      [house, '/openai/v1'],
+      [old, '/openai/deployments/gpt-image-1'],
+    ] as const) {
       const query = each === old ? '?api-version=2025-04-01-preview' : '';
-      const made = await each.post('/v1/images/generations', { model: painter, prompt: 'A heron', quality: 'low', size: '1024x1024' });
-      expect([made.status, await made.json(), asked()]).toMatchObject([200, { data: [{ b64_json: pixel(1) }] }, `${root}/images/generations${query}`]);
+      const made = await each.post('/v1/images/generations', {
+        model: painter,
+        prompt: 'A heron',
+        quality: 'low',
+        size: '1024x1024',
+      });
+      expect([made.status, await made.json(), asked()]).toMatchObject([
+        200,
+        { data: [{ b64_json: pixel(1) }] },
+        `${root}/images/generations${query}`,
+      ]);
       const changed = await each.post('/v1/images/edits', form());
-      expect([changed.status, await changed.json(), asked()]).toMatchObject([200, { data: [{ b64_json: expect.any(String) }] }, `${root}/images/edits${query}`]);
+      expect([changed.status, await changed.json(), asked()]).toMatchObject([
+        200,
+        { data: [{ b64_json: expect.any(String) }] },
+        `${root}/images/edits${query}`,
+      ]);
     }
     const [end] = (await house.gateway.ended(count + 1)).slice(count);
     const { prompt = 0, completion = 0 } = cloud.painter.journal[0]?.billed ?? {};
-    expect(end).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(prompt * 5000 + completion * 40_000) } });
+    expect(end).toMatchObject({
+      outcome: 'completed',
+      charge: { basis: 'usage', cost: BigInt(prompt * 5000 + completion * 40_000) },
+    });
   });
 
   it('are shown to clients of other families', async () => {
-    const response = await house.post('/v1/chat/completions', { model: painter, messages: [{ role: 'user', content: 'A heron' }] });
-    expect(await response.json()).toMatchObject({ choices: [{ message: { images: [{ image_url: { url: `data:image/png;base64,${pixel(1)}` } }] } }] });
+    const response = await house.post('/v1/chat/completions', {
+      model: painter,
+      messages: [{ role: 'user', content: 'A heron' }],
+    });
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { images: [{ image_url: { url: `data:image/png;base64,${pixel(1)}` } }] } }],
+    });
   });
 
   it('that the filter does not want are told so', async () => {
-    cloud.painter.script('*', { reply: { status: 400, body: { error: { code: 'contentFilter', message: 'Your task failed as a result of our safety system.' } } } });
-    const response = await house.post('/v1/images/generations', { model: painter, prompt: 'A heron', quality: 'low', size: '1024x1024' });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'content_policy_violation' } }]);
+    cloud.painter.script('*', {
+      reply: {
+        status: 400,
+        body: {
+          error: { code: 'contentFilter', message: 'Your task failed as a result of our safety system.' },
+        },
+      },
+    });
+    const response = await house.post('/v1/images/generations', {
+      model: painter,
+      prompt: 'A heron',
+      quality: 'low',
+      size: '1024x1024',
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: 'content_policy_violation' } },
+    ]);
   });
 });
 
 describe('several keys', () => {
   it('take turns, and one that is full rests alone', async () => {
-    const both = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }), keys(), health());
+    const both = await openCloudHouse(
+      azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }),
+      keys(),
+      health(),
+    );
     const call = async (): Promise<unknown> => {
       expect((await both.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
       return cloud.arrived.at(-1)?.headers['api-key'];
@@ -128,14 +216,18 @@ describe('several keys', () => {
     const before = cloud.arrived.length;
     await Promise.all([call(), call()]);
     expect([await call(), await call()]).toEqual([otherKey, otherKey]);
-    expect(cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length).toBeLessThanOrEqual(2);
+    expect(
+      cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length,
+    ).toBeLessThanOrEqual(2);
     await both.close();
   });
 });
 
 describe('the time it has', () => {
   it('is its own where it says so', async () => {
-    const hasty = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, timeouts: { reply: 0.2 } }));
+    const hasty = await openCloudHouse(
+      azure({ baseUrl: cloud.origin, apiKey: key, timeouts: { reply: 0.2 } }),
+    );
     cloud.vendor.script('*', { text: 'a', hold: 'forever' });
     const response = await hasty.post('/v1/chat/completions', { model, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
@@ -144,22 +236,55 @@ describe('the time it has', () => {
 });
 
 describe('what goes wrong', () => {
-  it.each([[429, 429], [503, 503], [500, 502], [403, 502]])('a refusal with %i is told as %i', async (said, told) => {
-    cloud.vendor.script('*', { reply: { status: said, body: { error: { code: String(said), message: 'No.' } } } });
+  it.each([
+    [429, 429],
+    [503, 503],
+    [500, 502],
+    [403, 502],
+  ])('a refusal with %i is told as %i', async (said, told) => {
+    cloud.vendor.script('*', {
+      reply: { status: said, body: { error: { code: String(said), message: 'No.' } } },
+    });
     expect((await house.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
   });
 
   it('is the content filter, in its words', async () => {
-    cloud.vendor.script('*', { reply: { status: 400, body: { error: { message: 'The response was filtered due to the prompt triggering the content management policy.', type: null, param: 'prompt', code: 'content_filter', status: 400, innererror: { code: 'ResponsibleAIPolicyViolation' } } } } });
+    cloud.vendor.script('*', {
+      reply: {
+        status: 400,
+        body: {
+          error: {
+            message: 'The response was filtered due to the prompt triggering the content management policy.',
+            type: null,
+            param: 'prompt',
+            code: 'content_filter',
+            status: 400,
+            innererror: { code: 'ResponsibleAIPolicyViolation' },
+          },
+        },
+      },
+    });
     const response = await house.post('/v1/chat/completions', { model, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'content_policy_violation', message: expect.stringContaining('content management policy') } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          code: 'content_policy_violation',
+          message: expect.stringContaining('content management policy'),
+        },
+      },
+    ]);
   });
 
   it('lets go of the vendor as soon as the client leaves', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     const count = house.gateway.ends.length;
-    const response = await house.post('/v1/chat/completions', { model, stream: true, messages: hello }, { signal: leaving.signal });
+    const response = await house.post(
+      '/v1/chat/completions',
+      { model, stream: true, messages: hello },
+      { signal: leaving.signal },
+    );
     await response.body?.getReader().read();
     leaving.abort();
     await house.gateway.ended(count + 1);
@@ -179,25 +304,30 @@ describe('what goes wrong', () => {
 describe('without a key', () => {
   const open = (): Promise<CloudHouse> => openCloudHouse(azure({ baseUrl: cloud.origin }));
   const asMachine = (): void => {
-    for (const name of ['AZURE_OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET']) vi.stubEnv(name, '');
+    for (const name of ['AZURE_OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET'])
+      vi.stubEnv(name, '');
     vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
     vi.stubEnv('IDENTITY_ENDPOINT', `${cloud.origin}/identity`);
     vi.stubEnv('IDENTITY_HEADER', 'machine-secret');
   };
-  const call = async (from: CloudHouse): Promise<number> => (await from.post('/v1/chat/completions', { model, messages: hello })).status;
+  const call = async (from: CloudHouse): Promise<number> =>
+    (await from.post('/v1/chat/completions', { model, messages: hello })).status;
 
-  it('and without an identity a call is the provider\'s failure', async () => {
+  it("and without an identity a call is the provider's failure", async () => {
     asMachine();
     vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'EnvironmentCredential');
     vi.stubEnv('AZURE_CLIENT_SECRET', 'another-secret');
     const machine = await open();
     const response = await machine.post('/v1/chat/completions', { model, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: expect.stringContaining('could not sign in to the provider "azure"') } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { error: { message: expect.stringContaining('could not sign in to the provider "azure"') } },
+    ]);
     await machine.close();
     expect(machine.gateway.log.join('\n')).not.toContain('another-secret');
   });
 
-  it('the machine\'s identity is given a token, once for all calls', async () => {
+  it("the machine's identity is given a token, once for all calls", async () => {
     asMachine();
     const machine = await open();
     const before = cloud.given;
@@ -209,7 +339,7 @@ describe('without a key', () => {
 });
 
 describe('the switch', () => {
-  it('is the resource\'s address', () => {
+  it("is the resource's address", () => {
     vi.stubEnv('AZURE_OPENAI_ENDPOINT', '');
     vi.stubEnv('AZURE_OPENAI_API_KEY', 'k');
     expect(hostWith([azure()]).providers.find('azure')).toBeUndefined();
@@ -218,6 +348,8 @@ describe('the switch', () => {
   });
 
   it('names the models there are where one is deployed that is not', () => {
-    expect(() => hostWith([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })])).toThrow(/Azure has no model "gpt-9"; it has .*gpt-5/);
+    expect(() =>
+      hostWith([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })]),
+    ).toThrow(/Azure has no model "gpt-9"; it has .*gpt-5/);
   });
 });

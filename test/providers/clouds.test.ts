@@ -20,67 +20,168 @@ function fileOf(name: string): URL {
 describe.each(files)('the catalogue of %s', (name) => {
   const models = readCatalogue(fileOf(name));
 
-  it('is dated, and says each of its models once by the cloud\'s own name', () => {
+  it("is dated, and says each of its models once by the cloud's own name", () => {
     const file = z.object({ vendor: z.literal(name), asOf: z.iso.date(), source: z.string().min(10) });
     expect(file.safeParse(JSON.parse(readFileSync(fileOf(name), 'utf8'))).success).toBe(true);
     expect(new Set(models.map(({ upstream }) => upstream)).size).toBe(models.length);
   });
 
   it('sells text, and pictures where it says how, at plausible prices, under ids that their makers use', () => {
-    const makers = ['openai', 'google', 'anthropic'].flatMap((maker) => readCatalogue(fileOf(maker)).map(({ id }) => id));
-    for (const { id, upstream, price, output, outputLimit, contextLength, description, protocols } of models) {
+    const makers = ['openai', 'google', 'anthropic'].flatMap((maker) =>
+      readCatalogue(fileOf(maker)).map(({ id }) => id),
+    );
+    for (const {
+      id,
+      upstream,
+      price,
+      output,
+      outputLimit,
+      contextLength,
+      description,
+      protocols,
+    } of models) {
       expect(makers, upstream).toContain(id);
       expect(price !== undefined && price.input > 0n && price.output >= price.input, upstream).toBe(true);
-      expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([protocols?.includes('images') ? ['image'] : ['text'], true, true]);
+      expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([
+        protocols?.includes('images') ? ['image'] : ['text'],
+        true,
+        true,
+      ]);
     }
   });
 });
 
-const clouds: Readonly<Record<string, { readonly plugin: Plugin; readonly model: string; readonly wire: Wire }>> = {
-  'azure chat-completions': { plugin: azure({ baseUrl: 'https://house.openai.azure.com', apiKey: 'k' }), model: 'openai/gpt-5', wire: 'chat-completions' },
-  'azure responses': { plugin: azure({ baseUrl: 'https://house.openai.azure.com', apiKey: 'k', apiVersion: '2025-04-01-preview' }), model: 'openai/gpt-5', wire: 'responses' },
-  'google-vertex generate-content': { plugin: googleVertex({ project: 'house', location: 'eu' }), model: 'google/gemini-2.5-pro', wire: 'generate-content' },
-  'google-vertex messages': { plugin: googleVertex({ project: 'house', location: 'global' }), model: 'anthropic/claude-sonnet-4-5', wire: 'messages' },
-  'amazon-bedrock messages': { plugin: amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile: 'eu' }), model: 'anthropic/claude-sonnet-4-5', wire: 'messages' },
+const clouds: Readonly<
+  Record<string, { readonly plugin: Plugin; readonly model: string; readonly wire: Wire }>
+> = {
+  'azure chat-completions': {
+    plugin: azure({ baseUrl: 'https://house.openai.azure.com', apiKey: 'k' }),
+    model: 'openai/gpt-5',
+    wire: 'chat-completions',
+  },
+  'azure responses': {
+    plugin: azure({
+      baseUrl: 'https://house.openai.azure.com',
+      apiKey: 'k',
+      apiVersion: '2025-04-01-preview',
+    }),
+    model: 'openai/gpt-5',
+    wire: 'responses',
+  },
+  'google-vertex generate-content': {
+    plugin: googleVertex({ project: 'house', location: 'eu' }),
+    model: 'google/gemini-2.5-pro',
+    wire: 'generate-content',
+  },
+  'google-vertex messages': {
+    plugin: googleVertex({ project: 'house', location: 'global' }),
+    model: 'anthropic/claude-sonnet-4-5',
+    wire: 'messages',
+  },
+  'amazon-bedrock messages': {
+    plugin: amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile: 'eu' }),
+    model: 'anthropic/claude-sonnet-4-5',
+    wire: 'messages',
+  },
 };
 
 const asked: CanonicalRequest = {
-  model: 'a/b', stream: true, outputLimit: 500,
-  turns: [{ role: 'system', blocks: [{ type: 'text', text: 'Be brief.' }] }, { role: 'user', blocks: [{ type: 'text', text: 'Where is Ålesund?' }] }],
-  tools: [{ type: 'function', name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } } } }],
+  model: 'a/b',
+  stream: true,
+  outputLimit: 500,
+  turns: [
+    { role: 'system', blocks: [{ type: 'text', text: 'Be brief.' }] },
+    { role: 'user', blocks: [{ type: 'text', text: 'Where is Ålesund?' }] },
+  ],
+  tools: [
+    {
+      type: 'function',
+      name: 'find',
+      description: 'Finds.',
+      schema: { type: 'object', properties: { place: { type: 'string' } } },
+    },
+  ],
 };
 
-const account = (name: string): { client_email: string; private_key: string } => ({ client_email: name, private_key: 'k' });
+const account = (name: string): { client_email: string; private_key: string } => ({
+  client_email: name,
+  private_key: 'k',
+});
 
 it.each([
-  ['azure', azure({ baseUrl: 'https://house.openai.azure.com', apiKey: ['k', 'l'], timeouts: { reply: 5 } }), 'openai/gpt-5'],
-  ['google-vertex', googleVertex({ project: 'house', location: 'eu', credentials: [account('a'), account('b')], timeouts: { reply: 5 } }), 'google/gemini-2.5-pro'],
-  ['amazon-bedrock', amazonBedrock({ region: 'eu-west-1', apiKey: ['k', 'l'], timeouts: { reply: 5 } }), 'anthropic/claude-sonnet-4-5'],
+  [
+    'azure',
+    azure({ baseUrl: 'https://house.openai.azure.com', apiKey: ['k', 'l'], timeouts: { reply: 5 } }),
+    'openai/gpt-5',
+  ],
+  [
+    'google-vertex',
+    googleVertex({
+      project: 'house',
+      location: 'eu',
+      credentials: [account('a'), account('b')],
+      timeouts: { reply: 5 },
+    }),
+    'google/gemini-2.5-pro',
+  ],
+  [
+    'amazon-bedrock',
+    amazonBedrock({ region: 'eu-west-1', apiKey: ['k', 'l'], timeouts: { reply: 5 } }),
+    'anthropic/claude-sonnet-4-5',
+  ],
 ])('%s with several keys is a provider with each of them', (name, plugin, model) => {
   const offers = hostWith([plugin]).catalog.find(model);
-  expect(offers.map(({ provider }) => [provider.name, provider.credential, provider.patience])).toEqual([[name, 1, { reply: 5000 }], [name, 2, { reply: 5000 }]]);
+  expect(offers.map(({ provider }) => [provider.name, provider.credential, provider.patience])).toEqual([
+    [name, 1, { reply: 5000 }],
+    [name, 2, { reply: 5000 }],
+  ]);
 });
 
 /** The body as it is sent, a count's inner one legible. */
 function legible(text: string): unknown {
-  const wrapped = z.object({ input: z.object({ invokeModel: z.object({ body: z.base64() }) }) }).safeParse(JSON.parse(text)).data;
-  return wrapped ? { input: { invokeModel: { body: JSON.parse(Buffer.from(wrapped.input.invokeModel.body, 'base64').toString()) } } } : JSON.parse(text);
+  const wrapped = z
+    .object({ input: z.object({ invokeModel: z.object({ body: z.base64() }) }) })
+    .safeParse(JSON.parse(text)).data;
+  return wrapped
+    ? {
+        input: {
+          invokeModel: { body: JSON.parse(Buffer.from(wrapped.input.invokeModel.body, 'base64').toString()) },
+        },
+      }
+    : JSON.parse(text);
 }
 
 describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) => {
   const { protocol } = families[wire];
 
-  it.each(protocol.count ? (['generate', 'count'] as const) : (['generate'] as const))('is asked for a %s as its snapshot says', async (operation) => {
-    const [offer] = hostWith([plugin]).catalog.find(id);
-    if (!offer) throw new Error('not offered');
-    const { provider, model } = offer;
-    const target: Target = { ...offer, protocol };
-    const endpoint = provider.endpoints[wire];
-    const url = typeof endpoint === 'function' ? endpoint(target, operation, operation === 'generate') : '';
-    const { body } = operation === 'count' && protocol.count ? protocol.count.encodeRequest(asked, model) : protocol.upstream.encodeRequest(asked, model, undefined);
-    const plain = { method: 'POST', url, headers: protocol.upstream.headers({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one-2026-01-01' }), body: JSON.stringify(body) } as const;
-    const request = provider.wrap?.(plain, target, operation) ?? plain;
-    const text = `${JSON.stringify({ url, headers: request.headers, body: legible(String(request.body)) }, undefined, 2)}\n`;
-    expectSnapshot(new URL(`../golden/clouds/${name.replace(' ', '.')}.${operation}.json`, import.meta.url), text);
-  });
+  it.each(protocol.count ? (['generate', 'count'] as const) : (['generate'] as const))(
+    'is asked for a %s as its snapshot says',
+    async (operation) => {
+      const [offer] = hostWith([plugin]).catalog.find(id);
+      if (!offer) throw new Error('not offered');
+      const { provider, model } = offer;
+      const target: Target = { ...offer, protocol };
+      const endpoint = provider.endpoints[wire];
+      const url = typeof endpoint === 'function' ? endpoint(target, operation, operation === 'generate') : '';
+      const { body } =
+        operation === 'count' && protocol.count
+          ? protocol.count.encodeRequest(asked, model)
+          : protocol.upstream.encodeRequest(asked, model, undefined);
+      const plain = {
+        method: 'POST',
+        url,
+        headers: protocol.upstream.headers({
+          'anthropic-version': '2023-06-01',
+          'anthropic-beta': 'one-2026-01-01',
+        }),
+        body: JSON.stringify(body),
+      } as const;
+      const request = provider.wrap?.(plain, target, operation) ?? plain;
+      const text = `${JSON.stringify({ url, headers: request.headers, body: legible(String(request.body)) }, undefined, 2)}\n`;
+      expectSnapshot(
+        new URL(`../golden/clouds/${name.replace(' ', '.')}.${operation}.json`, import.meta.url),
+        text,
+      );
+    },
+  );
 });

@@ -21,7 +21,15 @@ const geminiPath = '/beta/v1beta/models/google/gemini-2.5-flash';
 let signIn: SignIn;
 let cloud: Vertex;
 let house: CloudHouse;
-const open = (): Promise<CloudHouse> => openCloudHouse(googleVertex({ project: 'house', location: 'europe-west1', baseUrl: cloud.origin, credentials: signIn.account }));
+const open = (): Promise<CloudHouse> =>
+  openCloudHouse(
+    googleVertex({
+      project: 'house',
+      location: 'europe-west1',
+      baseUrl: cloud.origin,
+      credentials: signIn.account,
+    }),
+  );
 beforeAll(async () => {
   signIn = await startSignIn();
   cloud = await startVertex(() => signIn.token);
@@ -36,34 +44,60 @@ afterAll(async () => {
   await signIn.close();
 });
 
-const tools = [{ name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } }];
+const tools = [
+  {
+    name: 'find',
+    description: 'Finds.',
+    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+  },
+];
 
 describe.each(['claude', 'gemini'] as const)('%s', (which) => {
-  describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)('for a client of %s', (wire) => {
-    it.each(['whole', 'streamed'] as const)('says text, calls tools and goes on with their results, %s', async (form) => {
-      cloud[which].script('*', { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] }, { text: 'It is there.' });
-      const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
-      expect(await talk.ask(models[which], form)).toMatchObject({ text: 'Let me look.', calls: [{ name: 'find', arguments: { place: 'Ålesund' } }] });
-      talk.answer(['by the sea']);
-      expect(await talk.ask(models[which], form)).toMatchObject({ text: 'It is there.', calls: [] });
-    });
+  describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)(
+    'for a client of %s',
+    (wire) => {
+      it.each(['whole', 'streamed'] as const)(
+        'says text, calls tools and goes on with their results, %s',
+        async (form) => {
+          cloud[which].script(
+            '*',
+            { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
+            { text: 'It is there.' },
+          );
+          const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
+          expect(await talk.ask(models[which], form)).toMatchObject({
+            text: 'Let me look.',
+            calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
+          });
+          talk.answer(['by the sea']);
+          expect(await talk.ask(models[which], form)).toMatchObject({ text: 'It is there.', calls: [] });
+        },
+      );
 
-    it.each(['whole', 'streamed'] as const)('costs exactly what the vendor counted, %s', async (form) => {
-      const count = house.gateway.ends.length;
-      await house.clients[wire]({ text: 'Hello!' }).ask(models[which], form);
-      await house.gateway.ended(count + 1);
-      const { prompt = 0, completion = 0 } = cloud[which].journal.at(-1)?.billed ?? {};
-      const [input, output] = prices[which];
-      expect(house.gateway.ends.at(-1)).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(prompt * input + completion * output) } });
-      expect(prompt * completion).toBeGreaterThan(0);
-    });
-  });
+      it.each(['whole', 'streamed'] as const)('costs exactly what the vendor counted, %s', async (form) => {
+        const count = house.gateway.ends.length;
+        await house.clients[wire]({ text: 'Hello!' }).ask(models[which], form);
+        await house.gateway.ended(count + 1);
+        const { prompt = 0, completion = 0 } = cloud[which].journal.at(-1)?.billed ?? {};
+        const [input, output] = prices[which];
+        expect(house.gateway.ends.at(-1)).toMatchObject({
+          outcome: 'completed',
+          charge: { basis: 'usage', cost: BigInt(prompt * input + completion * output) },
+        });
+        expect(prompt * completion).toBeGreaterThan(0);
+      });
+    },
+  );
 
   it('is let go of as soon as the client leaves', async () => {
     cloud[which].script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     const count = house.gateway.ends.length;
-    const response = await house.post('/v1/chat/completions', { model: models[which], stream: true, messages: hello }, { signal: leaving.signal });
+    const response = await house.post(
+      '/v1/chat/completions',
+      { model: models[which], stream: true, messages: hello },
+      { signal: leaving.signal },
+    );
     await response.body?.getReader().read();
     leaving.abort();
     await house.gateway.ended(count + 1);
@@ -78,20 +112,46 @@ describe('the wire', () => {
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
     const { path, body } = cloud.arrived.at(-1) ?? {};
     expect(path).toBe(`${publishers}/anthropic/models/claude-haiku-4-5@20251001:rawPredict`);
-    expect(body?.toString()).toBe('{"anthropic_version":"vertex-2023-10-16","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}');
+    expect(body?.toString()).toBe(
+      '{"anthropic_version":"vertex-2023-10-16","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
+    );
   });
 
   it('has generate-content go on byte for byte', async () => {
-    const text = '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], "generationConfig":{"temperature":1.0} }';
+    const text =
+      '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], "generationConfig":{"temperature":1.0} }';
     expect((await house.post(`${geminiPath}:generateContent`, text)).status).toBe(200);
-    expect([cloud.arrived.at(-1)?.path, cloud.arrived.at(-1)?.body.toString()]).toEqual([`${publishers}/google/models/gemini-2.5-flash:generateContent`, text]);
+    expect([cloud.arrived.at(-1)?.path, cloud.arrived.at(-1)?.body.toString()]).toEqual([
+      `${publishers}/google/models/gemini-2.5-flash:generateContent`,
+      text,
+    ]);
   });
 
   it.each([
-    ['messages', '/alpha/v1/messages/count_tokens', { model: models.claude, messages: hello }, `${publishers}/anthropic/models/count-tokens:rawPredict`],
-    ['a flat generate-content', `${geminiPath}:countTokens`, gemini, `${publishers}/google/models/gemini-2.5-flash:countTokens`],
-    ['a whole generate-content', `${geminiPath}:countTokens`, { generateContentRequest: { model: 'models/google/gemini-2.5-flash', ...gemini, safetySettings: [] } }, `${publishers}/google/models/gemini-2.5-flash:countTokens`],
-    ['responses', '/v1/responses/input_tokens', { model: models.gemini, input: 'Hello!' }, `${publishers}/google/models/gemini-2.5-flash:countTokens`],
+    [
+      'messages',
+      '/alpha/v1/messages/count_tokens',
+      { model: models.claude, messages: hello },
+      `${publishers}/anthropic/models/count-tokens:rawPredict`,
+    ],
+    [
+      'a flat generate-content',
+      `${geminiPath}:countTokens`,
+      gemini,
+      `${publishers}/google/models/gemini-2.5-flash:countTokens`,
+    ],
+    [
+      'a whole generate-content',
+      `${geminiPath}:countTokens`,
+      { generateContentRequest: { model: 'models/google/gemini-2.5-flash', ...gemini, safetySettings: [] } },
+      `${publishers}/google/models/gemini-2.5-flash:countTokens`,
+    ],
+    [
+      'responses',
+      '/v1/responses/input_tokens',
+      { model: models.gemini, input: 'Hello!' },
+      `${publishers}/google/models/gemini-2.5-flash:countTokens`,
+    ],
   ])('counts the tokens of %s by the vendor', async (_, path, body, asked) => {
     const response = await house.post(path, body);
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, null]);
@@ -100,16 +160,33 @@ describe('the wire', () => {
   });
 
   it.each([
-    ['claude', 'rateLimited', 429], ['claude', 'overloaded', 529], ['claude', 'forbidden', 502], ['gemini', 'rateLimited', 429], ['gemini', 'overloaded', 529],
+    ['claude', 'rateLimited', 429],
+    ['claude', 'overloaded', 529],
+    ['claude', 'forbidden', 502],
+    ['gemini', 'rateLimited', 429],
+    ['gemini', 'overloaded', 529],
   ] as const)('tells of %s, %s, as %i', async (which, kind, status) => {
-    cloud[which].script('*', { reply: which === 'claude' ? refusals.messages[kind] : { status: status === 529 ? 503 : status, body: { error: { code: status, message: 'No.', status: 'RESOURCE_EXHAUSTED' } } } });
-    const response = await house.post('/alpha/v1/messages', { model: models[which], max_tokens: 50, messages: hello });
+    cloud[which].script('*', {
+      reply:
+        which === 'claude'
+          ? refusals.messages[kind]
+          : {
+              status: status === 529 ? 503 : status,
+              body: { error: { code: status, message: 'No.', status: 'RESOURCE_EXHAUSTED' } },
+            },
+    });
+    const response = await house.post('/alpha/v1/messages', {
+      model: models[which],
+      max_tokens: 50,
+      messages: hello,
+    });
     expect([response.status, await response.json()]).toMatchObject([status, { type: 'error' }]);
   });
 });
 
 describe('a token', () => {
-  const call = async (from: CloudHouse): Promise<number> => (await from.post(`${geminiPath}:generateContent`, gemini)).status;
+  const call = async (from: CloudHouse): Promise<number> =>
+    (await from.post(`${geminiPath}:generateContent`, gemini)).status;
 
   it('is fetched once for all calls that need one, and kept', async () => {
     const other = await open();
@@ -142,13 +219,20 @@ describe('a token', () => {
     await Promise.all([other.close(), third.close()]);
   });
 
-  it('that cannot be had is the provider\'s failure, and nothing of the key or the assertion is told', async () => {
+  it("that cannot be had is the provider's failure, and nothing of the key or the assertion is told", async () => {
     const other = await open();
     signIn.closed = true;
-    const response = await other.post('/alpha/v1/messages', { model: models.claude, max_tokens: 50, messages: hello });
+    const response = await other.post('/alpha/v1/messages', {
+      model: models.claude,
+      max_tokens: 50,
+      messages: hello,
+    });
     signIn.closed = false;
     const text = await response.text();
-    expect([response.status, text]).toEqual([502, expect.stringContaining('could not sign in to the provider \\"google-vertex\\"')]);
+    expect([response.status, text]).toEqual([
+      502,
+      expect.stringContaining('could not sign in to the provider \\"google-vertex\\"'),
+    ]);
     await other.gateway.ended(1);
     await other.close();
     for (const told of [text, ...other.gateway.log]) expect(told).not.toMatch(/PRIVATE KEY|eyJ|ya29/);
@@ -160,7 +244,9 @@ describe('without a key in the configuration', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
     writeFileSync(join(folder, 'key.json'), JSON.stringify(signIn.account));
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', join(folder, 'key.json'));
-    const other = await openCloudHouse(googleVertex({ project: 'house', location: 'europe-west1', baseUrl: cloud.origin }));
+    const other = await openCloudHouse(
+      googleVertex({ project: 'house', location: 'europe-west1', baseUrl: cloud.origin }),
+    );
     const before = signIn.given;
     expect((await other.post(`${geminiPath}:generateContent`, gemini)).status).toBe(200);
     expect(signIn.given).toBe(before + 1);
@@ -172,20 +258,29 @@ describe('without a key in the configuration', () => {
 
 describe('the switch', () => {
   const placeOf = (set: Record<string, string>): string | undefined => {
-    for (const name of ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_VERTEX_BASE_URL']) vi.stubEnv(name, set[name] ?? '');
+    for (const name of ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_VERTEX_BASE_URL'])
+      vi.stubEnv(name, set[name] ?? '');
     const host = hostWith([googleVertex()]);
     vi.unstubAllEnvs();
     const [offer] = host.catalog.find(models.gemini);
     const endpoint = offer?.provider.endpoints['generate-content'];
-    return offer && typeof endpoint === 'function' ? new URL(endpoint({ ...offer, protocol: plainProtocol }, 'generate', false)).host : undefined;
+    return offer && typeof endpoint === 'function'
+      ? new URL(endpoint({ ...offer, protocol: plainProtocol }, 'generate', false)).host
+      : undefined;
   };
 
   it('wants a project and a location', () => {
-    expect([placeOf({}), placeOf({ GOOGLE_CLOUD_PROJECT: 'p' }), placeOf({ GOOGLE_CLOUD_LOCATION: 'global' })]).toEqual([undefined, undefined, undefined]);
+    expect([
+      placeOf({}),
+      placeOf({ GOOGLE_CLOUD_PROJECT: 'p' }),
+      placeOf({ GOOGLE_CLOUD_LOCATION: 'global' }),
+    ]).toEqual([undefined, undefined, undefined]);
   });
 
   it.each([
-    ['global', 'aiplatform.googleapis.com'], ['eu', 'aiplatform.eu.rep.googleapis.com'], ['europe-west1', 'europe-west1-aiplatform.googleapis.com'],
+    ['global', 'aiplatform.googleapis.com'],
+    ['eu', 'aiplatform.eu.rep.googleapis.com'],
+    ['europe-west1', 'europe-west1-aiplatform.googleapis.com'],
   ])('asks in %s at %s', (location, host) => {
     expect(placeOf({ GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: location })).toBe(host);
   });

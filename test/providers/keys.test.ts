@@ -9,9 +9,24 @@ import { hostWith } from '../support/host.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors } from '../support/station.ts';
 
-const spec = { name: 'keyed', env: { key: 'KEYED_API_KEY', baseUrl: 'KEYED_BASE_URL' }, baseUrl: 'https://keyed.invalid/v1', endpoints: { 'chat-completions': '/chat/completions' } } as const;
-const listed = defineProvider({ ...spec, models: new URL('../../plugins/providers/catalogue/deepseek.json', import.meta.url) });
-const whole = { id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
+const spec = {
+  name: 'keyed',
+  env: { key: 'KEYED_API_KEY', baseUrl: 'KEYED_BASE_URL' },
+  baseUrl: 'https://keyed.invalid/v1',
+  endpoints: { 'chat-completions': '/chat/completions' },
+} as const;
+const listed = defineProvider({
+  ...spec,
+  models: new URL('../../plugins/providers/catalogue/deepseek.json', import.meta.url),
+});
+const whole = {
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+};
 
 describe('over sockets', () => {
   let vendor: ScriptedVendor;
@@ -23,10 +38,21 @@ describe('over sockets', () => {
     vendor = await startScriptedVendor((response, request) => {
       const key = String(request.headers.authorization).replace('Bearer ', '');
       seen.push(key);
-      if (full.has(key)) return void response.writeHead(429, { 'retry-after': '60' }).end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
+      if (full.has(key))
+        return void response
+          .writeHead(429, { 'retry-after': '60' })
+          .end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));
     });
-    gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), listed({ apiKey: ['k-1', 'k-2', 'k-3'], baseUrl: vendor.origin }), keys(), health()] });
+    gateway = await startGateway({
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        listed({ apiKey: ['k-1', 'k-2', 'k-3'], baseUrl: vendor.origin }),
+        keys(),
+        health(),
+      ],
+    });
   });
   afterAll(async () => {
     await gateway.close();
@@ -34,7 +60,13 @@ describe('over sockets', () => {
   });
 
   async function call(): Promise<Response> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'deepseek/deepseek-v4-flash', messages: [{ role: 'user', content: 'Hi' }] }) });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'deepseek/deepseek-v4-flash',
+        messages: [{ role: 'user', content: 'Hi' }],
+      }),
+    });
     await response.text();
     return response;
   }
@@ -59,18 +91,37 @@ describe('over sockets', () => {
 
 it('one key makes one provider, which has no number', () => {
   const host = hostWith([listed({ apiKey: 'only' })]);
-  expect(host.catalog.find('deepseek/deepseek-v4-pro').map(({ provider }) => provider.credential)).toEqual([undefined]);
+  expect(host.catalog.find('deepseek/deepseek-v4-pro').map(({ provider }) => provider.credential)).toEqual([
+    undefined,
+  ]);
 });
 
 it('each key is asked for its own models', () => {
-  const host = hostWith([defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] })]);
-  expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([[1, { authorization: 'Bearer a' }], [2, { authorization: 'Bearer b' }]]);
+  const host = hostWith([
+    defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] }),
+  ]);
+  expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([
+    [1, { authorization: 'Bearer a' }],
+    [2, { authorization: 'Bearer b' }],
+  ]);
 });
 
 it('has its own time to begin, where it says so', async () => {
   const silent = await startScriptedVendor(() => undefined);
-  const gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), listed({ apiKey: 'k', baseUrl: silent.origin, timeouts: { reply: 0.2 } })] });
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'deepseek/deepseek-v4-flash', messages: [{ role: 'user', content: 'Hi' }] }) });
+  const gateway = await startGateway({
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      listed({ apiKey: 'k', baseUrl: silent.origin, timeouts: { reply: 0.2 } }),
+    ],
+  });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({
+      model: 'deepseek/deepseek-v4-flash',
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  });
   expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
   await gateway.close();
   await silent.close();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readListing } from '../../core/host/model-listing.ts';
 import { formatUsd } from '../../core/money.ts';
-import { readListing } from '../../core/listing.ts';
 
 const openrouterList = {
   data: [
@@ -10,26 +10,74 @@ const openrouterList = {
       name: 'Anthropic: Claude Sonnet 4.5',
       created: 1759161676,
       context_length: 1000000,
-      architecture: { modality: 'text+image+file->text', input_modalities: ['text', 'image', 'file'], output_modalities: ['text'], tokenizer: 'Claude', instruct_type: null },
+      architecture: {
+        modality: 'text+image+file->text',
+        input_modalities: ['text', 'image', 'file'],
+        output_modalities: ['text'],
+        tokenizer: 'Claude',
+        instruct_type: null,
+      },
       pricing: {
-        prompt: '0.000003', completion: '0.000015', request: '0', image: '0', web_search: '0.01', internal_reasoning: '0',
-        input_cache_read: '0.0000003', input_cache_write: '0.00000375',
+        prompt: '0.000003',
+        completion: '0.000015',
+        request: '0',
+        image: '0',
+        web_search: '0.01',
+        internal_reasoning: '0',
+        input_cache_read: '0.0000003',
+        input_cache_write: '0.00000375',
       },
       top_provider: { context_length: 1000000, max_completion_tokens: 64000, is_moderated: true },
-      supported_parameters: ['include_reasoning', 'max_tokens', 'reasoning', 'stop', 'temperature', 'tool_choice', 'tools'],
+      supported_parameters: [
+        'include_reasoning',
+        'max_tokens',
+        'reasoning',
+        'stop',
+        'temperature',
+        'tool_choice',
+        'tools',
+      ],
     },
-    { id: 'openrouter/auto', name: 'Auto Router', created: 1699401600, context_length: 2000000, pricing: { prompt: '-1', completion: '-1' } },
-    { id: 'some-lab/tiny:free', name: 'Tiny (free)', created: 1750000000, context_length: 32768, pricing: { prompt: '0', completion: '0', request: '0' } },
     {
-      id: 'seeker/deep', name: 'Deep', created: 1750000000, context_length: 128000,
-      pricing: { prompt: '0.000002', completion: '0.000008', internal_reasoning: '0.000003', request: '0.005', audio: '0.000001' },
+      id: 'openrouter/auto',
+      name: 'Auto Router',
+      created: 1699401600,
+      context_length: 2000000,
+      pricing: { prompt: '-1', completion: '-1' },
     },
     {
-      id: 'painter/flash-image', created: 1750000000, context_length: 32768,
+      id: 'some-lab/tiny:free',
+      name: 'Tiny (free)',
+      created: 1750000000,
+      context_length: 32768,
+      pricing: { prompt: '0', completion: '0', request: '0' },
+    },
+    {
+      id: 'seeker/deep',
+      name: 'Deep',
+      created: 1750000000,
+      context_length: 128000,
+      pricing: {
+        prompt: '0.000002',
+        completion: '0.000008',
+        internal_reasoning: '0.000003',
+        request: '0.005',
+        audio: '0.000001',
+      },
+    },
+    {
+      id: 'painter/flash-image',
+      created: 1750000000,
+      context_length: 32768,
       architecture: { input_modalities: ['text', 'image'], output_modalities: ['image', 'text'] },
       pricing: { prompt: '0.0000003', completion: '0.0000025' },
     },
-    { id: '~anthropic/claude-latest', created: 1750000000, context_length: 200000, pricing: { prompt: '0.000003', completion: '0.000015' } },
+    {
+      id: '~anthropic/claude-latest',
+      created: 1750000000,
+      context_length: 200000,
+      pricing: { prompt: '0.000003', completion: '0.000015' },
+    },
     { name: 'a row without an id' },
   ],
 };
@@ -37,13 +85,34 @@ const openrouterList = {
 const vllmList = {
   object: 'list',
   data: [
-    { id: 'Qwen/Qwen3-8B', object: 'model', created: 1764547200, owned_by: 'vllm', root: 'Qwen/Qwen3-8B', parent: null, max_model_len: 40960, permission: [] },
-    { id: 'sql-lora', object: 'model', created: 1764547200, owned_by: 'vllm', root: '/adapters/sql', parent: 'Qwen/Qwen3-8B', max_model_len: null, permission: [] },
+    {
+      id: 'Qwen/Qwen3-8B',
+      object: 'model',
+      created: 1764547200,
+      owned_by: 'vllm',
+      root: 'Qwen/Qwen3-8B',
+      parent: null,
+      max_model_len: 40960,
+      permission: [],
+    },
+    {
+      id: 'sql-lora',
+      object: 'model',
+      created: 1764547200,
+      owned_by: 'vllm',
+      root: '/adapters/sql',
+      parent: 'Qwen/Qwen3-8B',
+      max_model_len: null,
+      permission: [],
+    },
     { id: '/models/llama', object: 'model', created: 1764547200, owned_by: 'vllm', max_model_len: 8192 },
   ],
 };
 
-const ollamaList = { object: 'list', data: [{ id: 'llama3.2:latest', object: 'model', created: 1764547200, owned_by: 'library' }] };
+const ollamaList = {
+  object: 'list',
+  data: [{ id: 'llama3.2:latest', object: 'model', created: 1764547200, owned_by: 'library' }],
+};
 
 /** What an operator has left to its default. */
 const unsaid = { contextLength: 8192 };
@@ -55,7 +124,10 @@ describe('a list that tells prices', () => {
   it('keeps the first of two rows with one id, and all other models', () => {
     const rows = [{ id: 'a', max_model_len: 1000 }, { id: 'a', max_model_len: 2000 }, { id: 'b' }];
     const models = readListing('local', { data: rows }, { ...unsaid, free: true });
-    expect(models.map(({ id, contextLength }) => [id, contextLength])).toEqual([['local/a', 1000], ['local/b', 8192]]);
+    expect(models.map(({ id, contextLength }) => [id, contextLength])).toEqual([
+      ['local/a', 1000],
+      ['local/b', 8192],
+    ]);
   });
 
   it('gives the models that have a fixed price and make text alone', () => {
@@ -64,20 +136,35 @@ describe('a list that tells prices', () => {
 
   it('gives prices a million tokens, cache reads and writes among them', () => {
     expect(byId.get('anthropic/claude-sonnet-4.5')?.price).toEqual({
-      input: 3_000_000_000n, output: 15_000_000_000n, cacheRead: 300_000_000n, cacheWrite5m: 3_750_000_000n, webSearch: 10_000_000n, tiers: [],
+      input: 3_000_000_000n,
+      output: 15_000_000_000n,
+      cacheRead: 300_000_000n,
+      cacheWrite5m: 3_750_000_000n,
+      webSearch: 10_000_000n,
+      tiers: [],
     });
   });
 
   it('gives the price of a call and of reasoning where they have their own', () => {
     expect(byId.get('seeker/deep')?.price).toEqual({
-      input: 2_000_000_000n, output: 8_000_000_000n, reasoning: 3_000_000_000n, inputAudio: 1_000_000_000n, request: 5_000_000n, tiers: [],
+      input: 2_000_000_000n,
+      output: 8_000_000_000n,
+      reasoning: 3_000_000_000n,
+      inputAudio: 1_000_000_000n,
+      request: 5_000_000n,
+      tiers: [],
     });
   });
 
   it('gives limits, modalities and what can be asked for', () => {
     expect(byId.get('anthropic/claude-sonnet-4.5')).toMatchObject({
-      upstream: 'anthropic/claude-sonnet-4.5', name: 'Anthropic: Claude Sonnet 4.5', created: '2025-09-29',
-      contextLength: 1_000_000, outputLimit: 64_000, input: ['text', 'image', 'file'], output: ['text'],
+      upstream: 'anthropic/claude-sonnet-4.5',
+      name: 'Anthropic: Claude Sonnet 4.5',
+      created: '2025-09-29',
+      contextLength: 1_000_000,
+      outputLimit: 64_000,
+      input: ['text', 'image', 'file'],
+      output: ['text'],
       capabilities: { tools: true, structuredOutput: false, sampling: true, reasoning: { style: 'effort' } },
     });
   });
@@ -97,7 +184,13 @@ describe('a list that tells no prices', () => {
   });
 
   it('gives the models of vLLM with the context they are served with', () => {
-    expect(readListing('vllm', vllmList, { ...unsaid, free: true }).map(({ id, upstream, contextLength }) => [id, upstream, contextLength])).toEqual([
+    expect(
+      readListing('vllm', vllmList, { ...unsaid, free: true }).map(({ id, upstream, contextLength }) => [
+        id,
+        upstream,
+        contextLength,
+      ]),
+    ).toEqual([
       ['Qwen/Qwen3-8B', 'Qwen/Qwen3-8B', 40960],
       ['vllm/sql-lora', 'sql-lora', 8192],
       ['vllm/models/llama', '/models/llama', 8192],
@@ -105,13 +198,19 @@ describe('a list that tells no prices', () => {
   });
 
   it('gives the models of Ollama under its own name, free or at a price', () => {
-    expect(readListing('ollama', ollamaList, { ...unsaid, free: true })).toMatchObject([{ id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' }]);
+    expect(readListing('ollama', ollamaList, { ...unsaid, free: true })).toMatchObject([
+      { id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' },
+    ]);
     const price = { input: 5n, output: 7n, tiers: [] };
-    expect(readListing('ollama', ollamaList, { ...unsaid, price })).toMatchObject([{ id: 'ollama/llama3.2:latest', price, free: undefined }]);
+    expect(readListing('ollama', ollamaList, { ...unsaid, price })).toMatchObject([
+      { id: 'ollama/llama3.2:latest', price, free: undefined },
+    ]);
   });
 
   it('takes the context where the operator says how long it is', () => {
-    expect(readListing('ollama', ollamaList, { contextLength: 131_072, free: true })).toMatchObject([{ contextLength: 131_072, outputLimit: 131_072 }]);
+    expect(readListing('ollama', ollamaList, { contextLength: 131_072, free: true })).toMatchObject([
+      { contextLength: 131_072, outputLimit: 131_072 },
+    ]);
   });
 
   it('is empty where Ollama has no models yet and says null', () => {
@@ -129,7 +228,11 @@ it('a listed price is exact to the nano, and rounded up behind it', () => {
     fc.property(perToken, ([digits, places]) => {
       const padded = digits.toString().padStart(places + 1, '0');
       const text = places === 0 ? padded : `${padded.slice(0, -places)}.${padded.slice(-places)}`;
-      const [model] = readListing('x', { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] }, unsaid);
+      const [model] = readListing(
+        'x',
+        { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] },
+        unsaid,
+      );
       const [scaled, unit] = [digits * 10n ** 15n, 10n ** BigInt(places)];
       expect(model?.price?.input).toBe((scaled + unit - 1n) / unit);
       expect(formatUsd(model?.price?.input ?? 0n)).toMatch(/^\d+(\.\d{1,9})?$/);

@@ -26,7 +26,9 @@ const hosted = [
 
 for (const [name, plugin, prefix, address] of hosted) {
   testProvider({
-    name, plugin, address,
+    name,
+    plugin,
+    address,
     env: { key: `${prefix}_API_KEY`, baseUrl: `${prefix}_BASE_URL` },
     paths: chat,
     credential: { authorization: 'Bearer vendor-key' },
@@ -63,7 +65,12 @@ testProvider({
   plugin: google,
   env: { key: 'GEMINI_API_KEY', baseUrl: 'GOOGLE_GEMINI_BASE_URL' },
   address: 'https://generativelanguage.googleapis.com',
-  paths: { 'generate-content': { generate: '/v1beta/models/some-model:generateContent', count: '/v1beta/models/some-model:countTokens' } },
+  paths: {
+    'generate-content': {
+      generate: '/v1beta/models/some-model:generateContent',
+      count: '/v1beta/models/some-model:countTokens',
+    },
+  },
   streams: { 'generate-content': '/v1beta/models/some-model:streamGenerateContent?alt=sse' },
   credential: { 'x-goog-api-key': 'vendor-key' },
   models: 'catalogue',
@@ -76,7 +83,8 @@ const local = [
 
 for (const [name, plugin, prefix, address] of local) {
   testProvider({
-    name, address,
+    name,
+    address,
     plugin: () => plugin({ free: true }),
     keyless: true,
     env: { key: `${prefix}_API_KEY`, baseUrl: `${prefix}_BASE_URL` },
@@ -92,7 +100,10 @@ it.each(globSync('plugins/providers/*.ts'))('%s is under 30 lines', (file) => {
 
 it('two providers that serve one model are both found, in the order of the configuration', () => {
   const host = hostWith([together({ apiKey: 'k' }), groq({ apiKey: 'k' })]);
-  expect(host.catalog.find('openai/gpt-oss-120b').map(({ provider }) => provider.name)).toEqual(['together', 'groq']);
+  expect(host.catalog.find('openai/gpt-oss-120b').map(({ provider }) => provider.name)).toEqual([
+    'together',
+    'groq',
+  ]);
 });
 
 it('a wrong option is told with the name of plugin and option', () => {

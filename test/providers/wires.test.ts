@@ -28,12 +28,31 @@ async function wireOf(path: string, body: object): Promise<string> {
         return { status: 400, headers: {}, body: (async function* () {})() };
       }),
   });
-  running = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }), nobody()] });
-  await fetch(running.url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+  running = await startGateway({
+    plugins: [
+      openDoor,
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }),
+      nobody(),
+    ],
+  });
+  await fetch(running.url + path, {
+    method: 'POST',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(body),
+  });
   return asked;
 }
 
-const asks = (model: string, more: object = {}): object => ({ model, max_tokens: 2000, messages: [{ role: 'user', content: 'Hi' }], ...more });
+const asks = (model: string, more: object = {}): object => ({
+  model,
+  max_tokens: 2000,
+  messages: [{ role: 'user', content: 'Hi' }],
+  ...more,
+});
 const look = { name: 'look', input_schema: { type: 'object' } };
 const thinking = { type: 'enabled', budget_tokens: 1024 };
 const search = { type: 'web_search_20250305', name: 'web_search' };
@@ -50,19 +69,44 @@ describe('a messages client of OpenAI', () => {
     ['tools', asks('openai/gpt-4.1', { tools: [look] }), '/v1/chat/completions'],
     ['thoughts', asks('openai/gpt-5.5', { thinking }), '/v1/responses'],
     ['thoughts of a model that has none', asks('openai/gpt-4.1', { thinking }), '/v1/chat/completions'],
-    ['tools of a model that refuses them while it reasons', asks('openai/gpt-5.5', { tools: [look] }), '/v1/responses'],
-    ['tools and no thoughts of it', asks('openai/gpt-5.5', { tools: [look], thinking: { type: 'disabled' } }), '/v1/chat/completions'],
-    ['tools of a model that does not reason unasked', asks('openai/gpt-5.4', { tools: [look] }), '/v1/chat/completions'],
+    [
+      'tools of a model that refuses them while it reasons',
+      asks('openai/gpt-5.5', { tools: [look] }),
+      '/v1/responses',
+    ],
+    [
+      'tools and no thoughts of it',
+      asks('openai/gpt-5.5', { tools: [look], thinking: { type: 'disabled' } }),
+      '/v1/chat/completions',
+    ],
+    [
+      'tools of a model that does not reason unasked',
+      asks('openai/gpt-5.4', { tools: [look] }),
+      '/v1/chat/completions',
+    ],
     ['a search', asks('openai/gpt-5.5', { tools: [search] }), '/v1/responses'],
-    ['a picture shown by a tool', asks('openai/gpt-4.1', { tools: [look], messages: shown }), '/v1/responses'],
+    [
+      'a picture shown by a tool',
+      asks('openai/gpt-4.1', { tools: [look], messages: shown }),
+      '/v1/responses',
+    ],
     ['stop sequences', asks('openai/gpt-4.1', { stop_sequences: ['x'] }), '/v1/chat/completions'],
-    ['stop sequences and a search', asks('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }), '/v1/chat/completions'],
+    [
+      'stop sequences and a search',
+      asks('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }),
+      '/v1/chat/completions',
+    ],
   ])('that needs %s is answered by the wire that can', async (_need, body, wire) => {
     expect(await wireOf('/alpha/v1/messages', body)).toBe(wire);
   });
 
   it('has its tokens counted by the wire that counts', async () => {
-    expect(await wireOf('/alpha/v1/messages/count_tokens', { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Hi' }] })).toBe('/v1/responses/input_tokens');
+    expect(
+      await wireOf('/alpha/v1/messages/count_tokens', {
+        model: 'openai/gpt-5.5',
+        messages: [{ role: 'user', content: 'Hi' }],
+      }),
+    ).toBe('/v1/responses/input_tokens');
   });
 });
 
@@ -70,40 +114,109 @@ const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
 const looked = [
   ...contents,
   { role: 'model', parts: [{ functionCall: { name: 'look' } }] },
-  { role: 'user', parts: [{ functionResponse: { name: 'look', response: { output: 'x' }, parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] } }] },
+  {
+    role: 'user',
+    parts: [
+      {
+        functionResponse: {
+          name: 'look',
+          response: { output: 'x' },
+          parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
+        },
+      },
+    ],
+  },
 ];
 
 describe('a generate-content client of OpenAI', () => {
   it.each([
-    ['several candidates', 'openai/gpt-5.5', { contents: looked, generationConfig: { candidateCount: 2, thinkingConfig: { thinkingBudget: 2000 } } }, '/v1/chat/completions'],
-    ['grounding', 'openai/gpt-4o', { contents, tools: [{ googleSearch: {} }], generationConfig: { stopSequences: ['x'], seed: 1 } }, '/v1/responses'],
-    ['a document by its address', 'openai/gpt-4o', { contents: [{ role: 'user', parts: [{ fileData: { fileUri: 'https://a.example/a.pdf', mimeType: 'application/pdf' } }] }], generationConfig: { stopSequences: ['x'], seed: 1 } }, '/v1/responses'],
-  ])('that needs %s gets the wire that does not refuse it, whatever else it needs', async (_need, model, body, wire) => {
-    expect(await wireOf(`/beta/v1beta/models/${model}:generateContent`, body)).toBe(wire);
-  });
+    [
+      'several candidates',
+      'openai/gpt-5.5',
+      { contents: looked, generationConfig: { candidateCount: 2, thinkingConfig: { thinkingBudget: 2000 } } },
+      '/v1/chat/completions',
+    ],
+    [
+      'grounding',
+      'openai/gpt-4o',
+      { contents, tools: [{ googleSearch: {} }], generationConfig: { stopSequences: ['x'], seed: 1 } },
+      '/v1/responses',
+    ],
+    [
+      'a document by its address',
+      'openai/gpt-4o',
+      {
+        contents: [
+          {
+            role: 'user',
+            parts: [{ fileData: { fileUri: 'https://a.example/a.pdf', mimeType: 'application/pdf' } }],
+          },
+        ],
+        generationConfig: { stopSequences: ['x'], seed: 1 },
+      },
+      '/v1/responses',
+    ],
+  ])(
+    'that needs %s gets the wire that does not refuse it, whatever else it needs',
+    async (_need, model, body, wire) => {
+      expect(await wireOf(`/beta/v1beta/models/${model}:generateContent`, body)).toBe(wire);
+    },
+  );
 });
 
 it('a client of either wire keeps its own', async () => {
-  expect(await wireOf('/v1/chat/completions', { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: 'high' })).toBe('/v1/chat/completions');
+  expect(
+    await wireOf('/v1/chat/completions', {
+      model: 'openai/gpt-5.5',
+      messages: [{ role: 'user', content: 'Hi' }],
+      reasoning_effort: 'high',
+    }),
+  ).toBe('/v1/chat/completions');
   await running?.close();
   expect(await wireOf('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
 });
 
 describe('a chat client of OpenAI', () => {
-  const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }];
+  const tools = [
+    { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } },
+  ];
   const functions = [{ name: 'look', parameters: { type: 'object', properties: {} } }];
-  const chat = (model: string, more: object): object => ({ model, messages: [{ role: 'user', content: 'Hi' }], ...more });
+  const chat = (model: string, more: object): object => ({
+    model,
+    messages: [{ role: 'user', content: 'Hi' }],
+    ...more,
+  });
 
   it.each([
     ['GPT-5.5 with tools', chat('openai/gpt-5.5', { tools }), '/v1/responses'],
-    ['GPT-5.5 with tools and an effort', chat('openai/gpt-5.5', { tools, reasoning_effort: 'high' }), '/v1/responses'],
-    ['GPT-5.5 with tools and reasoning switched off', chat('openai/gpt-5.5', { tools, reasoning_effort: 'none' }), '/v1/chat/completions'],
+    [
+      'GPT-5.5 with tools and an effort',
+      chat('openai/gpt-5.5', { tools, reasoning_effort: 'high' }),
+      '/v1/responses',
+    ],
+    [
+      'GPT-5.5 with tools and reasoning switched off',
+      chat('openai/gpt-5.5', { tools, reasoning_effort: 'none' }),
+      '/v1/chat/completions',
+    ],
     ['GPT-5.5 with functions, their former name', chat('openai/gpt-5.5', { functions }), '/v1/responses'],
     ['GPT-5.5 without tools', chat('openai/gpt-5.5', { reasoning_effort: 'high' }), '/v1/chat/completions'],
     ['GPT-5.4 with tools', chat('openai/gpt-5.4', { tools }), '/v1/chat/completions'],
-    ['GPT-5.4 with tools and an effort', chat('openai/gpt-5.4', { tools, reasoning_effort: 'low' }), '/v1/responses'],
-    ['GPT-5.4 mini with tools and an effort', chat('openai/gpt-5.4-mini', { tools, reasoning: { effort: 'low' } }), '/v1/responses'],
-    ['GPT-5 with tools and an effort', chat('openai/gpt-5', { tools, reasoning_effort: 'low' }), '/v1/chat/completions'],
+    [
+      'GPT-5.4 with tools and an effort',
+      chat('openai/gpt-5.4', { tools, reasoning_effort: 'low' }),
+      '/v1/responses',
+    ],
+    [
+      'GPT-5.4 mini with tools and an effort',
+      chat('openai/gpt-5.4-mini', { tools, reasoning: { effort: 'low' } }),
+      '/v1/responses',
+    ],
+    [
+      'GPT-5 with tools and an effort',
+      chat('openai/gpt-5', { tools, reasoning_effort: 'low' }),
+      '/v1/chat/completions',
+    ],
     ['GPT-4.1 with tools', chat('openai/gpt-4.1', { tools }), '/v1/chat/completions'],
   ])('that calls %s is answered by the wire that takes it', async (_call, body, wire) => {
     expect(await wireOf('/v1/chat/completions', body)).toBe(wire);

@@ -6,8 +6,23 @@ import type { ReplyCheck } from './reply-schemas.ts';
 import type { Outcome, Trial } from './stage.ts';
 
 export type DifferenceClass =
-  | 'refused' | 'failed' | 'status-differs' | 'error-shape' | 'error-differs' | 'lost-error' | 'request-differs' | 'bytes-differ' | 'pieces-differ'
-  | 'lost-text' | 'lost-reasoning' | 'calls-differ' | 'lost-image' | 'finish-differs' | 'usage-differs' | 'billed-differs' | 'schema-violation';
+  | 'refused'
+  | 'failed'
+  | 'status-differs'
+  | 'error-shape'
+  | 'error-differs'
+  | 'lost-error'
+  | 'request-differs'
+  | 'bytes-differ'
+  | 'pieces-differ'
+  | 'lost-text'
+  | 'lost-reasoning'
+  | 'calls-differ'
+  | 'lost-image'
+  | 'finish-differs'
+  | 'usage-differs'
+  | 'billed-differs'
+  | 'schema-violation';
 
 export interface Difference {
   readonly class: DifferenceClass;
@@ -36,19 +51,33 @@ function firstDifference(one: string, other: string): string {
 function differingFields(one: string, other: string): string {
   const [before, after] = [objectIn(parsedOr(one)), objectIn(parsedOr(other))];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.filter((name) => name !== 'model' && JSON.stringify(before[name]) !== JSON.stringify(after[name])).join(', ') || 'order or spaces';
+  return (
+    names
+      .filter((name) => name !== 'model' && JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+      .join(', ') || 'order or spaces'
+  );
 }
 
 /** Between a client and a vendor of one protocol, only the model's name may differ. */
 export function compareVerbatim({ recording }: Trial, { text, sent, received }: Outcome): Found[] {
   const found: Found[] = [];
-  if (received !== undefined && withoutModel(sent) !== withoutModel(received)) found.push({ class: 'request-differs', detail: differingFields(sent, received) });
+  if (received !== undefined && withoutModel(sent) !== withoutModel(received))
+    found.push({ class: 'request-differs', detail: differingFields(sent, received) });
   const recorded = withoutModel(recording.reply.toString());
   const replied = withoutModel(text);
   if (recording.status >= 400) {
-    const [before, after] = [objectIn(objectIn(parsedOr(recorded))['error']), objectIn(objectIn(parsedOr(replied))['error'])];
-    const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-    for (const name of changed) found.push({ class: 'error-differs', detail: `${name}: ${shown(before[name])} became ${shown(after[name])}` });
+    const [before, after] = [
+      objectIn(objectIn(parsedOr(recorded)).error),
+      objectIn(objectIn(parsedOr(replied)).error),
+    ];
+    const changed = Object.keys(before).filter(
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+    );
+    for (const name of changed)
+      found.push({
+        class: 'error-differs',
+        detail: `${name}: ${shown(before[name])} became ${shown(after[name])}`,
+      });
   } else if (recorded !== replied) {
     found.push({ class: 'bytes-differ', detail: firstDifference(recorded, replied) });
   }
@@ -58,7 +87,8 @@ export function compareVerbatim({ recording }: Trial, { text, sent, received }: 
 function compareHeard(before: Heard, after: Heard): Found[] {
   const found: Found[] = [];
   const add = (name: DifferenceClass, one: unknown, other: unknown): void => {
-    if (JSON.stringify(one) !== JSON.stringify(other)) found.push({ class: name, detail: `${shown(one)} became ${shown(other)}` });
+    if (JSON.stringify(one) !== JSON.stringify(other))
+      found.push({ class: name, detail: `${shown(one)} became ${shown(other)}` });
   };
   if (before.error) {
     if (!after.error) add('lost-error', 'an error in the reply', 'none');
@@ -69,7 +99,8 @@ function compareHeard(before: Heard, after: Heard): Found[] {
   add('calls-differ', before.calls, after.calls);
   add('lost-image', before.images, after.images);
   add('finish-differs', before.finish, after.finish);
-  if (before.input !== undefined) add('usage-differs', [before.input, before.output], [after.input, after.output]);
+  if (before.input !== undefined)
+    add('usage-differs', [before.input, before.output], [after.input, after.output]);
   return found;
 }
 
@@ -77,22 +108,28 @@ function compareHeard(before: Heard, after: Heard): Found[] {
 function compareBilled(before: Heard, { end }: Outcome): Found[] {
   if (before.input === undefined || before.error || !('charge' in end)) return [];
   const { usage, basis } = end.charge;
-  const [billed, told] = [[usage.input, usage.output], [before.input, before.output]];
+  const [billed, told] = [
+    [usage.input, usage.output],
+    [before.input, before.output],
+  ];
   if (JSON.stringify(billed) === JSON.stringify(told) && basis === 'usage') return [];
   return [{ class: 'billed-differs', detail: `${shown(told)} was booked as ${shown(billed)} by ${basis}` }];
 }
 
 function errorShape(client: RecordedProtocol, text: string): boolean {
   const body = parsedOr(text);
-  const error = objectIn(objectIn(body)['error']);
-  if (textIn(error['message']) === '') return false;
-  if (client === 'messages') return objectIn(body)['type'] === 'error' && typeof error['type'] === 'string';
-  return client === 'generate-content' ? typeof error['code'] === 'number' && typeof error['status'] === 'string' : typeof error['type'] === 'string';
+  const error = objectIn(objectIn(body).error);
+  if (textIn(error.message) === '') return false;
+  if (client === 'messages') return objectIn(body).type === 'error' && typeof error.type === 'string';
+  return client === 'generate-content'
+    ? typeof error.code === 'number' && typeof error.status === 'string'
+    : typeof error.type === 'string';
 }
 
 function compareFailure({ recording: { status }, client }: Trial, outcome: Outcome): Found[] {
   const found: Found[] = [];
-  if (outcome.status !== status) found.push({ class: 'status-differs', detail: `${status} became ${outcome.status}` });
+  if (outcome.status !== status)
+    found.push({ class: 'status-differs', detail: `${status} became ${outcome.status}` });
   if (!errorShape(client, outcome.text)) found.push({ class: 'error-shape', detail: shown(outcome.text) });
   return found;
 }
@@ -101,25 +138,33 @@ function compareFailure({ recording: { status }, client }: Trial, outcome: Outco
 export function compare(trial: Trial, outcome: Outcome, check: ReplyCheck): Difference[] {
   const { recording, client } = trial;
   const { name, protocol, status, streamed, operation } = recording;
-  const named = (found: readonly Found[]): Difference[] => found.map((each) => ({ ...each, recording: name, protocol, client }));
+  const named = (found: readonly Found[]): Difference[] =>
+    found.map((each) => ({ ...each, recording: name, protocol, client }));
   const own = client === protocol;
-  const recorded = isTextProtocol(protocol) && operation === 'generate' && status < 400 ? hear(protocol, recording.reply.toString(), streamed) : undefined;
+  const recorded =
+    isTextProtocol(protocol) && operation === 'generate' && status < 400
+      ? hear(protocol, recording.reply.toString(), streamed)
+      : undefined;
   if (status >= 400) {
     const found = compareFailure(trial, outcome);
     // Where the gateway refuses the request itself, the words are its own.
-    return named(own && outcome.received !== undefined ? [...found, ...compareVerbatim(trial, outcome)] : found);
+    return named(
+      own && outcome.received !== undefined ? [...found, ...compareVerbatim(trial, outcome)] : found,
+    );
   }
-  if (outcome.received === undefined) return named([{ class: 'refused', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
+  if (outcome.received === undefined)
+    return named([{ class: 'refused', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
   // An error that comes before any output is one of HTTP, so that clients try again.
   const silent = recorded?.error && recorded.text + recorded.reasoning === '' && recorded.calls.length === 0;
   if (silent && outcome.status >= 500 && errorShape(client, outcome.text)) return [];
-  if (outcome.status !== status) return named([{ class: 'failed', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
+  if (outcome.status !== status)
+    return named([{ class: 'failed', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
   const found = own ? compareVerbatim(trial, outcome) : [];
   if (recorded) found.push(...compareBilled(recorded, outcome));
   if (recorded && !own && isTextProtocol(client)) {
     found.push(...compareHeard(recorded, hear(client, outcome.text, streamed)));
     for (const message of messagesOf(outcome.text, streamed)) {
-      const fault = isObject(message['error']) ? undefined : check(client, streamed, message);
+      const fault = isObject(message.error) ? undefined : check(client, streamed, message);
       if (fault !== undefined) found.push({ class: 'schema-violation', detail: fault });
     }
   }

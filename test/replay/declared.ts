@@ -15,58 +15,108 @@ export interface Declared {
 
 export const declared: readonly Declared[] = [
   {
-    class: 'request-differs', protocol: 'chat-completions', detail: /^stream_options$/,
+    class: 'request-differs',
+    protocol: 'chat-completions',
+    detail: /^stream_options$/,
     reason: 'a stream is billed by its last figures, so the gateway asks for them where the client does not',
   },
-  { class: 'request-differs', protocol: 'images', detail: /^order or spaces$/, reason: 'requests for images are checked and written again' },
-  { class: 'bytes-differ', protocol: 'images', reason: 'replies with images are written again: fields of the interface, in its order' },
   {
-    class: 'bytes-differ', protocol: 'responses', detail: /: "" became "data: \[DONE\]/,
+    class: 'request-differs',
+    protocol: 'images',
+    detail: /^order or spaces$/,
+    reason: 'requests for images are checked and written again',
+  },
+  {
+    class: 'bytes-differ',
+    protocol: 'images',
+    reason: 'replies with images are written again: fields of the interface, in its order',
+  },
+  {
+    class: 'bytes-differ',
+    protocol: 'responses',
+    detail: /: "" became "data: \[DONE\]/,
     reason: 'the interface ends each stream with [DONE], which OpenAI leaves out on this protocol',
   },
   {
-    class: 'bytes-differ', protocol: 'chat-completions', detail: /became "(data: \{\\")?error\\":\{/,
+    class: 'bytes-differ',
+    protocol: 'chat-completions',
+    detail: /became "(data: \{\\")?error\\":\{/,
     reason: 'an error within a stream ends it in one form: a chunk that holds the error alone, then [DONE]',
   },
-  { class: 'status-differs', detail: /^401 became 50[23]$/, reason: "the vendor refused the gateway's own key, which is not the client's fault" },
   {
-    class: 'error-differs', detail: /became "(The provider could not take this call\.|upstream_error|server_error)"$/,
+    class: 'status-differs',
+    detail: /^401 became 50[23]$/,
+    reason: "the vendor refused the gateway's own key, which is not the client's fault",
+  },
+  {
+    class: 'error-differs',
+    detail: /became "(The provider could not take this call\.|upstream_error|server_error)"$/,
     reason: "the vendor refused the gateway's own key: its words are for the operator",
   },
   {
-    class: 'error-differs', detail: /^message: .* became "The provider does not serve this model at present\."$/,
+    class: 'error-differs',
+    detail: /^message: .* became "The provider does not serve this model at present\."$/,
     reason: 'the client knows the model by another name than the vendor',
   },
-  { class: 'error-differs', detail: /recorded\/\d+/, reason: "the gateway's name of the model stands in place of the vendor's" },
   {
-    class: 'error-differs', detail: /^message: .*quota.* became "The provider takes no more calls at the moment/,
+    class: 'error-differs',
+    detail: /recorded\/\d+/,
+    reason: "the gateway's name of the model stands in place of the vendor's",
+  },
+  {
+    class: 'error-differs',
+    detail: /^message: .*quota.* became "The provider takes no more calls at the moment/,
     reason: "the quota is that of the gateway's own account at the vendor",
   },
   {
-    class: 'refused', client: 'generate-content', detail: /has no such tool/,
-    reason: 'the request has a hosted tool, and the recorded vendor has it only in its own form on its own protocol',
+    class: 'refused',
+    client: 'generate-content',
+    detail: /has no such tool/,
+    reason:
+      'the request has a hosted tool, and the recorded vendor has it only in its own form on its own protocol',
   },
   {
-    class: 'refused', protocol: 'generate-content', detail: /nothing is: send a text/,
+    class: 'refused',
+    protocol: 'generate-content',
+    detail: /nothing is: send a text/,
     reason: 'Google takes a request whose only text is empty; clients of other protocols are told',
   },
-  { class: 'lost-image', client: 'messages', reason: 'a reply of the messages protocol cannot hold a picture' },
   {
-    class: 'calls-differ', client: 'generate-content', detail: /"_raw"/,
-    reason: 'arguments that break off are no JSON object; this protocol has only objects, so they stand as text under `_raw`',
+    class: 'lost-image',
+    client: 'messages',
+    reason: 'a reply of the messages protocol cannot hold a picture',
   },
   {
-    class: 'finish-differs', protocol: 'responses', detail: /^"stop" became "filter"$/,
+    class: 'calls-differ',
+    client: 'generate-content',
+    detail: /"_raw"/,
+    reason:
+      'arguments that break off are no JSON object; this protocol has only objects, so they stand as text under `_raw`',
+  },
+  {
+    class: 'finish-differs',
+    protocol: 'responses',
+    detail: /^"stop" became "filter"$/,
     reason: 'OpenAI completes a refusal on this protocol; the others have a finish reason for it',
   },
   {
-    class: 'billed-differs', client: 'chat-completions', detail: /by estimate$/,
-    reason: 'a client of another protocol cannot ask for the hosted search, so input beyond its request is not believed',
+    class: 'billed-differs',
+    client: 'chat-completions',
+    detail: /by estimate$/,
+    reason:
+      'a client of another protocol cannot ask for the hosted search, so input beyond its request is not believed',
   },
 ];
 
 export function declarationOf(difference: Difference, known = declared): Declared | undefined {
-  return known.find(({ class: name, protocol = difference.protocol, client = difference.client, detail = /(?:)/ }) => {
-    return name === difference.class && protocol === difference.protocol && client === difference.client && detail.test(difference.detail);
-  });
+  return known.find(
+    ({ class: name, protocol = difference.protocol, client = difference.client, detail = /(?:)/ }) => {
+      return (
+        name === difference.class &&
+        protocol === difference.protocol &&
+        client === difference.client &&
+        detail.test(difference.detail)
+      );
+    },
+  );
 }

@@ -26,12 +26,14 @@ export class PartialArguments {
   take(call: Json, calls: Heard['calls']): void {
     const last = calls.at(-1);
     const { name, args } = call;
-    if (!this.#open || !last || typeof name === 'string') calls.push({ name: String(name), arguments: isObject(args) ? args : {} });
+    if (!this.#open || !last || typeof name === 'string')
+      calls.push({ name: String(name), arguments: isObject(args) ? args : {} });
     const known = calls.at(-1)?.arguments;
-    for (const piece of Array.isArray(call['partialArgs']) ? call['partialArgs'] : []) {
+    for (const piece of Array.isArray(call.partialArgs) ? call.partialArgs : []) {
       const field = valueFields.find((each) => isObject(piece) && each in piece);
-      if (isObject(known) && field !== undefined) putAt(known, String(piece.jsonPath), field === 'nullValue' ? null : piece[field]);
+      if (isObject(known) && field !== undefined)
+        putAt(known, String(piece.jsonPath), field === 'nullValue' ? null : piece[field]);
     }
-    this.#open = call['willContinue'] === true;
+    this.#open = call.willContinue === true;
   }
 }

@@ -40,7 +40,7 @@ function operationOf(name: string, path = ''): Recording['operation'] {
 
 function modelOf(request: Json | undefined, path = ''): string {
   const inPath = /\/models\/([^/:]+):/.exec(path)?.[1];
-  return typeof request?.['model'] === 'string' ? request['model'] : (inPath ?? 'recorded-model');
+  return typeof request?.model === 'string' ? request.model : (inPath ?? 'recorded-model');
 }
 
 function readRecording(folder: string, name: string): Recording {
@@ -53,13 +53,26 @@ function readRecording(folder: string, name: string): Recording {
   const streamed = existsSync(file('reply.sse'));
   const reply = readFileSync(file(streamed ? 'reply.sse' : 'reply.json'));
   const operation = operationOf(name, path);
-  return { name, protocol, operation, request, reply, streamed, status, headers, model: modelOf(request, path) };
+  return {
+    name,
+    protocol,
+    operation,
+    request,
+    reply,
+    streamed,
+    status,
+    headers,
+    model: modelOf(request, path),
+  };
 }
 
 /** All recordings of a folder, by name. Throws where there is none, or where one is not as described. */
 export function readRecordings(folder: string): Recording[] {
-  const names = globSync('*/*.meta.json', { cwd: folder }).map((path) => path.replaceAll('\\', '/').slice(0, -'.meta.json'.length));
-  if (names.length === 0) throw new Error(`${folder} holds no recording: there is no <protocol>/<case>.meta.json`);
+  const names = globSync('*/*.meta.json', { cwd: folder }).map((path) =>
+    path.replaceAll('\\', '/').slice(0, -'.meta.json'.length),
+  );
+  if (names.length === 0)
+    throw new Error(`${folder} holds no recording: there is no <protocol>/<case>.meta.json`);
   return names.toSorted().map((name) => readRecording(folder, name));
 }
 

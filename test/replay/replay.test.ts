@@ -9,8 +9,8 @@ import { compare } from './compare.ts';
 import { declarationOf, declared } from './declared.ts';
 import { hear } from './heard.ts';
 import { readRecordings } from './recordings.ts';
-import { replyCheck, type ReplyCheck } from './reply-schemas.ts';
 import { comparePieces, replayFolder, type Replay } from './replay.ts';
+import { replyCheck, type ReplyCheck } from './reply-schemas.ts';
 import { openStage, type Outcome, type Stage, type Trial } from './stage.ts';
 import { trialsOf } from './trials.ts';
 
@@ -30,7 +30,13 @@ describe('our own recordings', () => {
 describe('a declaration', () => {
   it('has a reason and covers no other class, protocol, client or detail', () => {
     for (const { reason } of declared) expect(reason.length).toBeGreaterThan(20);
-    const one = { class: 'finish-differs', protocol: 'responses', client: 'messages', recording: 'a', detail: '"stop" became "filter"' } as const;
+    const one = {
+      class: 'finish-differs',
+      protocol: 'responses',
+      client: 'messages',
+      recording: 'a',
+      detail: '"stop" became "filter"',
+    } as const;
     expect(declarationOf(one)).toBeDefined();
     expect(declarationOf({ ...one, class: 'lost-text' })).toBeUndefined();
     expect(declarationOf({ ...one, protocol: 'messages' })).toBeUndefined();
@@ -44,57 +50,108 @@ describe('the replay notices', () => {
   let trials: Trial[];
   const outcomes = new Map<Trial, Outcome>();
   beforeAll(async () => {
-    trials = readRecordings(folder).flatMap(trialsOf).filter(({ inPieces }) => !inPieces);
+    trials = readRecordings(folder)
+      .flatMap(trialsOf)
+      .filter(({ inPieces }) => !inPieces);
     stage = await openStage(trials);
     check = await replyCheck(stage.url);
   });
   afterAll(() => stage.close());
 
   /** The classes of what is found where an outcome is changed like this. */
-  async function classes(recording: string, client: string, change: (outcome: Outcome) => Partial<Outcome>): Promise<string[]> {
+  async function classes(
+    recording: string,
+    client: string,
+    change: (outcome: Outcome) => Partial<Outcome>,
+  ): Promise<string[]> {
     const trial = trials.find((each) => each.recording.name === recording && each.client === client);
     if (!trial) throw new Error(`there is no trial of ${recording} through ${client}`);
     const outcome = outcomes.get(trial) ?? (await stage.perform(trial));
     outcomes.set(trial, outcome);
-    const [before, after] = [compare(trial, outcome, check), compare(trial, { ...outcome, ...change(outcome) }, check)];
-    return after.filter((each) => !before.some(({ class: name }) => name === each.class)).map(({ class: name }) => name);
+    const [before, after] = [
+      compare(trial, outcome, check),
+      compare(trial, { ...outcome, ...change(outcome) }, check),
+    ];
+    return after
+      .filter((each) => !before.some(({ class: name }) => name === each.class))
+      .map(({ class: name }) => name);
   }
 
-  const replaced = (from: string | RegExp, to: string) => ({ text }: Outcome): Partial<Outcome> => {
-    const changed = text.replace(from, to);
-    if (changed === text) throw new Error(`the reply has no ${from}: ${text.slice(0, 2000)}`);
-    return { text: changed };
-  };
+  const replaced =
+    (from: string | RegExp, to: string) =>
+    ({ text }: Outcome): Partial<Outcome> => {
+      const changed = text.replace(from, to);
+      if (changed === text) throw new Error(`the reply has no ${from}: ${text.slice(0, 2000)}`);
+      return { text: changed };
+    };
 
   it.each<[name: string, recording: string, client: string, change: (outcome: Outcome) => Partial<Outcome>]>([
     ['lost-text', 'chat-completions/text', 'messages', replaced('Roter Sand', 'Roter')],
     ['lost-text', 'messages/tool-call-stream', 'chat-completions', replaced('I look', 'I')],
     ['lost-text', 'responses/text-stream', 'generate-content', replaced('Moin', 'Mo')],
-    ['lost-reasoning', 'chat-completions/reasoning-content', 'generate-content', replaced('Seven has', 'Seven')],
-    ['lost-reasoning', 'generate-content/thinking-stream', 'responses', replaced(/"delta":"Nine/g, '"delta":"Ten')],
+    [
+      'lost-reasoning',
+      'chat-completions/reasoning-content',
+      'generate-content',
+      replaced('Seven has', 'Seven'),
+    ],
+    [
+      'lost-reasoning',
+      'generate-content/thinking-stream',
+      'responses',
+      replaced(/"delta":"Nine/g, '"delta":"Ten'),
+    ],
     ['calls-differ', 'responses/parallel-tool-calls', 'chat-completions', replaced('Husum', 'Sylt')],
     ['calls-differ', 'generate-content/partial-arguments-stream', 'messages', replaced('Cux', 'Lux')],
     ['finish-differs', 'chat-completions/length', 'messages', replaced('max_tokens', 'end_turn')],
-    ['usage-differs', 'messages/cached-text', 'chat-completions', replaced(/"prompt_tokens":\d+/, '"prompt_tokens":9')],
-    ['schema-violation', 'chat-completions/text', 'responses', replaced('"status":"completed"', '"status":"completed","object":5')],
+    [
+      'usage-differs',
+      'messages/cached-text',
+      'chat-completions',
+      replaced(/"prompt_tokens":\d+/, '"prompt_tokens":9'),
+    ],
+    [
+      'schema-violation',
+      'chat-completions/text',
+      'responses',
+      replaced('"status":"completed"', '"status":"completed","object":5'),
+    ],
     ['bytes-differ', 'messages/thinking-stream', 'messages', replaced('signature_delta', 'signature-delta')],
-    ['request-differs', 'messages/cached-text', 'messages', ({ received = '' }) => ({ received: received.replace('harbour', 'harbor') })],
+    [
+      'request-differs',
+      'messages/cached-text',
+      'messages',
+      ({ received = '' }) => ({ received: received.replace('harbour', 'harbor') }),
+    ],
     ['refused', 'chat-completions/text', 'messages', () => ({ status: 400, received: undefined })],
     ['failed', 'chat-completions/text', 'messages', () => ({ status: 502 })],
     ['status-differs', 'messages/error-404-model', 'responses', () => ({ status: 500 })],
     ['error-shape', 'messages/error-404-model', 'generate-content', replaced('"status"', '"state"')],
     ['error-differs', 'generate-content/error-400', 'generate-content', replaced('cannot be read', 'is bad')],
-    ['billed-differs', 'chat-completions/length', 'chat-completions', ({ end }) => ({ end: Object.assign(Object.create(end), { charge: { cost: 0n, usage: {}, basis: 'none', suspect: false } }) })],
+    [
+      'billed-differs',
+      'chat-completions/length',
+      'chat-completions',
+      ({ end }) => ({
+        end: Object.assign(Object.create(end), {
+          charge: { cost: 0n, usage: {}, basis: 'none', suspect: false },
+        }),
+      }),
+    ],
   ])('%s in %s through %s', async (name, recording, client, change) => {
     expect(await classes(recording, client, change)).toContain(name);
   });
 
   it('pieces-differ where the same reply in pieces gives other bytes', async () => {
-    const trial = trials.find(({ recording, client }) => recording.name === 'messages/refusal' && client === 'messages');
+    const trial = trials.find(
+      ({ recording, client }) => recording.name === 'messages/refusal' && client === 'messages',
+    );
     if (!trial) throw new Error('there is no such trial');
     const whole = await stage.perform(trial);
     expect(comparePieces(trial, whole, await stage.perform(trial))).toEqual([]);
-    expect(comparePieces(trial, whole, { ...whole, text: `${whole.text} ` })).toMatchObject([{ class: 'pieces-differ' }]);
+    expect(comparePieces(trial, whole, { ...whole, text: `${whole.text} ` })).toMatchObject([
+      { class: 'pieces-differ' },
+    ]);
   });
 });
 
@@ -102,13 +159,25 @@ describe('the readers', () => {
   it('join the pieces of a call that comes in a stream', () => {
     const text = readFileSync(join(folder, 'chat-completions/parallel-tool-calls-stream.reply.sse'), 'utf8');
     expect(hear('chat-completions', text, true)).toMatchObject({
-      calls: [{ name: 'find_tides', arguments: { harbour: 'Cuxhaven' } }, { name: 'find_tides', arguments: { harbour: 'Büsum' } }],
-      finish: 'tool', input: 58, output: 44, error: false,
+      calls: [
+        { name: 'find_tides', arguments: { harbour: 'Cuxhaven' } },
+        { name: 'find_tides', arguments: { harbour: 'Büsum' } },
+      ],
+      finish: 'tool',
+      input: 58,
+      output: 44,
+      error: false,
     });
   });
 
   it('see an error that ends a stream', () => {
-    expect(hear('messages', 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n', true).error).toBe(true);
+    expect(
+      hear(
+        'messages',
+        'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+        true,
+      ).error,
+    ).toBe(true);
   });
 });
 
@@ -126,7 +195,10 @@ describe('the command', () => {
       writeFileSync(join(place, name), text);
     }
     try {
-      const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'run.ts'), place]);
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        join(import.meta.dirname, 'run.ts'),
+        place,
+      ]);
       return { code: 0, output: stdout };
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && 'stdout' in error && 'stderr' in error)) throw error;
@@ -137,16 +209,30 @@ describe('the command', () => {
   const meta = '{"status":200}';
 
   it('exits with 1 and names the class where a difference is not declared', async () => {
-    const { code, output } = await run({ 'messages/broken.meta.json': meta, 'messages/broken.reply.json': '{"type":"message"' });
-    expect([code, output]).toEqual([1, expect.stringMatching(/^1 recordings, 8 calls, 0 declared differences, 8 undeclared\n {2}failed \(8, undeclared\)\n {4}messages\/broken through messages: 502 /)]);
+    const { code, output } = await run({
+      'messages/broken.meta.json': meta,
+      'messages/broken.reply.json': '{"type":"message"',
+    });
+    expect([code, output]).toEqual([
+      1,
+      expect.stringMatching(
+        /^1 recordings, 8 calls, 0 declared differences, 8 undeclared\n {2}failed \(8, undeclared\)\n {4}messages\/broken through messages: 502 /,
+      ),
+    ]);
   });
 
   it('exits with 0 where all is as recorded', async () => {
     const reply = readFileSync(join(folder, 'messages/refusal.reply.json'), 'utf8');
-    expect(await run({ 'messages/refusal.meta.json': meta, 'messages/refusal.reply.json': reply })).toEqual({ code: 0, output: '1 recordings, 8 calls, 0 declared differences, 0 undeclared\n' });
+    expect(await run({ 'messages/refusal.meta.json': meta, 'messages/refusal.reply.json': reply })).toEqual({
+      code: 0,
+      output: '1 recordings, 8 calls, 0 declared differences, 0 undeclared\n',
+    });
   });
 
   it('says so where a folder holds no recording', async () => {
-    expect(await run({ 'notes.txt': 'nothing' })).toEqual({ code: 1, output: expect.stringContaining('holds no recording') });
+    expect(await run({ 'notes.txt': 'nothing' })).toEqual({
+      code: 1,
+      output: expect.stringContaining('holds no recording'),
+    });
   });
 });

@@ -20,11 +20,23 @@ function withoutChance({ text, model }: Outcome): string {
 }
 
 /** A reply that came in pieces has to give what the same reply gives at once. */
-export function comparePieces({ recording: { name, protocol }, client }: Trial, whole: Outcome, pieces: Outcome): Difference[] {
+export function comparePieces(
+  { recording: { name, protocol }, client }: Trial,
+  whole: Outcome,
+  pieces: Outcome,
+): Difference[] {
   const [one, other] = [withoutChance(whole), withoutChance(pieces)];
   // A stream is translated as it arrives: what it says counts, and not into how many events it is cut.
   if (whole.status === pieces.status && (one === other || client !== protocol)) return [];
-  return [{ class: 'pieces-differ', recording: name, protocol, client, detail: `${whole.status} ${one.length} bytes became ${pieces.status} ${other.length} bytes` }];
+  return [
+    {
+      class: 'pieces-differ',
+      recording: name,
+      protocol,
+      client,
+      detail: `${whole.status} ${one.length} bytes became ${pieces.status} ${other.length} bytes`,
+    },
+  ];
 }
 
 async function replayOne(stage: Stage, trials: readonly Trial[], check: ReplyCheck): Promise<Difference[]> {
@@ -50,7 +62,8 @@ export async function replayFolder(folder: string): Promise<Replay> {
     const waiting = [...groups.entries()];
     const found: Difference[][] = [];
     const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) found[next[0]] = await replayOne(stage, next[1], check);
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        found[next[0]] = await replayOne(stage, next[1], check);
     };
     await Promise.all(Array.from({ length: atOnce }, work));
     return { recordings: groups.length, trials: groups.flat().length, differences: found.flat() };

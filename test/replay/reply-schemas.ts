@@ -10,10 +10,15 @@ const paths: Readonly<Record<Wire, (streamed: boolean) => string>> = {
   'chat-completions': () => '/v1/chat/completions',
   responses: () => '/v1/responses',
   messages: () => '/alpha/v1/messages',
-  'generate-content': (streamed) => `/beta/v1beta/models/{model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`,
+  'generate-content': (streamed) =>
+    `/beta/v1beta/models/{model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`,
 };
 
-const pointer = (steps: readonly string[]): string => steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).map(encodeURIComponent).join('/');
+const pointer = (steps: readonly string[]): string =>
+  steps
+    .map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'))
+    .map(encodeURIComponent)
+    .join('/');
 
 export async function replyCheck(url: string): Promise<ReplyCheck> {
   const document: unknown = await (await fetch(`${url}/openapi.json`)).json();
@@ -22,7 +27,16 @@ export async function replyCheck(url: string): Promise<ReplyCheck> {
   ajv.addSchema(document, 'document', false, false);
   return (client, streamed, message) => {
     const type = streamed ? 'text/event-stream' : 'application/json';
-    const place = pointer(['paths', paths[client](streamed), 'post', 'responses', '200', 'content', type, 'schema']);
+    const place = pointer([
+      'paths',
+      paths[client](streamed),
+      'post',
+      'responses',
+      '200',
+      'content',
+      type,
+      'schema',
+    ]);
     const validate = ajv.getSchema(`document#/${place}`);
     if (!validate) throw new Error(`/openapi.json says nothing of ${place}`);
     if (validate(message)) return undefined;

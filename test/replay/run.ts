@@ -1,6 +1,6 @@
+import type { Difference } from './compare.ts';
 /** `npm run replay -- <folder>`: replays recorded exchanges and prints what differs, by class. Exits with 1 on an undeclared one. */
 import { declarationOf } from './declared.ts';
-import type { Difference } from './compare.ts';
 import { replayFolder } from './replay.ts';
 
 const most = 20;
@@ -13,18 +13,27 @@ function print(differences: readonly Difference[], title: string): void {
   for (const [name, group] of Map.groupBy(differences, ({ class: name }) => name)) {
     const lines = [...new Set(group.map(lineOf))];
     const more = lines.length > most ? [`    and ${lines.length - most} more`] : [];
-    process.stdout.write([`  ${name} (${group.length}, ${title})`, ...lines.slice(0, most), ...more, ''].join('\n'));
+    process.stdout.write(
+      [`  ${name} (${group.length}, ${title})`, ...lines.slice(0, most), ...more, ''].join('\n'),
+    );
   }
 }
 
 const folder = process.argv[2];
 if (folder === undefined) {
-  process.stderr.write('usage: npm run replay -- <folder of recorded exchanges; test/README.md describes them>\n');
+  process.stderr.write(
+    'usage: npm run replay -- <folder of recorded exchanges; test/README.md describes them>\n',
+  );
   process.exit(2);
 }
 const { recordings, trials, differences } = await replayFolder(folder);
-const [known, unknown] = [differences.filter((each) => declarationOf(each)), differences.filter((each) => !declarationOf(each))];
-process.stdout.write(`${recordings} recordings, ${trials} calls, ${known.length} declared differences, ${unknown.length} undeclared\n`);
+const [known, unknown] = [
+  differences.filter((each) => declarationOf(each)),
+  differences.filter((each) => !declarationOf(each)),
+];
+process.stdout.write(
+  `${recordings} recordings, ${trials} calls, ${known.length} declared differences, ${unknown.length} undeclared\n`,
+);
 for (const [reason, group] of Map.groupBy(known, (each) => declarationOf(each)?.reason ?? '')) {
   process.stdout.write(`  ${group[0]?.class} (${group.length}, declared): ${reason}\n`);
 }

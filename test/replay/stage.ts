@@ -2,12 +2,12 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { End, ModelFacts, Operation, Plugin } from '../../core/index.ts';
+import { openapi } from '../../plugins/operations/openapi.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { openapi } from '../../plugins/operations/openapi.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { addressOf, endpoints } from '../support/quartet.ts';
@@ -39,7 +39,11 @@ export interface Outcome {
 /** No reply is sent in more pieces than this: a longer one has larger pieces. */
 const mostPieces = 16_000;
 
-async function sendReply(response: ServerResponse, { reply, status, headers, streamed }: Recording, inPieces: boolean): Promise<void> {
+async function sendReply(
+  response: ServerResponse,
+  { reply, status, headers, streamed }: Recording,
+  inPieces: boolean,
+): Promise<void> {
   const type = headers['content-type'] ?? (streamed ? 'text/event-stream' : 'application/json');
   response.writeHead(status, { ...headers, 'content-type': type });
   if (!inPieces) return void response.end(reply);
@@ -52,21 +56,51 @@ async function sendReply(response: ServerResponse, { reply, status, headers, str
   response.end();
 }
 
-const imagesEndpoint = (origin: string) => (_target: unknown, operation: Operation): string => `${origin}/v1/images/${operation === 'edit' ? 'edits' : 'generations'}`;
+const imagesEndpoint =
+  (origin: string) =>
+  (_target: unknown, operation: Operation): string =>
+    `${origin}/v1/images/${operation === 'edit' ? 'edits' : 'generations'}`;
 
 /** A model that can do all that the recorded one may have been asked for. */
 function factsOf({ recording: { protocol, model, request = {} } }: Trial, id: string): Partial<ModelFacts> {
-  const thinking = isObject(request['thinking']) ? request['thinking']['type'] : undefined;
-  const style = { 'chat-completions': 'effort', responses: 'effort', messages: thinking === 'adaptive' ? 'adaptive' : 'budget', 'generate-content': 'budget', images: undefined } as const;
+  const thinking = isObject(request.thinking) ? request.thinking.type : undefined;
+  const style = {
+    'chat-completions': 'effort',
+    responses: 'effort',
+    messages: thinking === 'adaptive' ? 'adaptive' : 'budget',
+    'generate-content': 'budget',
+    images: undefined,
+  } as const;
   const reasoning = style[protocol];
   return {
-    id, upstream: model, contextLength: 1_000_000, outputLimit: 100_000,
-    input: ['text', 'image', 'audio', 'video', 'pdf'], output: protocol === 'images' ? ['image'] : ['text', 'image'],
-    price: { input: '1', output: '2', webSearch: '0.01', fileSearch: '0.0025', container: '0.03', modes: { image_generation: { input: '5', output: '40' } }, ...(protocol === 'images' ? { image: '0.04' } : {}) },
+    id,
+    upstream: model,
+    contextLength: 1_000_000,
+    outputLimit: 100_000,
+    input: ['text', 'image', 'audio', 'video', 'pdf'],
+    output: protocol === 'images' ? ['image'] : ['text', 'image'],
+    price: {
+      input: '1',
+      output: '2',
+      webSearch: '0.01',
+      fileSearch: '0.0025',
+      container: '0.03',
+      modes: { image_generation: { input: '5', output: '40' } },
+      ...(protocol === 'images' ? { image: '0.04' } : {}),
+    },
     capabilities: {
-      chatExtras: true, cacheMarks: true, midSystem: true, hosted: ['web-search', 'code-execution'],
+      chatExtras: true,
+      cacheMarks: true,
+      midSystem: true,
+      hosted: ['web-search', 'code-execution'],
       ...('max_tokens' in request ? {} : { outputLimitField: 'max_completion_tokens' as const }),
-      ...(reasoning && { reasoning: { style: reasoning, ...(reasoning === 'effort' ? { efforts: ['low', 'medium', 'high'] as const } : {}), canDisable: true } }),
+      ...(reasoning && {
+        reasoning: {
+          style: reasoning,
+          ...(reasoning === 'effort' ? { efforts: ['low', 'medium', 'high'] as const } : {}),
+          canDisable: true,
+        },
+      }),
     },
   };
 }
@@ -76,14 +110,20 @@ function providerOf(trial: Trial, number: number, origin: string): Plugin {
   const { protocol } = trial.recording;
   const own = `${origin}/${number}`;
   const endpoint = isTextProtocol(protocol) ? endpoints[protocol](own) : imagesEndpoint(own);
-  return station({ name: `recorded-${number}`, endpoints: { [protocol]: endpoint }, models: [factsOf(trial, `recorded/${number}`)] });
+  return station({
+    name: `recorded-${number}`,
+    endpoints: { [protocol]: endpoint },
+    models: [factsOf(trial, `recorded/${number}`)],
+  });
 }
 
 function pathOf({ client, recording: { operation, streamed } }: Trial, model: string): string {
   if (client === 'images') return operation === 'edit' ? '/v1/images/edits' : '/v1/images/generations';
   if (operation !== 'count') return addressOf(client, model, streamed);
   if (client === 'responses') return '/v1/responses/input_tokens';
-  return client === 'messages' ? '/alpha/v1/messages/count_tokens' : `/beta/v1beta/models/${model}:countTokens`;
+  return client === 'messages'
+    ? '/alpha/v1/messages/count_tokens'
+    : `/beta/v1beta/models/${model}:countTokens`;
 }
 
 export interface Stage {
@@ -101,25 +141,49 @@ export async function openStage(trials: readonly Trial[]): Promise<Stage> {
     if (trial) void sendReply(response, trial.recording, trial.inPieces);
     else response.writeHead(404).end();
   });
-  const protocols = [chatCompletions(), responses({ assistantItems: 'lenient' }), messages(), generateContent(), images({ quality: 'optional' })];
+  const protocols = [
+    chatCompletions(),
+    responses({ assistantItems: 'lenient' }),
+    messages(),
+    generateContent(),
+    images({ quality: 'optional' }),
+  ];
   const providers = trials.map((trial, number) => providerOf(trial, number, vendor.origin));
-  const gateway = await startGateway({ timeouts: { firstEvent: 120, reply: 120, idle: 120 }, plugins: [openDoors(), openapi(), ...protocols, ...providers] });
+  const gateway = await startGateway({
+    timeouts: { firstEvent: 120, reply: 120, idle: 120 },
+    plugins: [openDoors(), openapi(), ...protocols, ...providers],
+  });
   return {
     url: gateway.url,
     async perform(trial) {
       const number = trials.indexOf(trial);
       const model = `recorded/${number}`;
-      const sent = JSON.stringify(trial.client === 'generate-content' ? trial.body : { ...trial.body, model });
+      const sent = JSON.stringify(
+        trial.client === 'generate-content' ? trial.body : { ...trial.body, model },
+      );
       const response = await fetch(gateway.url + pathOf(trial, model), {
         method: 'POST',
-        headers: { authorization: 'Bearer any-key', 'content-type': 'application/json', ...(trial.client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}) },
+        headers: {
+          authorization: 'Bearer any-key',
+          'content-type': 'application/json',
+          ...(trial.client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+        },
         body: sent,
       });
       const text = await response.text();
       const id = response.headers.get('x-request-id');
       for (let seen = 0; ; seen = gateway.ends.length) {
         const end = gateway.ends.find(({ exchange }) => exchange.id === id);
-        if (end) return { status: response.status, headers: response.headers, text, model, sent, received: received.get(number), end };
+        if (end)
+          return {
+            status: response.status,
+            headers: response.headers,
+            text,
+            model,
+            sent,
+            received: received.get(number),
+            end,
+          };
         await gateway.ended(seen + 1);
       }
     },

@@ -12,7 +12,9 @@ const shortest: Readonly<Record<Wire | 'images', Json>> = {
   'chat-completions': { messages: user },
   responses: { input: user },
   messages: { max_tokens: 1000, messages: user },
-  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'What do you see from the lighthouse?' }] }] },
+  'generate-content': {
+    contents: [{ role: 'user', parts: [{ text: 'What do you see from the lighthouse?' }] }],
+  },
   images: { prompt: 'A lighthouse at dusk' },
 };
 
@@ -45,5 +47,7 @@ export function trialsOf(recording: Recording): Trial[] {
   if (isTextProtocol(protocol) && operation === 'generate') {
     for (const client of wires) if (client !== protocol) bodies.push([client, bodyFor(client, recording)]);
   }
-  return bodies.flatMap(([client, body]) => [false, true].map((inPieces) => ({ recording, client, inPieces, body })));
+  return bodies.flatMap(([client, body]) =>
+    [false, true].map((inPieces) => ({ recording, client, inPieces, body })),
+  );
 }

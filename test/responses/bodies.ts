@@ -14,7 +14,7 @@ export const modelWith = modelFrom({
 
 /** The model a body asks for. */
 export function modelFor(body: unknown): Model {
-  return modelWith({ id: String(isObject(body) ? body['model'] : '') });
+  return modelWith({ id: String(isObject(body) ? body.model : '') });
 }
 
 /** The edits the gateway makes on purpose, and nothing else. */

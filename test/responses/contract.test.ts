@@ -1,5 +1,5 @@
-import { testProtocol } from '../contract/protocol.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { testProtocol } from '../contract/protocol.ts';
 import { replyEvents, requestBody } from './arbitrary.ts';
 import { modelFor, sentBody } from './bodies.ts';
 

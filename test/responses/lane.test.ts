@@ -29,7 +29,16 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
   const address = vendor.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  gateway = await startGateway({ plugins: [bearer(), responses(), ...[openai, xai].map((provider) => provider({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` })), balance({ firstCredit: '0' })] });
+  gateway = await startGateway({
+    plugins: [
+      bearer(),
+      responses(),
+      ...[openai, xai].map((provider) =>
+        provider({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` }),
+      ),
+      balance({ firstCredit: '0' }),
+    ],
+  });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
   key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 });
@@ -39,8 +48,15 @@ afterAll(async () => {
   vendor.close();
 });
 
-async function post(body: string, path = '/v1/responses'): Promise<{ status: number; text: string; headers: Headers }> {
-  const response = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+async function post(
+  body: string,
+  path = '/v1/responses',
+): Promise<{ status: number; text: string; headers: Headers }> {
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  });
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
@@ -48,14 +64,21 @@ function event(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-const response = (status: string, more: object = {}): object => ({ response: { id: 'resp_1', object: 'response', model: 'gpt-4.1-2025-04-14', status, output: [], ...more } });
+const response = (status: string, more: object = {}): object => ({
+  response: { id: 'resp_1', object: 'response', model: 'gpt-4.1-2025-04-14', status, output: [], ...more },
+});
 const begun = event('response.created', response('in_progress'));
-const said = event('response.output_text.delta', { output_index: 0, content_index: 0, delta: 'café "model":"x"' });
+const said = event('response.output_text.delta', {
+  output_index: 0,
+  content_index: 0,
+  delta: 'café "model":"x"',
+});
 const usage = { usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
 const completed = event('response.completed', response('completed', usage));
 const done = 'data: [DONE]\n\n';
 const renamed = (text: string): string => text.replaceAll('gpt-4.1-2025-04-14', 'openai/gpt-4.1');
-const call = '{ "model":"openai/gpt-4.1" , "stream":true, "input":"Ahoy", "provider":{"order":["openai"]}, "x": 1.0 }';
+const call =
+  '{ "model":"openai/gpt-4.1" , "stream":true, "input":"Ahoy", "provider":{"order":["openai"]}, "x": 1.0 }';
 
 describe('a stream', () => {
   it.each([
@@ -73,13 +96,21 @@ describe('a stream', () => {
     ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],
     ['invalid_prompt', 400, 'invalid_prompt'],
   ])('that begins with an error has its status: %s', async (code, status, told) => {
-    says = { type: 'text/event-stream', body: event('response.created', response('in_progress')) + event('error', { error: { type: 'some', code, message: 'No.', param: null } }) };
+    says = {
+      type: 'text/event-stream',
+      body:
+        event('response.created', response('in_progress')) +
+        event('error', { error: { type: 'some', code, message: 'No.', param: null } }),
+    };
     const refused = await post('{"model":"openai/gpt-4.1","input":"Hi","stream":true}');
     expect([refused.status, JSON.parse(refused.text)]).toMatchObject([status, { error: { code: told } }]);
   });
 
   it('that is incomplete is complete: it ended as the vendor meant it to', async () => {
-    const incomplete = event('response.incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }));
+    const incomplete = event(
+      'response.incomplete',
+      response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }),
+    );
     says = { type: 'text/event-stream', body: begun + said + incomplete };
     expect((await post(call)).text).toBe(renamed(begun + said + incomplete) + done);
   });
@@ -96,42 +127,66 @@ describe('a stream', () => {
 });
 
 describe('a stream that fails for what the caller sent', () => {
-  const flagged = event('response.failed', response('failed', { error: { code: 'invalid_prompt', message: 'The prompt was flagged.' } }));
+  const flagged = event(
+    'response.failed',
+    response('failed', { error: { code: 'invalid_prompt', message: 'The prompt was flagged.' } }),
+  );
 
   it('is refused as the vendor says where nothing was said yet, and not to be sent again', async () => {
     says = { type: 'text/event-stream', body: begun + flagged };
     const { status, text, headers } = await post(call);
     expect([status, headers.get('x-should-retry')]).toEqual([400, 'false']);
-    expect(JSON.parse(text)).toEqual({ error: { type: 'invalid_request_error', code: 'invalid_prompt', message: 'The prompt was flagged.', param: null } });
+    expect(JSON.parse(text)).toEqual({
+      error: {
+        type: 'invalid_request_error',
+        code: 'invalid_prompt',
+        message: 'The prompt was flagged.',
+        param: null,
+      },
+    });
   });
 
-  it('ends with the vendor\'s word for it where something was', async () => {
+  it("ends with the vendor's word for it where something was", async () => {
     says = { type: 'text/event-stream', body: begun + said + flagged };
-    expect((await post(call)).text).toContain('"error":{"code":"invalid_prompt","message":"The prompt was flagged."}');
+    expect((await post(call)).text).toContain(
+      '"error":{"code":"invalid_prompt","message":"The prompt was flagged."}',
+    );
   });
 });
 
 it('a stream that fails for too many calls is refused as one of them', async () => {
-  says = { type: 'text/event-stream', body: begun + event('response.failed', response('failed', { error: { code: 'rate_limit_exceeded', message: 'Slow down.' } })) };
+  says = {
+    type: 'text/event-stream',
+    body:
+      begun +
+      event(
+        'response.failed',
+        response('failed', { error: { code: 'rate_limit_exceeded', message: 'Slow down.' } }),
+      ),
+  };
   const { status, text, headers } = await post(call);
   expect([status, headers.get('x-should-retry')]).toEqual([429, null]);
   expect(JSON.parse(text)).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
 });
 
 describe('a call', () => {
-  it('reaches the vendor with the model\'s name, without our own object, and nothing else changed', async () => {
+  it("reaches the vendor with the model's name, without our own object, and nothing else changed", async () => {
     says = { type: 'text/event-stream', body: begun + completed };
     await post(call);
-    expect(asked.at(-1)).toEqual({ path: '/v1/responses', body: '{ "model":"gpt-4.1" , "stream":true, "input":"Ahoy", "x": 1.0 }' });
+    expect(asked.at(-1)).toEqual({
+      path: '/v1/responses',
+      body: '{ "model":"gpt-4.1" , "stream":true, "input":"Ahoy", "x": 1.0 }',
+    });
   });
 
-  it('gets its JSON reply back, but for the model\'s name', async () => {
-    const body = '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], "big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
+  it("gets its JSON reply back, but for the model's name", async () => {
+    const body =
+      '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], "big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
     says = { type: 'application/json', body };
     expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renamed(body));
   });
 
-  it('that counts tokens goes to the vendor\'s own address and costs nothing', async () => {
+  it("that counts tokens goes to the vendor's own address and costs nothing", async () => {
     says = { type: 'application/json', body: '{"object":"response.input_tokens","input_tokens":51}' };
     const { text } = await post('{"model":"openai/gpt-4.1","input":"Ahoy"}', '/v1/responses/input_tokens');
     expect(asked.at(-1)?.path).toBe('/v1/responses/input_tokens');
@@ -140,22 +195,65 @@ describe('a call', () => {
   });
 
   it('with sealed state of another vendor does not go on as it is', async () => {
-    says = { type: 'application/json', body: '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}' };
-    const sealed = Buffer.from(`tollgate-v1\n${JSON.stringify(['anthropic', 'signature', 'x'])}`).toString('base64');
-    const { headers } = await post(JSON.stringify({ model: 'openai/gpt-4.1', input: [{ role: 'user', content: 'a' }, { type: 'reasoning', summary: [], encrypted_content: sealed }, { role: 'assistant', content: 'b' }, { role: 'user', content: 'c' }] }));
+    says = {
+      type: 'application/json',
+      body: '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}',
+    };
+    const sealed = Buffer.from(`tollgate-v1\n${JSON.stringify(['anthropic', 'signature', 'x'])}`).toString(
+      'base64',
+    );
+    const { headers } = await post(
+      JSON.stringify({
+        model: 'openai/gpt-4.1',
+        input: [
+          { role: 'user', content: 'a' },
+          { type: 'reasoning', summary: [], encrypted_content: sealed },
+          { role: 'assistant', content: 'b' },
+          { role: 'user', content: 'c' },
+        ],
+      }),
+    );
     expect(asked.at(-1)?.body).not.toContain(sealed);
     expect(headers.get('x-tollgate-dropped')).toBe('input[1]');
   });
 
-  it.each([true, false])('of a vendor whose ids have no prefix gets one that has, streamed or not: %s', async (stream) => {
-    const named = { id: '25de2f84-163c-6e9e-e42e-cd1dbd6f9ed0', object: 'response', model: 'grok-4.3', created_at: 1 };
-    const item = { id: 'msg_25de2f84', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }] };
-    const whole = { ...named, status: 'completed', output: [item], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
-    const events = [{ type: 'response.created', response: { ...named, status: 'in_progress', output: [] } }, { type: 'response.output_item.done', output_index: 0, item }, { type: 'response.completed', response: whole }];
-    says = stream ? { type: 'text/event-stream', body: events.map(({ type, ...fields }) => event(type, fields)).join('') } : { type: 'application/json', body: JSON.stringify(whole) };
-    const { text } = await post(JSON.stringify({ model: 'xai/grok-4.3', input: 'Ahoy', stream }));
-    expect(text).not.toContain(named.id);
-    expect(text).toMatch(/"id":"resp_[0-9a-f]{32}"/);
-    expect(text).toContain('"text":"Ahoy"');
-  });
+  it.each([true, false])(
+    'of a vendor whose ids have no prefix gets one that has, streamed or not: %s',
+    async (stream) => {
+      const named = {
+        id: '25de2f84-163c-6e9e-e42e-cd1dbd6f9ed0',
+        object: 'response',
+        model: 'grok-4.3',
+        created_at: 1,
+      };
+      const item = {
+        id: 'msg_25de2f84',
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }],
+      };
+      const whole = {
+        ...named,
+        status: 'completed',
+        output: [item],
+        usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+      };
+      const events = [
+        { type: 'response.created', response: { ...named, status: 'in_progress', output: [] } },
+        { type: 'response.output_item.done', output_index: 0, item },
+        { type: 'response.completed', response: whole },
+      ];
+      says = stream
+        ? {
+            type: 'text/event-stream',
+            body: events.map(({ type, ...fields }) => event(type, fields)).join(''),
+          }
+        : { type: 'application/json', body: JSON.stringify(whole) };
+      const { text } = await post(JSON.stringify({ model: 'xai/grok-4.3', input: 'Ahoy', stream }));
+      expect(text).not.toContain(named.id);
+      expect(text).toMatch(/"id":"resp_[0-9a-f]{32}"/);
+      expect(text).toContain('"text":"Ahoy"');
+    },
+  );
 });

@@ -8,14 +8,31 @@ import { callWith } from './bodies.ts';
 it('a client that sends any output back is understood: what was said, called and sealed', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
-      const body = protocol.client.encodeReply(events, { id: 'x1', model: 'a/b', created: 1, call: callWith() });
+      const body = protocol.client.encodeReply(events, {
+        id: 'x1',
+        model: 'a/b',
+        created: 1,
+        call: callWith(),
+      });
       const output: unknown = JSON.parse(JSON.stringify(body)).output;
-      const turns = callWith({ input: [{ role: 'user', content: 'x' }, ...(Array.isArray(output) ? output : [])] }).decode().turns.slice(1);
+      const turns = callWith({
+        input: [{ role: 'user', content: 'x' }, ...(Array.isArray(output) ? output : [])],
+      })
+        .decode()
+        .turns.slice(1);
       const blocks = turns.flatMap((turn) => turn.blocks);
       const said = fold(events).candidates[0];
-      expect(blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')).toBe(said?.text ?? '');
-      expect(blocks.flatMap((block) => (block.type === 'tool-call' ? [[block.id, block.arguments, block.opaque]] : []))).toEqual(said?.calls.map((call) => [call.id, call.arguments, call.sealed]) ?? []);
-      expect(blocks.flatMap((block) => (block.type === 'reasoning' && block.opaque ? [block.opaque] : []))).toEqual(said?.sealed ?? []);
+      expect(blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')).toBe(
+        said?.text ?? '',
+      );
+      expect(
+        blocks.flatMap((block) =>
+          block.type === 'tool-call' ? [[block.id, block.arguments, block.opaque]] : [],
+        ),
+      ).toEqual(said?.calls.map((call) => [call.id, call.arguments, call.sealed]) ?? []);
+      expect(
+        blocks.flatMap((block) => (block.type === 'reasoning' && block.opaque ? [block.opaque] : [])),
+      ).toEqual(said?.sealed ?? []);
     }),
     { numRuns: 200 },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type GatewayError } from '../../core/index.ts';
 import { protocol, protocolWith } from '../../plugins/protocols/responses/index.ts';
-import { envelopeMark } from '../../plugins/shared/envelope.ts';
+import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
 import { callWith } from './bodies.ts';
 
 function refusal(run: () => unknown): GatewayError {
@@ -38,20 +38,47 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ store: 1 }, 'store', /is 1: send true or false/],
   [{ parallel_tool_calls: 'no' }, 'parallel_tool_calls', /send true or false/],
   [{ metadata: { a: 1 } }, 'metadata.a', /is 1: send a string/],
-  [{ metadata: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, 'v'])) }, 'metadata', /at most 16 pairs/],
+  [
+    { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, 'v'])) },
+    'metadata',
+    /at most 16 pairs/,
+  ],
   [{ include: 'all' }, 'include', /is "all": send an array/],
   [{ reasoning: 'high' }, 'reasoning', /is "high": send an object/],
   [{ text: { format: { type: 'json_schema', schema: {} } } }, 'text.format.name', /is missing/],
-  [{ text: { format: { type: 'json_schema', name: 'a' } } }, 'text.format.schema', /is missing: send an object/],
+  [
+    { text: { format: { type: 'json_schema', name: 'a' } } },
+    'text.format.schema',
+    /is missing: send an object/,
+  ],
   [{ tools: {} }, 'tools', /is an object: send an array/],
   [{ tools: [{ name: 'f' }] }, 'tools[0].type', /is missing: send the kind of a tool/],
-  [{ tools: [tool, { type: 'function', function: { name: 'f' } }] }, 'tools[1].name', /is missing: send a string/],
+  [
+    { tools: [tool, { type: 'function', function: { name: 'f' } }] },
+    'tools[1].name',
+    /is missing: send a string/,
+  ],
   [{ tools: [{ ...tool, parameters: 'none' }] }, 'tools[0].parameters', /is "none": send an object/],
-  [{ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function' }] }] }, 'tools[0].tools[0].name', /is missing/],
+  [
+    { tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function' }] }] },
+    'tools[0].tools[0].name',
+    /is missing/,
+  ],
   [{ tool_choice: 'required' }, 'tool_choice', /without any tools/],
-  [{ tools: [tool], tool_choice: { type: 'function', name: 'g' } }, 'tool_choice', /names "g", which is not in "tools"/],
+  [
+    { tools: [tool], tool_choice: { type: 'function', name: 'g' } },
+    'tool_choice',
+    /names "g", which is not in "tools"/,
+  ],
   [{ tools: [tool], tool_choice: { type: 'function' } }, 'tool_choice.name', /is missing/],
-  [{ tools: [tool], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] } }, 'tool_choice', /names "g"/],
+  [
+    {
+      tools: [tool],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] },
+    },
+    'tool_choice',
+    /names "g"/,
+  ],
   [{ provider: 'openai' }, 'provider', /is "openai": send an object/],
   [{ provider: { routing: 'luck' } }, 'provider.routing', /send one of "priority"/],
   [item('x'), 'input[1]', /is "x": send an object/],
@@ -62,19 +89,55 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ truncation: 7 }, 'truncation', /is 7: send a string/],
   [{ tool_choice: 7 }, 'tool_choice', /is 7: send "none", "auto", "required", or an object/],
   [item({ role: 'user' }), 'input[1].content', /is missing: send a string, or an array of content parts/],
-  [item({ role: 'user', content: [{ type: 'input_text' }] }), 'input[1].content[0].text', /is missing: send a string/],
-  [item({ role: 'user', content: [{ type: 'input_image' }] }), 'input[1].content[0].image_url', /is missing: send the URL of an image/],
-  [item({ role: 'user', content: [{ type: 'input_image', image_url: { url: 'x' } }] }), 'input[1].content[0].image_url', /is an object: send a string/],
-  [item({ role: 'user', content: [{ type: 'input_file', filename: 'a' }] }), 'input[1].content[0].file_data', /is missing/],
-  [item({ type: 'function_call', name: 'f', arguments: '{}' }), 'input[1].call_id', /is missing: send the id of a tool call/],
+  [
+    item({ role: 'user', content: [{ type: 'input_text' }] }),
+    'input[1].content[0].text',
+    /is missing: send a string/,
+  ],
+  [
+    item({ role: 'user', content: [{ type: 'input_image' }] }),
+    'input[1].content[0].image_url',
+    /is missing: send the URL of an image/,
+  ],
+  [
+    item({ role: 'user', content: [{ type: 'input_image', image_url: { url: 'x' } }] }),
+    'input[1].content[0].image_url',
+    /is an object: send a string/,
+  ],
+  [
+    item({ role: 'user', content: [{ type: 'input_file', filename: 'a' }] }),
+    'input[1].content[0].file_data',
+    /is missing/,
+  ],
+  [
+    item({ type: 'function_call', name: 'f', arguments: '{}' }),
+    'input[1].call_id',
+    /is missing: send the id of a tool call/,
+  ],
   [item({ type: 'function_call', call_id: 'c', arguments: '{}' }), 'input[1].name', /is missing/],
-  [item({ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }), 'input[1].arguments', /is an object: send a string holding JSON/],
+  [
+    item({ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }),
+    'input[1].arguments',
+    /is an object: send a string holding JSON/,
+  ],
   [item({ type: 'function_call_output', output: 'x' }), 'input[1].call_id', /is missing/],
   [item({ type: 'function_call_output', call_id: 'c' }), 'input[1].output', /is missing/],
-  [item({ type: 'custom_tool_call', call_id: 'c', name: 'f' }), 'input[1].input', /is missing: send a string/],
+  [
+    item({ type: 'custom_tool_call', call_id: 'c', name: 'f' }),
+    'input[1].input',
+    /is missing: send a string/,
+  ],
   [item({ type: 'reasoning', summary: 'x' }), 'input[1].summary', /is "x": send an array/],
-  [item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }), 'input[1].id', /is missing: send the id the message was given/],
-  [item({ type: 'message', role: 'assistant', id: 'msg_1', content: [{ type: 'output_text', text: 'x' }] }), 'input[1].status', /is missing: send "completed"/],
+  [
+    item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }),
+    'input[1].id',
+    /is missing: send the id the message was given/,
+  ],
+  [
+    item({ type: 'message', role: 'assistant', id: 'msg_1', content: [{ type: 'output_text', text: 'x' }] }),
+    'input[1].status',
+    /is missing: send "completed"/,
+  ],
 ];
 
 describe('a wrong field is refused by its name', () => {
@@ -87,7 +150,9 @@ describe('a wrong field is refused by its name', () => {
   });
 
   it.each([['text'], [null], [[1]]])('a body that is %j is no object', (body) => {
-    expect(refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message).toMatch(/JSON object/);
+    expect(
+      refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message,
+    ).toMatch(/JSON object/);
   });
 
   it.each([
@@ -105,11 +170,13 @@ describe('a wrong field is refused by its name', () => {
   });
 
   it('an item by its id is refused with the setting that makes SDKs send the item', () => {
-    expect(refusal(() => callWith(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain('"store: false"');
+    expect(refusal(() => callWith(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain(
+      '"store: false"',
+    );
   });
 });
 
-describe('an assistant\'s message in the input', () => {
+describe("an assistant's message in the input", () => {
   const bare = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] };
 
   it.each([
@@ -118,24 +185,51 @@ describe('an assistant\'s message in the input', () => {
     [{ role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] }],
     [{ ...bare, id: 'msg_1', status: 'completed' }],
   ])('is taken as %j', (message) => {
-    expect(callWith(item(message)).decode().turns).toMatchObject([{}, { role: 'assistant', blocks: [{ type: 'text', text: 'Ahoy' }] }]);
+    expect(callWith(item(message)).decode().turns).toMatchObject([
+      {},
+      { role: 'assistant', blocks: [{ type: 'text', text: 'Ahoy' }] },
+    ]);
   });
 
   it('may leave out id and status where the operator says so', () => {
     const text = JSON.stringify({ model: 'a/b', ...item(bare) });
-    expect(() => protocolWith('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {})).not.toThrow();
+    expect(() =>
+      protocolWith('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {}),
+    ).not.toThrow();
   });
 });
 
 describe('what is unset or unknown passes', () => {
   it('null counts as unset, wherever a field is optional', () => {
-    const call = callWith({ temperature: null, max_output_tokens: null, stream: null, tools: null, tool_choice: null, provider: null, text: null, reasoning: null, previous_response_id: null, conversation: null, background: null });
+    const call = callWith({
+      temperature: null,
+      max_output_tokens: null,
+      stream: null,
+      tools: null,
+      tool_choice: null,
+      provider: null,
+      text: null,
+      reasoning: null,
+      previous_response_id: null,
+      conversation: null,
+      background: null,
+    });
     expect([call.outputLimit, call.stream, call.candidates]).toEqual([undefined, false, 1]);
   });
 
   it('fields, items and tools nobody has heard of', () => {
-    const { turns, tools } = callWith({ x_new: 1, input: [{ type: 'later_thing', x: 1 }, { role: 'user', content: [{ type: 'input_text', text: 'x', x_new: [] }], x_new: 0 }], tools: [{ type: 'later_tool' }, { type: 'web_search' }] }).decode();
-    expect(turns).toMatchObject([{ role: 'assistant', blocks: [{ type: 'foreign', protocol: 'responses' }] }, { role: 'user' }]);
+    const { turns, tools } = callWith({
+      x_new: 1,
+      input: [
+        { type: 'later_thing', x: 1 },
+        { role: 'user', content: [{ type: 'input_text', text: 'x', x_new: [] }], x_new: 0 },
+      ],
+      tools: [{ type: 'later_tool' }, { type: 'web_search' }],
+    }).decode();
+    expect(turns).toMatchObject([
+      { role: 'assistant', blocks: [{ type: 'foreign', protocol: 'responses' }] },
+      { role: 'user' },
+    ]);
     expect(tools?.map((each) => each.type === 'hosted' && each.kind)).toEqual(['other', 'web-search']);
   });
 });
@@ -146,25 +240,58 @@ describe('the facts of a call', () => {
     const pdf = 'B'.repeat(400);
     const fields = {
       input: [
-        { role: 'user', content: [{ type: 'input_text', text: 'é' }, { type: 'input_image', image_url: `data:image/png;base64,${image}` }, { type: 'input_image', image_url: 'https://a.example/1.png' }, { type: 'input_file', file_data: pdf }] },
-        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: `data:image/png;base64,${image}` }, { type: 'input_file', file_data: `data:application/pdf;base64,${pdf}` }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'é' },
+            { type: 'input_image', image_url: `data:image/png;base64,${image}` },
+            { type: 'input_image', image_url: 'https://a.example/1.png' },
+            { type: 'input_file', file_data: pdf },
+          ],
+        },
+        {
+          type: 'function_call_output',
+          call_id: 'c',
+          output: [
+            { type: 'input_image', image_url: `data:image/png;base64,${image}` },
+            { type: 'input_file', file_data: `data:application/pdf;base64,${pdf}` },
+          ],
+        },
         { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: image },
       ],
     };
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', ...fields }));
-    expect(callWith(fields).size).toEqual({ textBytes: whole - 3 * 4000 - 2 * 400, images: 4, mediaBytes: 600 });
+    expect(callWith(fields).size).toEqual({
+      textBytes: whole - 3 * 4000 - 2 * 400,
+      images: 4,
+      mediaBytes: 600,
+    });
   });
 
   it('preferences come from the provider object, and sealed state of others is noticed', () => {
-    expect(callWith({ provider: { order: ['a'], fallback: 'x/y' } }).preferences).toMatchObject({ order: ['a'], fallback: ['x/y'] });
+    expect(callWith({ provider: { order: ['a'], fallback: 'x/y' } }).preferences).toMatchObject({
+      order: ['a'],
+      fallback: ['x/y'],
+    });
     expect(callWith().carriesState).toBe(false);
-    expect(callWith(item({ type: 'reasoning', summary: [], encrypted_content: `${envelopeMark}AAAA` })).carriesState).toBe(true);
+    expect(
+      callWith(item({ type: 'reasoning', summary: [], encrypted_content: `${envelopeMark}AAAA` }))
+        .carriesState,
+    ).toBe(true);
   });
 
   it('what an assistant did in one go is one turn, and knows where each part was written', () => {
     const { turns } = callWith({
       instructions: 'Be brief.',
-      input: [user, { type: 'reasoning', summary: [], encrypted_content: 'x' }, { role: 'assistant', content: 'Hm.' }, { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }, { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' }, { type: 'function_call_output', call_id: 'c1', output: '1' }, { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: '2' }] }],
+      input: [
+        user,
+        { type: 'reasoning', summary: [], encrypted_content: 'x' },
+        { role: 'assistant', content: 'Hm.' },
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: '1' },
+        { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: '2' }] },
+      ],
     }).decode();
     expect(turns.map(({ role, blocks }) => [role, ...blocks.map((block) => block.at)])).toEqual([
       ['system', 'instructions'],
@@ -176,9 +303,19 @@ describe('the facts of a call', () => {
   });
 
   it('tools of one name in two namespaces have two canonical names', () => {
-    const space = (name: string): unknown => ({ type: 'namespace', name, tools: [{ type: 'function', name: 'search' }] });
-    const { tools, turns } = callWith({ tools: [space('charts'), space('logs')], input: [{ type: 'function_call', call_id: 'c', name: 'search', namespace: 'logs', arguments: '{}' }] }).decode();
-    expect(tools).toMatchObject([{ name: 'search', namespace: 'charts', at: 'tools[0].tools[0]' }, { name: 'logs__search', namespace: 'logs', at: 'tools[1].tools[0]' }]);
+    const space = (name: string): unknown => ({
+      type: 'namespace',
+      name,
+      tools: [{ type: 'function', name: 'search' }],
+    });
+    const { tools, turns } = callWith({
+      tools: [space('charts'), space('logs')],
+      input: [{ type: 'function_call', call_id: 'c', name: 'search', namespace: 'logs', arguments: '{}' }],
+    }).decode();
+    expect(tools).toMatchObject([
+      { name: 'search', namespace: 'charts', at: 'tools[0].tools[0]' },
+      { name: 'logs__search', namespace: 'logs', at: 'tools[1].tools[0]' },
+    ]);
     expect(turns).toMatchObject([{ blocks: [{ name: 'logs__search', namespace: 'logs' }] }]);
   });
 });
@@ -194,12 +331,15 @@ describe('the paths', () => {
 });
 
 describe('counting tokens', () => {
-  const count = (body: Record<string, unknown>): ReturnType<typeof protocol.client.read> => protocol.client.read(body, JSON.stringify(body), { operation: 'count' }, {});
+  const count = (body: Record<string, unknown>): ReturnType<typeof protocol.client.read> =>
+    protocol.client.read(body, JSON.stringify(body), { operation: 'count' }, {});
 
   it('takes a body without an input, and what a call takes', () => {
     expect(count({ model: 'a/b' }).decode().turns).toEqual([]);
     expect(count({ model: 'a/b', input: 'x', instructions: 'y' }).decode().turns).toHaveLength(2);
-    expect(refusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe('previous_response_id');
+    expect(refusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
+      'previous_response_id',
+    );
   });
 
   it('reads and writes the one number', () => {

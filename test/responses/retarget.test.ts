@@ -5,12 +5,21 @@ import { modelWith } from './bodies.ts';
 
 function sent(text: string, limit?: number): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
-  return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities: modelWith().capabilities }));
+  return splice(
+    text,
+    protocol.upstream.retarget({
+      call,
+      model: 'up',
+      outputLimit: limit,
+      capabilities: modelWith().capabilities,
+    }),
+  );
 }
 
 describe('the verbatim request', () => {
   it('changes the model and leaves every other byte', () => {
-    const text = '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,"metadata":{"model":"kept","provider":"kept"} }\n';
+    const text =
+      '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,"metadata":{"model":"kept","provider":"kept"} }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 
@@ -19,8 +28,14 @@ describe('the verbatim request', () => {
   });
 
   it.each([
-    ['{"model":"a/b","input":"x","max_output_tokens": 100}', '{"model":"up","input":"x","max_output_tokens": 20}'],
-    ['{"model":"a/b","input":"x","max_output_tokens":null}', '{"model":"up","input":"x","max_output_tokens":20}'],
+    [
+      '{"model":"a/b","input":"x","max_output_tokens": 100}',
+      '{"model":"up","input":"x","max_output_tokens": 20}',
+    ],
+    [
+      '{"model":"a/b","input":"x","max_output_tokens":null}',
+      '{"model":"up","input":"x","max_output_tokens":20}',
+    ],
     ['{"model":"a/b","input":"x"}', '{"max_output_tokens":20,"model":"up","input":"x"}'],
   ])('states a limit that was lowered: %s', (text, expected) => {
     expect(sent(text, 20)).toBe(expected);

@@ -10,16 +10,29 @@ import { callWith } from './bodies.ts';
 const golden = new URL('../golden/responses/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const context = { id: '0199-k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith({ stream: true }) };
+const context = {
+  id: '0199-k7',
+  model: 'openai/gpt-5.5',
+  created: 1_790_000_000,
+  call: callWith({ stream: true }),
+};
 const streamed = { 'content-type': 'text/event-stream' };
 
 /** The official client, whose every call is answered with this. */
 function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
-  return new OpenAI({ apiKey: 'sk-test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: async () => new Response(body, { status, headers }) });
+  return new OpenAI({
+    apiKey: 'sk-test',
+    baseURL: 'http://gateway.invalid/v1',
+    maxRetries: 0,
+    fetch: async () => new Response(body, { status, headers }),
+  });
 }
 
 function eventsOf(name: string): CanonicalEvent[] {
-  return decodeAll(upstream.decodeEvents(callWith()), readStream(readFileSync(new URL(`${name}/reply.sse`, golden))));
+  return decodeAll(
+    upstream.decodeEvents(callWith()),
+    readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
+  );
 }
 
 function framesOf(events: readonly CanonicalEvent[]): string {
@@ -32,13 +45,24 @@ const asked = { model: 'openai/gpt-5.5', input: 'x' };
 function summary({ output, usage, status, incomplete_details: details, output_text: text }: Answer): unknown {
   return {
     text,
-    reasoning: output.flatMap((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text) : [])).join('\n\n'),
-    refusal: output.flatMap((item) => (item.type === 'message' ? item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : [])) : [])).join(''),
+    reasoning: output
+      .flatMap((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text) : []))
+      .join('\n\n'),
+    refusal: output
+      .flatMap((item) =>
+        item.type === 'message'
+          ? item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []))
+          : [],
+      )
+      .join(''),
     calls: output.flatMap((item) => {
       if (item.type === 'function_call') return [[item.call_id, item.name, item.arguments]];
       return item.type === 'custom_tool_call' ? [[item.call_id, item.name, item.input]] : [];
     }),
-    hosted: output.filter((item) => item.type.endsWith('_call') && item.type !== 'function_call' && item.type !== 'custom_tool_call').length,
+    hosted: output.filter(
+      (item) =>
+        item.type.endsWith('_call') && item.type !== 'function_call' && item.type !== 'custom_tool_call',
+    ).length,
     ended: details?.reason ?? status,
     output: usage?.output_tokens,
   };
@@ -55,7 +79,9 @@ function expected(events: readonly CanonicalEvent[]): unknown {
     refusal: said?.refusal ?? '',
     calls: said?.calls.map(({ id, name, arguments: text }) => [id, name, text]) ?? [],
     // What code wrote stands in the item of the code.
-    hosted: (said?.others.length ?? 0) - events.filter((event) => event.type === 'block-start' && event.name === 'code_result').length,
+    hosted:
+      (said?.others.length ?? 0) -
+      events.filter((event) => event.type === 'block-start' && event.name === 'code_result').length,
     ended: endings[said?.reason ?? ''] ?? 'completed',
     output: usage.output,
   };
@@ -74,7 +100,9 @@ describe('the official SDK', () => {
   it.each(cases)('reads our response of %s', async (name) => {
     const events = eventsOf(name);
     const body = JSON.stringify(client.encodeReply(events, context));
-    expect(summary(await sdk(body, { 'content-type': 'application/json' }).responses.create(asked))).toEqual(expected(events));
+    expect(summary(await sdk(body, { 'content-type': 'application/json' }).responses.create(asked))).toEqual(
+      expected(events),
+    );
   });
 
   it('reads text, calls and text again, with two calls open at a time', async () => {
@@ -98,26 +126,51 @@ describe('the official SDK', () => {
       { type: 'usage', usage: { input: 1, output: 2 } },
       { type: 'response-end' },
     ];
-    const answer = await sdk(framesOf(events), streamed).responses.stream({ ...asked }).finalResponse();
-    expect(answer.output.map(({ type }) => type)).toEqual(['message', 'function_call', 'function_call', 'message']);
+    const answer = await sdk(framesOf(events), streamed)
+      .responses.stream({ ...asked })
+      .finalResponse();
+    expect(answer.output.map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+      'function_call',
+      'message',
+    ]);
     expect(summary(answer)).toEqual(expected(events));
   });
 
   it('throws at an error inside a stream, comments before it or not', async () => {
-    const frames = client.keepAlive + client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
+    const frames =
+      client.keepAlive +
+      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
     const stream = await sdk(frames, streamed).responses.create({ ...asked, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
-    await expect(sdk(frames, streamed).responses.stream({ ...asked }).finalResponse()).rejects.toThrow('It broke off.');
+    await expect(
+      sdk(frames, streamed)
+        .responses.stream({ ...asked })
+        .finalResponse(),
+    ).rejects.toThrow('It broke off.');
   });
 
   it('shows an error before the reply with its status, code and field', async () => {
-    const { status, body } = client.encodeError(new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }), 'x');
-    const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).responses.create(asked);
-    await expect(call).rejects.toMatchObject({ status: 400, code: 'bad_input', param: 'input', type: 'invalid_request_error' });
+    const { status, body } = client.encodeError(
+      new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }),
+      'x',
+    );
+    const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).responses.create(
+      asked,
+    );
+    await expect(call).rejects.toMatchObject({
+      status: 400,
+      code: 'bad_input',
+      param: 'input',
+      type: 'invalid_request_error',
+    });
   });
 
   it('reads our count', async () => {
     const body = JSON.stringify(protocol.count?.encodeReply(51));
-    expect(await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(asked)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
+    expect(
+      await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(asked),
+    ).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
   });
 });

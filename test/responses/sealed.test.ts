@@ -3,43 +3,90 @@ import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { writeSealed, type Owner } from '../../plugins/protocols/responses/sealed.ts';
 import { families, readCall } from '../support/families.ts';
-import { callWith, modelWith } from './bodies.ts';
 import { expectLinear } from '../support/linear.ts';
+import { callWith, modelWith } from './bodies.ts';
 
 const grok = modelWith({ id: 'xai/grok-4.3' });
 const reply = {
-  id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'grok-4.3',
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'grok-4.3',
   output: [
-    { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'bm90IGZlcm5ldA' },
-    { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'call_1', name: 'look', arguments: '{}' },
+    {
+      id: 'rs_1',
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: 'Hm.' }],
+      encrypted_content: 'bm90IGZlcm5ldA',
+    },
+    {
+      id: 'fc_1',
+      type: 'function_call',
+      status: 'completed',
+      call_id: 'call_1',
+      name: 'look',
+      arguments: '{}',
+    },
   ],
 };
-const ask = { model: 'xai/grok-4.3', max_tokens: 100, messages: [{ role: 'user', content: 'Look.' }], tools: [{ name: 'look', input_schema: { type: 'object' } }] };
+const ask = {
+  model: 'xai/grok-4.3',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Look.' }],
+  tools: [{ name: 'look', input_schema: { type: 'object' } }],
+};
 
 function sealedIn(body: unknown): unknown[] {
   const items: unknown = typeof body === 'object' && body !== null && 'input' in body ? body.input : [];
-  return Array.isArray(items) ? items.flatMap((item: object) => ('encrypted_content' in item ? [item.encrypted_content] : [])) : [];
+  return Array.isArray(items)
+    ? items.flatMap((item: object) => ('encrypted_content' in item ? [item.encrypted_content] : []))
+    : [];
 }
 
 describe('what xAI sealed', () => {
   const events = protocol.upstream.decodeReply(reply, readCall('messages', ask), grok);
-  const said = families.messages.protocol.client.encodeReply(events, { id: 'k', model: grok.id, created: 1, call: readCall('messages', ask) });
-  const content: unknown = typeof said === 'object' && said !== null && 'content' in said ? said.content : undefined;
-  const next = { ...ask, messages: [...ask.messages, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'Seen.' }] }] };
+  const said = families.messages.protocol.client.encodeReply(events, {
+    id: 'k',
+    model: grok.id,
+    created: 1,
+    call: readCall('messages', ask),
+  });
+  const content: unknown =
+    typeof said === 'object' && said !== null && 'content' in said ? said.content : undefined;
+  const next = {
+    ...ask,
+    messages: [
+      ...ask.messages,
+      { role: 'assistant', content },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'Seen.' }] },
+    ],
+  };
   const request = readCall('messages', next).decode();
 
   it('comes back to xAI, byte for byte, through a client of another protocol', () => {
-    expect(sealedIn(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual(['bm90IGZlcm5ldA']);
+    expect(sealedIn(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual([
+      'bm90IGZlcm5ldA',
+    ]);
   });
 
   it('is never sent to OpenAI, and told as lost', () => {
-    const { body, losses } = protocol.upstream.encodeRequest(request, modelWith({ id: 'openai/gpt-5.5' }), undefined);
+    const { body, losses } = protocol.upstream.encodeRequest(
+      request,
+      modelWith({ id: 'openai/gpt-5.5' }),
+      undefined,
+    );
     expect([sealedIn(body), losses.map(({ code }) => code)]).toEqual([[], ['state']]);
   });
 });
 
 describe('a conversation that moved from OpenAI to xAI', () => {
-  const input = [{ role: 'user', content: 'Hi' }, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAABn' }, { role: 'assistant', content: 'Ahoy' }, { role: 'user', content: 'Go on' }];
+  const input = [
+    { role: 'user', content: 'Hi' },
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAABn' },
+    { role: 'assistant', content: 'Ahoy' },
+    { role: 'user', content: 'Go on' },
+  ];
 
   it('leaves the verbatim lane, and its sealed thoughts behind', () => {
     const call = callWith({ model: 'xai/grok-4.3', input });
@@ -49,22 +96,53 @@ describe('a conversation that moved from OpenAI to xAI', () => {
 
   it('stays there while it is at home', () => {
     expect(callWith({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
-    expect(callWith({ model: 'xai/grok-4.3', input: [{ ...input[1], encrypted_content: 'bm90IGZlcm5ldA' }, input[3]] }).carriesState).toBe(false);
+    expect(
+      callWith({
+        model: 'xai/grok-4.3',
+        input: [{ ...input[1], encrypted_content: 'bm90IGZlcm5ldA' }, input[3]],
+      }).carriesState,
+    ).toBe(false);
   });
 });
 
 describe('what others sealed', () => {
-  const state = (value: string, owner: Owner): object => ({ type: 'reasoning', summary: [], encrypted_content: writeSealed({ vendor: 'google', kind: 'signature', value }, owner) });
-  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' });
-  const valuesIn = (...input: object[]): unknown => callWith({ input }).decode().turns.map(({ blocks }) => blocks.map((block) => ('opaque' in block ? block.opaque?.map(({ value }) => value) : undefined)));
+  const state = (value: string, owner: Owner): object => ({
+    type: 'reasoning',
+    summary: [],
+    encrypted_content: writeSealed({ vendor: 'google', kind: 'signature', value }, owner),
+  });
+  const call = (id: string): object => ({
+    type: 'function_call',
+    call_id: id,
+    name: 'look',
+    arguments: '{}',
+  });
+  const valuesIn = (...input: object[]): unknown =>
+    callWith({ input })
+      .decode()
+      .turns.map(({ blocks }) =>
+        blocks.map((block) => ('opaque' in block ? block.opaque?.map(({ value }) => value) : undefined)),
+      );
 
   it('goes to one call: the next of its id, or the last where none follows', () => {
-    expect(valuesIn(state('1', { call: 'a' }), call('a'), state('2', { call: 'a' }), call('a'), call('b'), state('3', { call: 'a' }))).toEqual([[['1'], ['2', '3'], undefined]]);
+    expect(
+      valuesIn(
+        state('1', { call: 'a' }),
+        call('a'),
+        state('2', { call: 'a' }),
+        call('a'),
+        call('b'),
+        state('3', { call: 'a' }),
+      ),
+    ).toEqual([[['1'], ['2', '3'], undefined]]);
   });
 
   it('is given back in linear time where there is much of it', async () => {
     await expectLinear((count) => {
-      const input = [...Array.from({ length: count }, () => state('1', { call: 'a' })), ...Array.from({ length: count }, () => call('a'))];
+      const input = [
+        ...Array.from({ length: count }, () => state('1', { call: 'a' })),
+        ...Array.from({ length: count }, () => call('a')),
+      ];
       const [turn] = callWith({ input }).decode().turns;
       expect(turn?.blocks.filter((block) => 'opaque' in block)).toHaveLength(1);
     }, 1000);

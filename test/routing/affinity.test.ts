@@ -15,7 +15,9 @@ const well: Vendor = () => ({ after: 10 });
 const padding = 'x'.repeat(5000);
 
 /** A conversation's call: it begins as all its calls do, and is longer each time. */
-const said = (topic: string, turns = 1): Call => ({ text: `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user","content":"${topic}"}${',{}'.repeat(turns)}]}` });
+const said = (topic: string, turns = 1): Call => ({
+  text: `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user","content":"${topic}"}${',{}'.repeat(turns)}]}`,
+});
 
 async function traffic(vendor: Vendor = well): Promise<Traffic> {
   const started = new Traffic([balanced({ byDefault: true }), keys(), health(), affinity()], vendor);
@@ -23,7 +25,11 @@ async function traffic(vendor: Vendor = well): Promise<Traffic> {
   return started;
 }
 
-async function homes(started: Traffic, calls: readonly Call[], among: readonly Target[] = targets): Promise<string[]> {
+async function homes(
+  started: Traffic,
+  calls: readonly Call[],
+  among: readonly Target[] = targets,
+): Promise<string[]> {
   const found: string[] = [];
   for (const call of calls) {
     const outcome = started.call(among, call);
@@ -38,9 +44,18 @@ describe('a conversation', () => {
   it('stays with one provider and one key, while others go elsewhere', async () => {
     const started = await traffic();
     const topics = Array.from({ length: 30 }, (_, index) => `topic ${index}`);
-    const first = await homes(started, topics.map((topic) => said(topic)));
+    const first = await homes(
+      started,
+      topics.map((topic) => said(topic)),
+    );
     expect(new Set(first).size).toBe(3);
-    for (const turns of [2, 5]) expect(await homes(started, topics.map((topic) => said(topic, turns)))).toEqual(first);
+    for (const turns of [2, 5])
+      expect(
+        await homes(
+          started,
+          topics.map((topic) => said(topic, turns)),
+        ),
+      ).toEqual(first);
   });
 
   it.each([
@@ -48,25 +63,47 @@ describe('a conversation', () => {
     ['a key for its cache', { text: `{"prompt_cache_key":"key-1","input":"${padding}"}` }],
   ])('is known by %s', async (_, call) => {
     const started = await traffic();
-    const calls = Array.from({ length: 12 }, (_, index): Call => ({ text: `{"input":"${padding}${index}"}`, ...call }));
+    const calls = Array.from({ length: 12 }, (_, index): Call => ({
+      text: `{"input":"${padding}${index}"}`,
+      ...call,
+    }));
     expect(new Set(await homes(started, calls)).size).toBe(1);
   });
 
   it('moves when its provider does not do well, and stays where it moved', async () => {
     let broken = '';
-    const started = await traffic(({ provider }) => ({ after: 10, ...(`${provider.name} ${provider.credential ?? ''}` === broken ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 } : {}) }));
+    const started = await traffic(({ provider }) => ({
+      after: 10,
+      ...(`${provider.name} ${provider.credential ?? ''}` === broken
+        ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
+        : {}),
+    }));
     const [home = ''] = await homes(started, [said('one')]);
     broken = home;
     const [moved] = await homes(started, [said('one', 2)]);
     expect(moved).not.toBe(home);
     broken = '';
-    expect(await homes(started, Array.from({ length: 8 }, (_, turn) => said('one', turn)))).toEqual(Array.from({ length: 8 }, () => moved));
+    expect(
+      await homes(
+        started,
+        Array.from({ length: 8 }, (_, turn) => said('one', turn)),
+      ),
+    ).toEqual(Array.from({ length: 8 }, () => moved));
   });
 
   it('stays with it whichever worker is asked, and moves for all of them', async () => {
     let broken = '';
-    const vendor: Vendor = ({ provider }) => ({ after: 10, ...(`${provider.name} ${provider.credential ?? ''}` === broken ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 } : {}) });
-    const [one, other] = await pairOfWorkers(() => [balanced({ byDefault: true }), keys(), health(), affinity()], vendor, targets);
+    const vendor: Vendor = ({ provider }) => ({
+      after: 10,
+      ...(`${provider.name} ${provider.credential ?? ''}` === broken
+        ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 }
+        : {}),
+    });
+    const [one, other] = await pairOfWorkers(
+      () => [balanced({ byDefault: true }), keys(), health(), affinity()],
+      vendor,
+      targets,
+    );
     const topics = Array.from({ length: 20 }, (_, index) => said(`topic ${index}`));
     const first = await homes(one, topics);
     expect(new Set(first).size).toBe(3);
@@ -95,7 +132,9 @@ describe('a conversation', () => {
     await homes(started, [said('one')]);
     const ordered = await started.route(targets, { ...said('one'), preferences: { order: ['a', 'b'] } });
     expect(ordered).toHaveLength(3);
-    const short = Array.from({ length: 20 }, (): Call => ({ text: '{"messages":[{"role":"user","content":"Hi"}]}' }));
+    const short = Array.from({ length: 20 }, (): Call => ({
+      text: '{"messages":[{"role":"user","content":"Hi"}]}',
+    }));
     expect(new Set(await homes(started, short)).size).toBe(3);
   });
 });

@@ -6,16 +6,32 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
-const whole = { id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
+const whole = {
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+};
 
 let first: ScriptedVendor;
 let second: ScriptedVendor;
 let gateway: TestGateway;
 beforeAll(async () => {
-  const answer = (status: number, body: object, headers: object = {}): Parameters<ScriptedVendor['conduct']>[0] => (response) =>
-    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-  [first, second] = await Promise.all([startScriptedVendor(answer(200, whole)), startScriptedVendor(answer(200, whole))]);
-  const stations = [first, second].map(({ origin }, index) => station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }));
+  const answer =
+    (status: number, body: object, headers: object = {}): Parameters<ScriptedVendor['conduct']>[0] =>
+    (response) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+  [first, second] = await Promise.all([
+    startScriptedVendor(answer(200, whole)),
+    startScriptedVendor(answer(200, whole)),
+  ]);
+  const stations = [first, second].map(({ origin }, index) =>
+    station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
+  );
   gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), health(), ...stations] });
 });
 afterAll(async () => {
@@ -24,15 +40,27 @@ afterAll(async () => {
 });
 
 async function ask(): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'x' }] }) });
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'x' }] }),
+  });
 }
 
 function refuse(status: number, error: object, headers: object = {}): void {
-  first.conduct((response) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ error })));
+  first.conduct(
+    (response) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify({ error })),
+  );
 }
 
 function succeed(): void {
-  first.conduct((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole)));
+  first.conduct(
+    (response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole)),
+  );
 }
 
 describe('an error about what the caller named', () => {
@@ -45,7 +73,11 @@ describe('an error about what the caller named', () => {
     refuse(status, { message, type: 'invalid_request_error', param: null, code: null });
     for (let count = 0; count < 10; count += 1) {
       const response = await ask();
-      expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([status, 'false', { error: { message } }]);
+      expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([
+        status,
+        'false',
+        { error: { message } },
+      ]);
     }
     succeed();
     expect((await ask()).headers.get('x-tollgate-provider')).toBe('first');
@@ -53,19 +85,32 @@ describe('an error about what the caller named', () => {
   });
 
   it('names the model as the client does', async () => {
-    refuse(400, { message: 'upstream-model takes no pictures; upstream-model-2 does.', type: 'invalid_request_error', param: null, code: null });
-    expect(await (await ask()).json()).toMatchObject({ error: { message: 'house/model takes no pictures; upstream-model-2 does.' } });
+    refuse(400, {
+      message: 'upstream-model takes no pictures; upstream-model-2 does.',
+      type: 'invalid_request_error',
+      param: null,
+      code: null,
+    });
+    expect(await (await ask()).json()).toMatchObject({
+      error: { message: 'house/model takes no pictures; upstream-model-2 does.' },
+    });
   });
 });
 
 describe('an error about our key', () => {
-  it.each([401, 402, 403])('(%i) is not shown: the call goes to another provider, and so do the next', async (status) => {
-    await gateway.close();
-    const stations = [first, second].map(({ origin }, index) => station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }));
-    gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), health(), ...stations] });
-    refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
-    const asked = first.bodies.length;
-    for (let count = 0; count < 3; count += 1) expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
-    expect(first.bodies.length).toBe(asked + 1);
-  });
+  it.each([401, 402, 403])(
+    '(%i) is not shown: the call goes to another provider, and so do the next',
+    async (status) => {
+      await gateway.close();
+      const stations = [first, second].map(({ origin }, index) =>
+        station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
+      );
+      gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), health(), ...stations] });
+      refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
+      const asked = first.bodies.length;
+      for (let count = 0; count < 3; count += 1)
+        expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
+      expect(first.bodies.length).toBe(asked + 1);
+    },
+  );
 });

@@ -12,7 +12,14 @@ const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const start = chunk({ role: 'assistant', content: 'one' });
-const whole = JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage });
+const whole = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage,
+});
 
 const isStream = (body: string): boolean => body.includes('"stream":true');
 
@@ -20,17 +27,26 @@ const isStream = (body: string): boolean => body.includes('"stream":true');
 const well: Conduct = (response, _, body) => {
   if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(`${start}${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  response.end(
+    `${start}${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
+  );
 };
 
 /** Sends the head of a reply and this much of its body, then does as told. */
-const after = (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct => (response, _, body) => {
-  response.writeHead(200, { 'content-type': isStream(body) ? 'text/event-stream' : 'application/json' });
-  response.flushHeaders();
-  if (text) response.write(text);
-  setTimeout(() => then(response), 20);
-};
-const answers = (status: number, code = 'some_code'): Conduct => (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
+const after =
+  (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct =>
+  (response, _, body) => {
+    response.writeHead(200, { 'content-type': isStream(body) ? 'text/event-stream' : 'application/json' });
+    response.flushHeaders();
+    if (text) response.write(text);
+    setTimeout(() => then(response), 20);
+  };
+const answers =
+  (status: number, code = 'some_code'): Conduct =>
+  (response) =>
+    void response
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
 const silence = (): void => undefined;
 
 /** What the client of each kind of call gets: `second` where the next provider answers, otherwise the status of the error. */
@@ -46,15 +62,25 @@ interface Row {
 
 const anywhere = { stream: 'second', json: 'second', image: 'second' } as const;
 /** The vendor may have made the image: it is not asked for again. */
-const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({ stream: 'second', json: 'second', image: status });
+const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({
+  stream: 'second',
+  json: 'second',
+  image: status,
+});
 const askedOnce = { asked: 'once' } as const;
 const nowhere = (status: number): Omit<Row, 'fault'> => ({ stream: status, json: status, image: status });
 
 const rows: Readonly<Record<string, Row>> = {
   'nobody listens': { fault: 'refused', ...anywhere },
   'no connection comes about': { fault: 'unreachable', ...anywhere, ...askedOnce },
-  'the connection is reset before any reply': { fault: (response) => void response.socket?.resetAndDestroy(), ...unknownOutcome(502) },
-  'the connection is closed before any reply': { fault: (response) => void response.socket?.destroy(), ...unknownOutcome(502) },
+  'the connection is reset before any reply': {
+    fault: (response) => void response.socket?.resetAndDestroy(),
+    ...unknownOutcome(502),
+  },
+  'the connection is closed before any reply': {
+    fault: (response) => void response.socket?.destroy(),
+    ...unknownOutcome(502),
+  },
   'silence before the head': { fault: silence, ...unknownOutcome(504), ...askedOnce },
   'status 400': { fault: answers(400), ...nowhere(400) },
   'status 400 about our key': { fault: answers(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
@@ -73,22 +99,73 @@ const rows: Readonly<Record<string, Row>> = {
   'status 504': { fault: answers(504), ...unknownOutcome(504) },
   'status 529': { fault: answers(529), ...anywhere },
   'silence after the head': { fault: after('', silence), ...unknownOutcome(504), ...askedOnce },
-  'a reset after the head': { fault: after('', (response) => response.socket?.resetAndDestroy()), ...unknownOutcome(502) },
+  'a reset after the head': {
+    fault: after('', (response) => response.socket?.resetAndDestroy()),
+    ...unknownOutcome(502),
+  },
   'an end after the head': { fault: after('', (response) => response.end()), ...unknownOutcome(502) },
-  'garbage': { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
-  'a chunk without a length': { fault: after('', (response) => void response.socket?.write('none\r\n')), ...unknownOutcome(502) },
-  'comments and nothing else': { fault: after(': wait\n\n', (response) => response.end()), ...unknownOutcome(502) },
-  'an error for a first event': { fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()), ...unknownOutcome(502) },
-  'an error about the request for a first event': { fault: after('data: {"error":{"message":"no","code":400}}\n\n', (response) => response.end()), stream: 400, json: 'second', image: 502 },
-  'an error about the request for a whole reply': { fault: (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":422}}'), ...nowhere(400) },
-  'a reset after the first event': { fault: after(start, (response) => response.socket?.resetAndDestroy()), stream: 'cut', json: 'second', image: 502 },
-  'an end after the first event': { fault: after(start, (response) => response.end()), stream: 'cut', json: 'second', image: 502 },
-  'an error after the first event': { fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')), stream: 'cut', json: 'second', image: 502 },
-  'a chunk without a length after the first event': { fault: after(start, (response) => void response.socket?.write('none\r\n')), stream: 'cut', json: 'second', image: 502 },
-  'silence after the first event': { fault: after(start, silence), stream: 'cut', json: 'second', image: 504, ...askedOnce },
+  garbage: { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
+  'a chunk without a length': {
+    fault: after('', (response) => void response.socket?.write('none\r\n')),
+    ...unknownOutcome(502),
+  },
+  'comments and nothing else': {
+    fault: after(': wait\n\n', (response) => response.end()),
+    ...unknownOutcome(502),
+  },
+  'an error for a first event': {
+    fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()),
+    ...unknownOutcome(502),
+  },
+  'an error about the request for a first event': {
+    fault: after('data: {"error":{"message":"no","code":400}}\n\n', (response) => response.end()),
+    stream: 400,
+    json: 'second',
+    image: 502,
+  },
+  'an error about the request for a whole reply': {
+    fault: (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"no","code":422}}'),
+    ...nowhere(400),
+  },
+  'a reset after the first event': {
+    fault: after(start, (response) => response.socket?.resetAndDestroy()),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'an end after the first event': {
+    fault: after(start, (response) => response.end()),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'an error after the first event': {
+    fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'a chunk without a length after the first event': {
+    fault: after(start, (response) => void response.socket?.write('none\r\n')),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'silence after the first event': {
+    fault: after(start, silence),
+    stream: 'cut',
+    json: 'second',
+    image: 504,
+    ...askedOnce,
+  },
 };
 
-const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(({ output, ...rest }) => ({ ...rest, ...(output ? { output: [...output] } : {}) }));
+const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(
+  ({ output, ...rest }) => ({ ...rest, ...(output ? { output: [...output] } : {}) }),
+);
 const path = '/v1/chat/completions';
 
 let faulty: ScriptedVendor;
@@ -100,7 +177,13 @@ let houses: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
 async function house(origin: string): Promise<TestGateway> {
   return startGateway({
     timeouts: { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 },
-    plugins: [openDoors(), chatCompletions(), station({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }), station({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }), preferences()],
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      station({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }),
+      station({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }),
+      preferences(),
+    ],
   });
 }
 
@@ -114,7 +197,11 @@ beforeAll(async () => {
   await once(mute, 'listening');
   const address = mute.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  houses = { faulty: await house(faulty.origin), refused: await house(closed.origin), unreachable: await house(`https://127.0.0.1:${port}`) };
+  houses = {
+    faulty: await house(faulty.origin),
+    refused: await house(closed.origin),
+    unreachable: await house(`https://127.0.0.1:${port}`),
+  };
 });
 afterAll(async () => {
   for (const each of Object.values(houses)) await each.close();
@@ -132,7 +219,10 @@ async function ask(row: Row, body: object): Promise<Told> {
   if (typeof row.fault !== 'string') faulty.conduct(row.fault);
   const gateway = houses[typeof row.fault === 'string' ? row.fault : 'faulty'];
   const before = gateway.ends.length;
-  const response = await fetch(`${gateway.url}${path}`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }) });
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+  });
   const text = await response.text();
   const end = (await gateway.ended(before + 1))[before];
   const attempts = end?.attempts.length ?? 0;
@@ -158,13 +248,19 @@ function attemptsAlone({ stream, asked }: Row): number {
 
 describe.each(Object.entries(rows))('%s', (_, row) => {
   it('gives a stream its documented choice', async () => {
-    expect(await ask(row, { stream: true })).toEqual({ choice: row.stream, attempts: attemptsOf(row.stream, row) });
+    expect(await ask(row, { stream: true })).toEqual({
+      choice: row.stream,
+      attempts: attemptsOf(row.stream, row),
+    });
   });
   it('gives a JSON call its documented choice', async () => {
     expect(await ask(row, {})).toEqual({ choice: row.json, attempts: attemptsOf(row.json, row) });
   });
   it('gives a call for an image its documented choice', async () => {
-    expect(await ask(row, { model: 'house/painter' })).toEqual({ choice: row.image, attempts: attemptsOf(row.image, row) });
+    expect(await ask(row, { model: 'house/painter' })).toEqual({
+      choice: row.image,
+      attempts: attemptsOf(row.image, row),
+    });
   });
   it('gives a call without fallbacks one target', async () => {
     const { choice, attempts } = await ask(row, { stream: true, provider: { allow_fallbacks: false } });
@@ -174,19 +270,52 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
 
 describe('a refusal', () => {
   it.each<[string, Conduct]>([
-    ['are cut', (response) => void response.writeHead(429, { 'content-length': 1000, 'retry-after': '8' }).write('{"error":', () => response.destroy())],
-    ['are too many', (response) => void response.writeHead(429, { 'retry-after': '8' }).end(' '.repeat(2_000_000))],
+    [
+      'are cut',
+      (response) =>
+        void response
+          .writeHead(429, { 'content-length': 1000, 'retry-after': '8' })
+          .write('{"error":', () => response.destroy()),
+    ],
+    [
+      'are too many',
+      (response) => void response.writeHead(429, { 'retry-after': '8' }).end(' '.repeat(2_000_000)),
+    ],
   ])('whose words %s keeps its status, and says when to come again', async (_, fault) => {
     faulty.conduct(fault);
-    const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], provider: { allow_fallbacks: false } };
-    const response = await fetch(`${houses.faulty.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([429, '8', { error: { code: 'rate_limit_exceeded' } }]);
+    const body = {
+      model: 'house/model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      provider: { allow_fallbacks: false },
+    };
+    const response = await fetch(`${houses.faulty.url}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([
+      429,
+      '8',
+      { error: { code: 'rate_limit_exceeded' } },
+    ]);
   });
 
-  it.each([['2.2', '3'], ['99999999999999999999999', '31536000'], ['soon', '5']])('that says "%s" of when to come again is told with %s seconds', async (said, told) => {
-    faulty.conduct((response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'));
-    const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], provider: { allow_fallbacks: false } };
-    const response = await fetch(`${houses.faulty.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  it.each([
+    ['2.2', '3'],
+    ['99999999999999999999999', '31536000'],
+    ['soon', '5'],
+  ])('that says "%s" of when to come again is told with %s seconds', async (said, told) => {
+    faulty.conduct(
+      (response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'),
+    );
+    const body = {
+      model: 'house/model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      provider: { allow_fallbacks: false },
+    };
+    const response = await fetch(`${houses.faulty.url}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, told]);
   });
 });
@@ -205,7 +334,10 @@ describe('a connection that was kept, and is closed as it is used again', () => 
     for (const stream of [true, false, true]) {
       const fault = closing();
       await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
-      expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({ choice: 'first', attempts: 1 });
+      expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({
+        choice: 'first',
+        attempts: 1,
+      });
     }
   });
 
@@ -213,7 +345,10 @@ describe('a connection that was kept, and is closed as it is used again', () => 
     const fault = closing();
     const before = faulty.bodies.length;
     await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });
-    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({ choice: 502, attempts: 1 });
+    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({
+      choice: 502,
+      attempts: 1,
+    });
     expect(faulty.bodies).toHaveLength(before + 2);
   });
 });

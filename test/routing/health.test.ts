@@ -1,8 +1,8 @@
 /** Who is not asked: vendors that are down, keys that rest; and how often a failing vendor is asked again. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { health } from '../../plugins/routing/health.ts';
 import { RetryBudget } from '../../core/retries/budget.ts';
+import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { pairOfWorkers, targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 
@@ -10,7 +10,8 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const down = new GatewayError('upstream_failed', 'The provider failed with status 500.');
-const full = (retryAfter?: number): GatewayError => new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
+const full = (retryAfter?: number): GatewayError =>
+  new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
 const wrong = new GatewayError('invalid_request', 'The request is wrong.');
 
 /** A gateway that refuses what it has no well target for. */
@@ -23,7 +24,11 @@ async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promis
 }
 
 /** Makes calls at one time, and passes the time they take. */
-async function together(count: number, call: () => Promise<Outcome>, milliseconds = 5000): Promise<Outcome[]> {
+async function together(
+  count: number,
+  call: () => Promise<Outcome>,
+  milliseconds = 5000,
+): Promise<Outcome[]> {
   const calls = Array.from({ length: count }, call);
   await vi.advanceTimersByTimeAsync(milliseconds);
   return Promise.all(calls);
@@ -33,20 +38,24 @@ async function one(started: Traffic, ...targets: Parameters<Traffic['call']>[0])
   const ended: Outcome[] = [];
   void started.call(targets).then((outcome) => void ended.push(outcome));
   await vi.advanceTimersByTimeAsync(1000);
-  for (let second = 0; second < 60 && ended.length === 0; second += 1) await vi.advanceTimersByTimeAsync(1000);
+  for (let second = 0; second < 60 && ended.length === 0; second += 1)
+    await vi.advanceTimersByTimeAsync(1000);
   const [outcome] = ended;
   if (!outcome) throw new Error('the call did not end');
   return outcome;
 }
 
-const sent = (outcomes: readonly Outcome[]): number => outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
+const sent = (outcomes: readonly Outcome[]): number =>
+  outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
 
 describe('a dead vendor', () => {
   const dead: Vendor = () => ({ after: 20, error: down });
 
   it('is asked by a thousand clients at once at most 1.2 times each, and once more for each of its models and keys', async () => {
     const started = await traffic(dead);
-    const targets = [1, 2, 3].flatMap((key) => ['house/model', 'house/other'].map((id) => targetAt('dead', { id }, key)));
+    const targets = [1, 2, 3].flatMap((key) =>
+      ['house/model', 'house/other'].map((id) => targetAt('dead', { id }, key)),
+    );
     const outcomes = await together(1000, () => started.call(targets));
     expect(sent(outcomes)).toBeGreaterThanOrEqual(1000);
     expect(sent(outcomes)).toBeLessThanOrEqual(1200 + targets.length);
@@ -56,7 +65,9 @@ describe('a dead vendor', () => {
   it('and another dead one are together asked at most 1.2 times by each', async () => {
     const started = await traffic(dead);
     const targets = [targetAt('dead'), targetAt('gone')];
-    expect(sent(await together(1000, () => started.call(targets)))).toBeLessThanOrEqual(1200 + targets.length);
+    expect(sent(await together(1000, () => started.call(targets)))).toBeLessThanOrEqual(
+      1200 + targets.length,
+    );
   });
 
   it('is asked by each client where there is nobody else to ask: it may be well again at any time', async () => {
@@ -77,11 +88,17 @@ describe('a dead vendor', () => {
     expect(sent(outcomes)).toBeGreaterThan(10);
     expect(sent(outcomes)).toBeLessThan(20);
     const refused = outcomes.filter((outcome) => outcome.sent === 0);
-    expect(refused.every(({ error }) => error?.code === 'upstream_overloaded' && Number(error.details.retryAfter) > 0)).toBe(true);
+    expect(
+      refused.every(
+        ({ error }) => error?.code === 'upstream_overloaded' && Number(error.details.retryAfter) > 0,
+      ),
+    ).toBe(true);
   });
 
   it('costs nobody a reply where another vendor does well, and after a few calls no time', async () => {
-    const started = await traffic(({ provider }) => (provider.name === 'dead' ? { after: 20, error: down } : { after: 100 }));
+    const started = await traffic(({ provider }) =>
+      provider.name === 'dead' ? { after: 20, error: down } : { after: 100 },
+    );
     const targets = [targetAt('dead'), targetAt('sound')];
     const burst = await together(1000, () => started.call(targets));
     expect(burst.every(({ provider }) => provider === 'sound')).toBe(true);
@@ -92,7 +109,9 @@ describe('a dead vendor', () => {
 describe('a vendor that comes back', () => {
   it('is seen by one call, while the others go elsewhere, and then asked by all', async () => {
     let isDown = true;
-    const started = await traffic(({ provider }) => (provider.name === 'a' && isDown ? { after: 10, error: down } : { after: 200 }));
+    const started = await traffic(({ provider }) =>
+      provider.name === 'a' && isDown ? { after: 10, error: down } : { after: 200 },
+    );
     const targets = [targetAt('a'), targetAt('b')];
     for (let call = 0; call < 6; call += 1) await one(started, ...targets);
     isDown = false;
@@ -117,7 +136,10 @@ describe('a vendor that comes back', () => {
     patient = false;
     await Traffic.wait(6000);
     await together(1, () => started.call([targetAt('a')], { leavesAfter: 500 }), 1000);
-    expect(await one(started, targetAt('a'))).toMatchObject({ sent: 0, error: { code: 'upstream_overloaded' } });
+    expect(await one(started, targetAt('a'))).toMatchObject({
+      sent: 0,
+      error: { code: 'upstream_overloaded' },
+    });
   });
 });
 
@@ -126,7 +148,10 @@ describe('what is no fault of the vendor', () => {
     ['requests that are wrong', wrong, 400],
     ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
   ])('(%s) leaves it well', async (_, error, status) => {
-    const started = await traffic((_target, number) => ({ after: 10, ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}) }));
+    const started = await traffic((_target, number) => ({
+      after: 10,
+      ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}),
+    }));
     await together(50, () => started.call([targetAt('a')]));
     expect(await one(started, targetAt('a'))).toMatchObject({ provider: 'a', error: undefined });
   });
@@ -136,7 +161,10 @@ describe('a key that is full', () => {
   const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
 
   it('rests alone, as long as the vendor said', async () => {
-    const started = await traffic((target, number) => ({ after: 10, ...(target.provider.credential === 1 && number < 3 ? { error: full(30), status: 429 } : {}) }));
+    const started = await traffic((target, number) => ({
+      after: 10,
+      ...(target.provider.credential === 1 && number < 3 ? { error: full(30), status: 429 } : {}),
+    }));
     expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 2 });
     expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 1 });
     await Traffic.wait(27_000);
@@ -145,27 +173,49 @@ describe('a key that is full', () => {
     expect(await one(started, ...targets)).toMatchObject({ credential: 1, attempts: 1 });
   });
 
-  it.each([[1, [health()]], [0, refusing]])('and all others full too: the client is told when the first of them is free again, and %i of them is asked', async (asked, plugins) => {
-    const started = await traffic(({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }), plugins);
-    await one(started, ...targets.slice(0, 2));
-    const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
-    expect([reached, error?.code, error?.details.retryAfter]).toEqual([asked, 'rate_limited', 20]);
-    expect(error?.retry).toBe(true);
-  });
+  it.each([
+    [1, [health()]],
+    [0, refusing],
+  ])(
+    'and all others full too: the client is told when the first of them is free again, and %i of them is asked',
+    async (asked, plugins) => {
+      const started = await traffic(
+        ({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }),
+        plugins,
+      );
+      await one(started, ...targets.slice(0, 2));
+      const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
+      expect([reached, error?.code, error?.details.retryAfter]).toEqual([asked, 'rate_limited', 20]);
+      expect(error?.retry).toBe(true);
+    },
+  );
 
   it('is taken up again as soon as it answers', async () => {
     let isFull = true;
     const started = await traffic(() => ({ after: 10, ...(isFull ? { error: full(60), status: 429 } : {}) }));
     await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1));
     isFull = false;
-    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({ provider: 'a', attempts: 1 });
-    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({ provider: 'a', attempts: 1 });
+    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({
+      provider: 'a',
+      attempts: 1,
+    });
+    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({
+      provider: 'a',
+      attempts: 1,
+    });
   });
 
   it.each([
-    [401, down], [402, down], [403, down], [429, down], [404, new GatewayError('model_not_found', 'Not here.')],
+    [401, down],
+    [402, down],
+    [403, down],
+    [429, down],
+    [404, new GatewayError('model_not_found', 'Not here.')],
   ])('rests for a minute where the vendor refuses it (%i)', async (status, error) => {
-    const started = await traffic((target) => ({ after: 10, ...(target.provider.credential === 1 ? { error, status } : {}) }));
+    const started = await traffic((target) => ({
+      after: 10,
+      ...(target.provider.credential === 1 ? { error, status } : {}),
+    }));
     await one(started, ...targets);
     await Traffic.wait(55_000);
     expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
@@ -209,28 +259,43 @@ describe('retries at a vendor that fails now and then', () => {
     expect(sent(outcomes)).toBeLessThanOrEqual(610);
   });
 
-  it.each([[0.2, 20], [0.5, 50]])('are the share the operator states (%d), in each ten seconds, and never fewer than ten', (share, allowed) => {
-    const budget = new RetryBudget(share);
-    const granted = (tries: number): number =>
-      Array.from({ length: tries }, () => {
-        const { hasRoom } = budget;
-        if (hasRoom) budget.spend();
-        return hasRoom;
-      }).filter(Boolean).length;
-    expect(granted(50)).toBe(10);
-    for (let call = 0; call < 100; call += 1) budget.noteFirst();
-    expect(granted(200)).toBe(allowed - 10);
-    vi.advanceTimersByTime(10_000);
-    expect(granted(50)).toBe(10);
-  });
+  it.each([
+    [0.2, 20],
+    [0.5, 50],
+  ])(
+    'are the share the operator states (%d), in each ten seconds, and never fewer than ten',
+    (share, allowed) => {
+      const budget = new RetryBudget(share);
+      const granted = (tries: number): number =>
+        Array.from({ length: tries }, () => {
+          const { hasRoom } = budget;
+          if (hasRoom) budget.spend();
+          return hasRoom;
+        }).filter(Boolean).length;
+      expect(granted(50)).toBe(10);
+      for (let call = 0; call < 100; call += 1) budget.noteFirst();
+      expect(granted(200)).toBe(allowed - 10);
+      vi.advanceTimersByTime(10_000);
+      expect(granted(50)).toBe(10);
+    },
+  );
 
   it('are free where the other target does well', async () => {
-    const outcomes = await calls(({ provider }, number) => ({ after: 10, ...(provider.name === 'a' && number % 3 > 0 ? { error: down } : {}) }));
+    const outcomes = await calls(({ provider }, number) => ({
+      after: 10,
+      ...(provider.name === 'a' && number % 3 > 0 ? { error: down } : {}),
+    }));
     expect(outcomes.every(({ error }) => error === undefined)).toBe(true);
   });
 
   it('are free where only the key was full', async () => {
-    const outcomes = await calls(({ provider }) => ({ after: 10, ...(provider.credential === 1 ? { error: full(0), status: 429 } : {}) }), [targetAt('a', {}, 1), targetAt('a', {}, 2)]);
+    const outcomes = await calls(
+      ({ provider }) => ({
+        after: 10,
+        ...(provider.credential === 1 ? { error: full(0), status: 429 } : {}),
+      }),
+      [targetAt('a', {}, 1), targetAt('a', {}, 2)],
+    );
     expect(outcomes.every(({ credential }) => credential === 2)).toBe(true);
   });
 });
@@ -239,20 +304,27 @@ describe('workers that share the port', () => {
   const targets = [targetAt('a', {}, 1), targetAt('b')];
   const ask = (worker: Traffic): Promise<Outcome> => one(worker, ...targets);
 
-  const pair = (vendor: Vendor): Promise<[Traffic, Traffic]> => pairOfWorkers(() => [health()], vendor, targets);
+  const pair = (vendor: Vendor): Promise<[Traffic, Traffic]> =>
+    pairOfWorkers(() => [health()], vendor, targets);
 
   it.each([
     ['that a key is full', { error: full(30), status: 429 }],
     ['that a vendor is down', { error: down }],
   ])('need not each find out %s', async (_, failure) => {
-    const [first, second] = await pair(({ provider }) => ({ after: 10, ...(provider.name === 'a' ? failure : {}) }));
+    const [first, second] = await pair(({ provider }) => ({
+      after: 10,
+      ...(provider.name === 'a' ? failure : {}),
+    }));
     for (let call = 0; call < 5; call += 1) await ask(first);
     expect(await ask(second)).toMatchObject({ provider: 'b', attempts: 1 });
   });
 
   it('ask again after a while, each for itself', async () => {
     let isDown = true;
-    const [first, second] = await pair(({ provider }) => ({ after: 10, ...(provider.name === 'a' && isDown ? { error: down } : {}) }));
+    const [first, second] = await pair(({ provider }) => ({
+      after: 10,
+      ...(provider.name === 'a' && isDown ? { error: down } : {}),
+    }));
     for (let call = 0; call < 5; call += 1) await ask(first);
     isDown = false;
     await Traffic.wait(5000);

@@ -23,7 +23,8 @@ let down: ScriptedVendor;
 let gateway: TestGateway;
 let keys: readonly string[];
 
-const refuse: Parameters<typeof startScriptedVendor>[0] = (response) => void response.writeHead(503, { 'retry-after': '4' }).end('{"error":{"message":"busy"}}');
+const refuse: Parameters<typeof startScriptedVendor>[0] = (response) =>
+  void response.writeHead(503, { 'retry-after': '4' }).end('{"error":{"message":"busy"}}');
 
 async function newKey(account: string): Promise<string> {
   const made: unknown = await gateway.verb('keys create', [], { account, credit: '5' });
@@ -36,15 +37,52 @@ beforeAll(async () => {
   const chat = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
   gateway = await startGateway({
     plugins: [
-      bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(),
-      station({ name: 'dear', endpoints: chat, models: [{ price: { input: '3', output: '9', request: '0.01' } }] }),
-      station({ name: 'cheap', endpoints: chat, models: [{ price: { input: '1', output: '2', tiers: [{ above: 400, input: '8', output: '8' }] } }] }),
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      station({
+        name: 'dear',
+        endpoints: chat,
+        models: [{ price: { input: '3', output: '9', request: '0.01' } }],
+      }),
+      station({
+        name: 'cheap',
+        endpoints: chat,
+        models: [{ price: { input: '1', output: '2', tiers: [{ above: 400, input: '8', output: '8' }] } }],
+      }),
       station({ name: 'free', endpoints: chat, models: [{ price: { input: '0', output: '0' } }] }),
-      station({ name: 'down', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` }, models: [{}, { id: 'house/broken', price: { input: '4', output: '8' } }] }),
-      station({ name: 'anthropic-like', endpoints: { messages: `${vendor.origin}/v1/messages` }, models: [{ id: 'other/claude', price: { input: '4', output: '8' } }, { id: 'other/dear', price: { input: '40', output: '80' } }] }),
-      station({ name: 'google-like', endpoints: { 'generate-content': `${vendor.origin}/v1beta/models/x:generateContent` }, models: [{ id: 'other/gemini' }] }),
-      station({ name: 'responses-like', endpoints: { responses: `${vendor.origin}/v1/responses` }, models: [{ id: 'other/gpt' }] }),
-      preferences(), cost(), calls(), aliases({ 'house/fast': 'house/model' }), balance({ firstCredit: '0' }),
+      station({
+        name: 'down',
+        endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
+        models: [{}, { id: 'house/broken', price: { input: '4', output: '8' } }],
+      }),
+      station({
+        name: 'anthropic-like',
+        endpoints: { messages: `${vendor.origin}/v1/messages` },
+        models: [
+          { id: 'other/claude', price: { input: '4', output: '8' } },
+          { id: 'other/dear', price: { input: '40', output: '80' } },
+        ],
+      }),
+      station({
+        name: 'google-like',
+        endpoints: { 'generate-content': `${vendor.origin}/v1beta/models/x:generateContent` },
+        models: [{ id: 'other/gemini' }],
+      }),
+      station({
+        name: 'responses-like',
+        endpoints: { responses: `${vendor.origin}/v1/responses` },
+        models: [{ id: 'other/gpt' }],
+      }),
+      preferences(),
+      cost(),
+      calls(),
+      aliases({ 'house/fast': 'house/model' }),
+      balance({ firstCredit: '0' }),
     ],
   });
   keys = [await newKey('tester'), await newKey('somebody-else')];
@@ -57,8 +95,17 @@ afterAll(async () => {
 beforeEach(() => down.conduct(refuse));
 
 function ask(provider: unknown, more: object = {}): Promise<Response> {
-  const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...(provider === undefined ? {} : { provider }), ...more };
-  return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${keys[0]}` }, body: JSON.stringify(body) });
+  const body = {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    ...(provider === undefined ? {} : { provider }),
+    ...more,
+  };
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys[0]}` },
+    body: JSON.stringify(body),
+  });
 }
 
 async function answeredBy(provider: unknown, more: object = {}): Promise<string> {
@@ -106,19 +153,33 @@ describe('a wish', () => {
     ['cheap', 400, 'provider'],
   ])('%j that cannot be met is refused by its name', async (provider, status, param) => {
     const response = await ask(provider);
-    expect([response.status, await response.json()]).toMatchObject([status, { error: { param: expect.stringContaining(param) } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      status,
+      { error: { param: expect.stringContaining(param) } },
+    ]);
   });
 
   it('for no fallback makes one attempt', async () => {
     const response = await ask({ order: ['down'], allow_fallbacks: false });
-    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([503, '4', 'false']);
+    expect([
+      response.status,
+      response.headers.get('retry-after'),
+      response.headers.get('x-should-retry'),
+    ]).toEqual([503, '4', 'false']);
     expect(down.bodies.length).toBeGreaterThan(0);
   });
 
   it('for whole calls passes over whoever would lose a part', async () => {
-    const response = await ask({ fallback: ['house/model'], require_parameters: true, only: ['anthropic-like', 'free'] }, { model: 'other/claude', seed: 7 });
+    const response = await ask(
+      { fallback: ['house/model'], require_parameters: true, only: ['anthropic-like', 'free'] },
+      { model: 'other/claude', seed: 7 },
+    );
     await response.text();
-    expect([response.status, response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([200, 'free', '2']);
+    expect([
+      response.status,
+      response.headers.get('x-tollgate-provider'),
+      response.headers.get('x-tollgate-attempts'),
+    ]).toEqual([200, 'free', '2']);
   });
 });
 
@@ -130,21 +191,48 @@ describe('a fallback to another model', () => {
   ])('crosses to the wire of %s, is charged once, and named', async (fallback, provider) => {
     const before = gateway.ends.length;
     const response = await ask({ fallback }, { model: 'house/broken' });
-    expect(await response.json()).toMatchObject({ model: fallback, choices: [{ message: { role: 'assistant' } }] });
-    expect([response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([provider, '2']);
+    expect(await response.json()).toMatchObject({
+      model: fallback,
+      choices: [{ message: { role: 'assistant' } }],
+    });
+    expect([
+      response.headers.get('x-tollgate-provider'),
+      response.headers.get('x-tollgate-attempts'),
+    ]).toEqual([provider, '2']);
     const end = (await gateway.ended(before + 1))[before];
-    expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage' }, exchange: { attempt: { target: { model: { id: fallback } } } } });
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { basis: 'usage' },
+      exchange: { attempt: { target: { model: { id: fallback } } } },
+    });
   });
 
   it('happens in every family, in its own words, and no vendor sees the wish', async () => {
     const provider = { fallback: ['other/claude', 'house/broken'] };
     const ways: [path: string, body: object, headers: Record<string, string>][] = [
-      ['/v1/responses', { model: 'house/broken', input: 'Hi', provider }, { authorization: `Bearer ${keys[0]}` }],
-      ['/alpha/v1/messages', { model: 'house/broken', max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }], provider }, { 'x-api-key': keys[0] ?? '', 'anthropic-version': '2023-06-01' }],
-      ['/beta/v1beta/models/house/broken:generateContent', { contents: [{ parts: [{ text: 'Hi' }] }], provider }, { 'x-goog-api-key': keys[0] ?? '' }],
+      [
+        '/v1/responses',
+        { model: 'house/broken', input: 'Hi', provider },
+        { authorization: `Bearer ${keys[0]}` },
+      ],
+      [
+        '/alpha/v1/messages',
+        { model: 'house/broken', max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }], provider },
+        { 'x-api-key': keys[0] ?? '', 'anthropic-version': '2023-06-01' },
+      ],
+      [
+        '/beta/v1beta/models/house/broken:generateContent',
+        { contents: [{ parts: [{ text: 'Hi' }] }], provider },
+        { 'x-goog-api-key': keys[0] ?? '' },
+      ],
     ];
     for (const [path, body, headers] of ways) {
-      const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
       expect(await response.text(), path).toContain('other/claude');
       expect(response.headers.get('x-tollgate-provider'), path).toBe('anthropic-like');
     }
@@ -155,38 +243,71 @@ describe('a fallback to another model', () => {
   it('is left out where it could cost more than was reserved, and the lookup tells so', async () => {
     const response = await ask({ fallback: ['other/dear', 'other/claude'] }, { model: 'house/broken' });
     expect(await response.json()).toMatchObject({ model: 'other/claude' });
-    const told: unknown = await (await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, { headers: { authorization: `Bearer ${keys[0]}` } })).json();
-    expect(told).toMatchObject({ not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }], attempts: [{ provider: 'down' }, { model: 'other/claude' }] });
+    const told: unknown = await (
+      await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
+        headers: { authorization: `Bearer ${keys[0]}` },
+      })
+    ).json();
+    expect(told).toMatchObject({
+      not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }],
+      attempts: [{ provider: 'down' }, { model: 'other/claude' }],
+    });
   });
 
   it('goes to one that costs more where the operator has the dearest reserved for, and what it cost is charged', async () => {
     const endpoints = { messages: `${vendor.origin}/v1/messages` };
     const generous = await startGateway({
       plugins: [
-        openDoors(), chatCompletions(), messages(), balance({ firstCredit: '0', reserve: 'dearest' }), preferences(),
-        station({ name: 'down', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` }, models: [{ id: 'house/broken', price: { input: '4', output: '8' } }] }),
-        station({ name: 'anthropic-like', endpoints, models: [{ id: 'other/dear', price: { input: '40', output: '80' } }] }),
+        openDoors(),
+        chatCompletions(),
+        messages(),
+        balance({ firstCredit: '0', reserve: 'dearest' }),
+        preferences(),
+        station({
+          name: 'down',
+          endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
+          models: [{ id: 'house/broken', price: { input: '4', output: '8' } }],
+        }),
+        station({
+          name: 'anthropic-like',
+          endpoints,
+          models: [{ id: 'other/dear', price: { input: '40', output: '80' } }],
+        }),
       ],
     });
     await generous.verb('accounts create', ['tester']);
     await generous.verb('credit add', ['tester', '5']);
-    const body = { model: 'house/broken', messages: [{ role: 'user', content: 'Hi' }], provider: { fallback: ['other/dear'] } };
-    const response = await fetch(`${generous.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
+    const body = {
+      model: 'house/broken',
+      messages: [{ role: 'user', content: 'Hi' }],
+      provider: { fallback: ['other/dear'] },
+    };
+    const response = await fetch(`${generous.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
     expect(await response.json()).toMatchObject({ model: 'other/dear' });
     const { input = 0, output = 0 } = Object((await generous.ended(1))[0]).charge.usage;
-    expect(generous.ends[0]).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(input * 40_000 + output * 80_000) } });
+    expect(generous.ends[0]).toMatchObject({
+      outcome: 'completed',
+      charge: { basis: 'usage', cost: BigInt(input * 40_000 + output * 80_000) },
+    });
     expect(await generous.verb('audit')).toMatchObject({ ok: true, pending: 0 });
     await generous.close();
   });
 
   it('takes an alias by the model it stands for', async () => {
-    expect(await (await ask(undefined, { model: 'house/fast' })).json()).toMatchObject({ model: 'house/model' });
+    expect(await (await ask(undefined, { model: 'house/fast' })).json()).toMatchObject({
+      model: 'house/model',
+    });
   });
 });
 
 describe('the lookup of a call', () => {
   async function look(id: string | null, key = keys[0]): Promise<{ status: number; body: unknown }> {
-    const response = await fetch(`${gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${gateway.url}/v1/calls/${id}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     return { status: response.status, body: await response.json() };
   }
 
@@ -195,14 +316,45 @@ describe('the lookup of a call', () => {
     await response.text();
     expect(response.headers.get('x-tollgate-dropped')).toBe('seed');
     const { status, body } = await look(response.headers.get('x-request-id'));
-    expect([status, body]).toMatchObject([200, {
-      id: response.headers.get('x-request-id'), object: 'call', protocol: 'chat-completions', model: 'house/broken', answered_by: 'other/claude', provider: 'anthropic-like',
-      outcome: 'completed', error: null, cost_basis: 'usage', losses: [{ path: 'seed' }],
-      attempts: [
-        { number: 1, provider: 'down', model: 'house/broken', outcome: 'upstream_overloaded', status: 503, sent: true, cost: '0', first_event_ms: null, duration_ms: expect.any(Number), losses: [] },
-        { number: 2, provider: 'anthropic-like', model: 'other/claude', outcome: 'completed', status: 200, losses: [{ path: 'seed' }], first_event_ms: expect.any(Number), duration_ms: expect.any(Number) },
-      ],
-    }]);
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        id: response.headers.get('x-request-id'),
+        object: 'call',
+        protocol: 'chat-completions',
+        model: 'house/broken',
+        answered_by: 'other/claude',
+        provider: 'anthropic-like',
+        outcome: 'completed',
+        error: null,
+        cost_basis: 'usage',
+        losses: [{ path: 'seed' }],
+        attempts: [
+          {
+            number: 1,
+            provider: 'down',
+            model: 'house/broken',
+            outcome: 'upstream_overloaded',
+            status: 503,
+            sent: true,
+            cost: '0',
+            first_event_ms: null,
+            duration_ms: expect.any(Number),
+            losses: [],
+          },
+          {
+            number: 2,
+            provider: 'anthropic-like',
+            model: 'other/claude',
+            outcome: 'completed',
+            status: 200,
+            losses: [{ path: 'seed' }],
+            first_event_ms: expect.any(Number),
+            duration_ms: expect.any(Number),
+          },
+        ],
+      },
+    ]);
     expect(body).toHaveProperty('cost', Object(Object(body).attempts[1]).cost);
     expect(JSON.stringify(body)).not.toContain('Hi');
   });
@@ -210,7 +362,12 @@ describe('the lookup of a call', () => {
   it('tells refused calls too', async () => {
     const response = await ask({ only: ['nobody'] });
     const { body } = await look(response.headers.get('x-request-id'));
-    expect(body).toMatchObject({ outcome: 'refused', error: { code: 'model_not_found' }, cost: '0', attempts: [] });
+    expect(body).toMatchObject({
+      outcome: 'refused',
+      error: { code: 'model_not_found' },
+      cost: '0',
+      attempts: [],
+    });
   });
 
   it('is for the key that made the call: to any other it was never made', async () => {

@@ -13,7 +13,9 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const names = (targets: readonly Target[]): string[] => targets.map(({ provider }) => provider.name);
-const at = (delays: Readonly<Record<string, number>>): Vendor => ({ provider }) => ({ after: delays[provider.name] ?? 0 });
+const at =
+  (delays: Readonly<Record<string, number>>): Vendor =>
+  ({ provider }) => ({ after: delays[provider.name] ?? 0 });
 const idle: Vendor = () => ({ after: 0 });
 
 async function traffic(plugins: readonly Plugin[], vendor: Vendor = idle): Promise<Traffic> {
@@ -23,7 +25,11 @@ async function traffic(plugins: readonly Plugin[], vendor: Vendor = idle): Promi
 }
 
 /** Calls at a steady rate; the answer is how long each waited, and who answered it. */
-async function steady(started: Traffic, targets: readonly Target[], { every, count }: { every: number; count: number }): Promise<{ took: number; provider: string | undefined }[]> {
+async function steady(
+  started: Traffic,
+  targets: readonly Target[],
+  { every, count }: { every: number; count: number },
+): Promise<{ took: number; provider: string | undefined }[]> {
   const calls = Array.from({ length: count }, async (_, index) => {
     await new Promise((resolve) => setTimeout(resolve, index * every));
     return started.call(targets);
@@ -36,19 +42,29 @@ describe('priority', () => {
   const targets = ['a', 'b', 'c'].map((name) => targetAt(name));
 
   it('follows the operator, and the configuration for those it does not name', async () => {
-    expect(names(await (await traffic([priority({ order: ['c'] })])).route(targets))).toEqual(['c', 'a', 'b']);
+    expect(names(await (await traffic([priority({ order: ['c'] })])).route(targets))).toEqual([
+      'c',
+      'a',
+      'b',
+    ]);
     expect(names(await (await traffic([priority()])).route(targets))).toEqual(['a', 'b', 'c']);
   });
 
   it('is asked for by name where another way is the default', async () => {
     const started = await traffic([priority({ order: ['c'], byDefault: false }), cost({ byDefault: true })]);
-    expect(names(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual(['c', 'a', 'b']);
+    expect(names(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual([
+      'c',
+      'a',
+      'b',
+    ]);
     expect(names(await started.route(targets))).toEqual(['a', 'b', 'c']);
   });
 
   it('ranks the providers of each model apart: a fallback stays behind the model that was asked for', async () => {
     const fallback = targetAt('c', { id: 'house/other' });
-    expect(names(await (await traffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback]))).toEqual(['a', 'b', 'c']);
+    expect(
+      names(await (await traffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback])),
+    ).toEqual(['a', 'b', 'c']);
   });
 });
 
@@ -59,22 +75,37 @@ describe('cost', () => {
 
   it('asks the cheapest, where the caller or the operator says so and not otherwise', async () => {
     const started = await traffic([cost()]);
-    expect(names(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual(['cheap', 'dear']);
-    expect(names(await started.route([dear, cheap], { preferences: { sort: 'price' } }))).toEqual(['cheap', 'dear']);
+    expect(names(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual([
+      'cheap',
+      'dear',
+    ]);
+    expect(names(await started.route([dear, cheap], { preferences: { sort: 'price' } }))).toEqual([
+      'cheap',
+      'dear',
+    ]);
     expect(names(await started.route([dear, cheap]))).toEqual(['dear', 'cheap']);
   });
 
   it('keeps what the caller ordered in front', async () => {
     const started = await traffic([cost()]);
-    expect(names(await started.route([dear, cached, cheap], { preferences: { routing: 'cost', order: ['dear'] } }))).toEqual(['dear', 'cheap', 'cached']);
+    expect(
+      names(
+        await started.route([dear, cached, cheap], { preferences: { routing: 'cost', order: ['dear'] } }),
+      ),
+    ).toEqual(['dear', 'cheap', 'cached']);
   });
 
   it('goes by the price of a call of this length: a long one has dearer rates', async () => {
-    const tiered = targetAt('tiered', { price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] } });
+    const tiered = targetAt('tiered', {
+      price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] },
+    });
     const flat = targetAt('flat', { price: { input: '1.5', output: '2' } });
     const started = await traffic([cost({ byDefault: true })]);
     expect(names(await started.route([flat, tiered], { text: 'x'.repeat(400) }))).toEqual(['tiered', 'flat']);
-    expect(names(await started.route([flat, tiered], { text: 'x'.repeat(40_000) }))).toEqual(['flat', 'tiered']);
+    expect(names(await started.route([flat, tiered], { text: 'x'.repeat(40_000) }))).toEqual([
+      'flat',
+      'tiered',
+    ]);
   });
 
   it('learns what a cache saves', async () => {
@@ -83,8 +114,20 @@ describe('cost', () => {
     expect(names(await started.route([cached, cheap], long))).toEqual(['cheap', 'cached']);
     const exchange = routed(cached);
     const end: End = {
-      type: 'answered', exchange, outcome: 'completed', error: undefined, attempts: [exchange.attempt], duration: 5, recording: undefined, losses: [],
-      charge: { cost: 1n, basis: 'usage', suspect: false, usage: { input: 10_000, cacheRead: 9500, output: 10 } },
+      type: 'answered',
+      exchange,
+      outcome: 'completed',
+      error: undefined,
+      attempts: [exchange.attempt],
+      duration: 5,
+      recording: undefined,
+      losses: [],
+      charge: {
+        cost: 1n,
+        basis: 'usage',
+        suspect: false,
+        usage: { input: 10_000, cacheRead: 9500, output: 10 },
+      },
     };
     for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
     expect(names(await started.route([cached, cheap], long))).toEqual(['cached', 'cheap']);
@@ -106,7 +149,9 @@ describe.each([
 
   it('notices one that falls silent before it has answered anything', async () => {
     let silent = false;
-    const started = await traffic([plugin], ({ provider }) => ({ after: provider.name === 'quick' && silent ? 50_000 : provider.name === 'slow' ? 300 : 100 }));
+    const started = await traffic([plugin], ({ provider }) => ({
+      after: provider.name === 'quick' && silent ? 50_000 : provider.name === 'slow' ? 300 : 100,
+    }));
     await steady(started, targets, { every: 20, count: 200 });
     silent = true;
     const calls = await steady(started, targets, { every: 20, count: 500 });
@@ -118,7 +163,9 @@ describe.each([
 
   it('goes back to one that became quick again', async () => {
     let wait = 2000;
-    const started = await traffic([plugin], ({ provider }) => ({ after: provider.name === 'quick' ? wait : 300 }));
+    const started = await traffic([plugin], ({ provider }) => ({
+      after: provider.name === 'quick' ? wait : 300,
+    }));
     await steady(started, targets, { every: 20, count: 200 });
     wait = 50;
     const calls = await steady(started, targets, { every: 100, count: 4000 });
@@ -135,7 +182,10 @@ describe.each([
 
 describe('balanced', () => {
   it('spreads calls over providers that are about as quick', async () => {
-    const started = await traffic([balanced({ byDefault: true })], ({ provider }) => ({ after: provider.name === 'a' ? 100 : 110, lasts: 1000 }));
+    const started = await traffic([balanced({ byDefault: true })], ({ provider }) => ({
+      after: provider.name === 'a' ? 100 : 110,
+      lasts: 1000,
+    }));
     const calls = await steady(started, [targetAt('a'), targetAt('b')], { every: 10, count: 2000 });
     const share = calls.filter(({ provider }) => provider === 'a').length / calls.length;
     expect(share).toBeGreaterThan(0.35);
@@ -151,7 +201,14 @@ describe('throughput', () => {
       const exchange = routed(target, { stream: true, firstEventAfter: 100 });
       Object.assign(exchange.attempt, { duration: 100 + duration });
       await started.host.calls.observe.promise({
-        type: 'answered', exchange, outcome: 'completed', error: undefined, attempts: [], duration, recording: undefined, losses: [],
+        type: 'answered',
+        exchange,
+        outcome: 'completed',
+        error: undefined,
+        attempts: [],
+        duration,
+        recording: undefined,
+        losses: [],
         charge: { cost: 1n, basis: 'usage', suspect: false, usage: { input: 10, output: 500 } },
       });
     };

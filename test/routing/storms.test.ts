@@ -20,18 +20,31 @@ import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../suppo
 import { station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const chunk = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage } : {}) })}\n\n`;
-const whole = JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage });
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage } : {}) })}\n\n`;
+const whole = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage,
+});
 
 const well: Conduct = (response, _, body) => {
-  if (!body.includes('"stream":true')) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
+  if (!body.includes('"stream":true'))
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  response
+    .writeHead(200, { 'content-type': 'text/event-stream' })
+    .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
 };
 const down: Conduct = (response) => void response.writeHead(500).end();
 /** Streams break off after they have begun; whole replies go well. */
 const cut: Conduct = (response, request, body) => {
   if (!body.includes('"stream":true')) return well(response, request, body);
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ role: 'assistant', content: 'one' }));
+  response
+    .writeHead(200, { 'content-type': 'text/event-stream' })
+    .write(chunk({ role: 'assistant', content: 'one' }));
   setTimeout(() => response.socket?.resetAndDestroy(), 20);
 };
 /** Has had enough, once of each client. */
@@ -41,7 +54,9 @@ function full(): Conduct {
     const [client = ''] = /"from [^"]+"/.exec(call[2]) ?? [];
     if (asked.has(client)) return well(...call);
     asked.add(client);
-    call[0].writeHead(429, { 'retry-after': '1' }).end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
+    call[0]
+      .writeHead(429, { 'retry-after': '1' })
+      .end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
   };
 }
 
@@ -57,23 +72,45 @@ let vendor: ScriptedVendor;
 /** Two providers that share the vendor's fate; one alone; and one whose keys may make one call at a time. */
 let houses: Record<'two' | 'one' | 'limited', TestGateway>;
 
-async function house(names: readonly string[], plugins: readonly ReturnType<typeof rateLimits>[] = []): Promise<TestGateway> {
-  const stations = names.map((name) => station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }));
+async function house(
+  names: readonly string[],
+  plugins: readonly ReturnType<typeof rateLimits>[] = [],
+): Promise<TestGateway> {
+  const stations = names.map((name) =>
+    station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
+  );
   return startGateway({
     retries: { share: 0.2 },
-    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), ...stations, health(), balance({ firstCredit: '0' }), ...plugins],
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      ...stations,
+      health(),
+      balance({ firstCredit: '0' }),
+      ...plugins,
+    ],
   });
 }
 
 /** A key of its own for each client, so that its calls can be told from the others'. */
 async function keyOf(gateway: TestGateway, client: Client, account: Account): Promise<string> {
   if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
-  const made: unknown = await gateway.verb('keys create', [], { account, ...(account === 'rich' ? { credit: '5' } : {}) });
+  const made: unknown = await gateway.verb('keys create', [], {
+    account,
+    ...(account === 'rich' ? { credit: '5' } : {}),
+  });
   return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 }
 
 function endsWith(gateway: TestGateway, key: string): number {
-  return gateway.ends.filter(({ exchange }) => Object.values(exchange.headers).some((value) => String(value).includes(key))).length;
+  return gateway.ends.filter(({ exchange }) =>
+    Object.values(exchange.headers).some((value) => String(value).includes(key)),
+  ).length;
 }
 
 /** A call that takes all its key may make until another one was refused; resolves when it runs. */
@@ -86,7 +123,11 @@ async function takeAll(gateway: TestGateway, key: string, client: Client): Promi
 
 beforeAll(async () => {
   vendor = await startScriptedVendor(well);
-  const [two, one, limited] = await Promise.all([house(['first', 'second']), house(['only']), house(['only'], [rateLimits({ perKey: { parallel: 1 } })])]);
+  const [two, one, limited] = await Promise.all([
+    house(['first', 'second']),
+    house(['only']),
+    house(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
+  ]);
   houses = { two, one, limited };
 });
 afterAll(async () => {
@@ -106,10 +147,19 @@ async function heardAll(events: AsyncIterable<unknown>): Promise<boolean> {
   return true;
 }
 
-function agent(name: keyof typeof agents, path: (stream: boolean) => string, body: (content: string, stream: boolean) => object, headers: (key: string) => Record<string, string>): Action {
+function agent(
+  name: keyof typeof agents,
+  path: (stream: boolean) => string,
+  body: (content: string, stream: boolean) => object,
+  headers: (key: string) => Record<string, string>,
+): Action {
   return ({ url }, key, content) =>
     agents[name](async (stream) => {
-      const response = await fetch(url + path(stream), { method: 'POST', headers: headers(key), body: JSON.stringify(body(content, stream)) });
+      const response = await fetch(url + path(stream), {
+        method: 'POST',
+        headers: headers(key),
+        body: JSON.stringify(body(content, stream)),
+      });
       return { status: response.status, headers: response.headers, text: await response.text() };
     });
 }
@@ -118,24 +168,47 @@ const actions = {
   'openai, chat-completions': async ({ url }, apiKey, content, stream) => {
     const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
     const body = { model, messages: [{ role: 'user' as const, content }] };
-    return stream ? heardAll(await sdk.chat.completions.create({ ...body, stream })) : Boolean(await sdk.chat.completions.create(body));
+    return stream
+      ? heardAll(await sdk.chat.completions.create({ ...body, stream }))
+      : Boolean(await sdk.chat.completions.create(body));
   },
   'openai, responses': async ({ url }, apiKey, content, stream) => {
     const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
-    return stream ? heardAll(await sdk.responses.create({ model, input: content, stream })) : Boolean(await sdk.responses.create({ model, input: content }));
+    return stream
+      ? heardAll(await sdk.responses.create({ model, input: content, stream }))
+      : Boolean(await sdk.responses.create({ model, input: content }));
   },
   '@anthropic-ai/sdk': async ({ url }, apiKey, content, stream) => {
     const sdk = new Anthropic({ apiKey, baseURL: `${url}/alpha` });
     const body = { model, max_tokens: 20, messages: [{ role: 'user' as const, content }] };
-    return stream ? heardAll(await sdk.messages.create({ ...body, stream })) : Boolean(await sdk.messages.create(body));
+    return stream
+      ? heardAll(await sdk.messages.create({ ...body, stream }))
+      : Boolean(await sdk.messages.create(body));
   },
   '@google/genai': async ({ url }, apiKey, content, stream) => {
     const sdk = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${url}/beta` } });
-    return stream ? heardAll(await sdk.models.generateContentStream({ model, contents: content })) : Boolean(await sdk.models.generateContent({ model, contents: content }));
+    return stream
+      ? heardAll(await sdk.models.generateContentStream({ model, contents: content }))
+      : Boolean(await sdk.models.generateContent({ model, contents: content }));
   },
-  Codex: agent('Codex', () => '/v1/responses', (content, stream) => ({ model, input: content, stream }), (key) => ({ authorization: `Bearer ${key}` })),
-  'Claude Code': agent('Claude Code', () => '/alpha/v1/messages?beta=true', (content, stream) => ({ model, max_tokens: 20, messages: [{ role: 'user', content }], stream }), (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' })),
-  'Gemini CLI': agent('Gemini CLI', () => `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`, (content) => ({ contents: [{ parts: [{ text: content }] }] }), (key) => ({ 'x-goog-api-key': key })),
+  Codex: agent(
+    'Codex',
+    () => '/v1/responses',
+    (content, stream) => ({ model, input: content, stream }),
+    (key) => ({ authorization: `Bearer ${key}` }),
+  ),
+  'Claude Code': agent(
+    'Claude Code',
+    () => '/alpha/v1/messages?beta=true',
+    (content, stream) => ({ model, max_tokens: 20, messages: [{ role: 'user', content }], stream }),
+    (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+  ),
+  'Gemini CLI': agent(
+    'Gemini CLI',
+    () => `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    (content) => ({ contents: [{ parts: [{ text: content }] }] }),
+    (key) => ({ 'x-goog-api-key': key }),
+  ),
 } as const satisfies Record<string, Action>;
 
 type Client = keyof typeof actions;
@@ -162,31 +235,63 @@ const failures: Readonly<Record<string, Failure>> = {
   // Codex believes in no key being wrong; nobody is asked for it.
   'a bad key': { at: 'two', as: 'nobody', posts: { all: 1, Codex: 6 }, reached: 0 },
   'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
-  'a key that has made its calls': { at: 'limited', vendor: () => slow, posts: { all: 2, '@google/genai': 1 }, reached: 0, answered: patient },
+  'a key that has made its calls': {
+    at: 'limited',
+    vendor: () => slow,
+    posts: { all: 2, '@google/genai': 1 },
+    reached: 0,
+    answered: patient,
+  },
   // The gateway waits as long as the vendor asks, and sends the call again.
-  'a vendor that has had enough': { at: 'one', vendor: full, posts: { all: 1 }, reached: 2, answered: clients },
+  'a vendor that has had enough': {
+    at: 'one',
+    vendor: full,
+    posts: { all: 1 },
+    reached: 2,
+    answered: clients,
+  },
   // Neither Codex nor Gemini CLI knows of the header; Codex stops after its first five at what the body says.
-  'vendors that are all down': { at: 'two', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 5 },
-  'a vendor that is down, and no other': { at: 'one', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 3 },
-  'a stream that breaks off': { at: 'one', vendor: () => cut, stream: true, posts: { all: 1, Codex: 6, 'Claude Code': 2, 'Gemini CLI': 4 }, reached: 1, answered: ['Claude Code'] },
+  'vendors that are all down': {
+    at: 'two',
+    vendor: () => down,
+    posts: { all: 1, Codex: 5, 'Gemini CLI': 4 },
+    reached: 5,
+  },
+  'a vendor that is down, and no other': {
+    at: 'one',
+    vendor: () => down,
+    posts: { all: 1, Codex: 5, 'Gemini CLI': 4 },
+    reached: 3,
+  },
+  'a stream that breaks off': {
+    at: 'one',
+    vendor: () => cut,
+    stream: true,
+    posts: { all: 1, Codex: 6, 'Claude Code': 2, 'Gemini CLI': 4 },
+    reached: 1,
+    answered: ['Claude Code'],
+  },
 };
 
-describe.each(Object.entries(failures))('%s', (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
-  beforeAll(() => vendor.conduct(conduct()));
+describe.each(Object.entries(failures))(
+  '%s',
+  (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
+    beforeAll(() => vendor.conduct(conduct()));
 
-  it.concurrent.each(clients)('has %s come no oftener than can help', async (client) => {
-    const gateway = houses[at];
-    const key = await keyOf(gateway, client, as);
-    if (at === 'limited') await takeAll(gateway, key, client);
-    const before = endsWith(gateway, key);
-    const arrived = (): number => vendor.bodies.filter((body) => body.includes(`"from ${client}"`)).length;
-    const arrivedBefore = arrived();
-    const isAnswered = await actions[client](gateway, key, `from ${client}`, stream).catch(() => false);
-    const count = posts[client] ?? posts.all;
-    // Of a limited key there is the call as well that stood in the way.
-    const ends = count + Number(at === 'limited');
-    await until(() => endsWith(gateway, key) - before >= ends);
-    expect([endsWith(gateway, key) - before, isAnswered]).toEqual([ends, answered.includes(client)]);
-    expect(arrived() - arrivedBefore).toBeLessThanOrEqual(count * reached + Number(isAnswered));
-  });
-});
+    it.concurrent.each(clients)('has %s come no oftener than can help', async (client) => {
+      const gateway = houses[at];
+      const key = await keyOf(gateway, client, as);
+      if (at === 'limited') await takeAll(gateway, key, client);
+      const before = endsWith(gateway, key);
+      const arrived = (): number => vendor.bodies.filter((body) => body.includes(`"from ${client}"`)).length;
+      const arrivedBefore = arrived();
+      const isAnswered = await actions[client](gateway, key, `from ${client}`, stream).catch(() => false);
+      const count = posts[client] ?? posts.all;
+      // Of a limited key there is the call as well that stood in the way.
+      const ends = count + Number(at === 'limited');
+      await until(() => endsWith(gateway, key) - before >= ends);
+      expect([endsWith(gateway, key) - before, isAnswered]).toEqual([ends, answered.includes(client)]);
+      expect(arrived() - arrivedBefore).toBeLessThanOrEqual(count * reached + Number(isAnswered));
+    });
+  },
+);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, EventDecoder, WireEvent } from '../../core/index.ts';
 import { ReplyDecoder as ChatDecoder } from '../../plugins/protocols/chat-completions/decode-events.ts';
 import { ReplyDecoder as MessagesDecoder } from '../../plugins/protocols/messages/decode-events.ts';
-import { AlikeEvents } from '../../plugins/shared/alike-events.ts';
+import { AlikeEvents } from '../../plugins/shared/wire-kit/alike-events.ts';
 import { readCall } from '../support/families.ts';
 import '../support/seed.ts';
 
@@ -17,16 +17,32 @@ function read(decoder: EventDecoder, events: readonly WireEvent[]): CanonicalEve
 
 /** A decoder, and how many events it was asked. */
 function counting(decoder: EventDecoder): EventDecoder & { asked: number } {
-  const counted = { asked: 0, push: (event: WireEvent) => ((counted.asked += 1), decoder.push(event)), end: () => decoder.end() };
+  const counted = {
+    asked: 0,
+    push: (event: WireEvent) => ((counted.asked += 1), decoder.push(event)),
+    end: () => decoder.end(),
+  };
   return counted;
 }
 
 function chunk(delta: object, more: object = {}, index = 0): WireEvent {
-  return { event: undefined, data: JSON.stringify({ id: 'chatcmpl-1', created: 1, model: 'm', choices: [{ index, delta, finish_reason: null }], ...more }) };
+  return {
+    event: undefined,
+    data: JSON.stringify({
+      id: 'chatcmpl-1',
+      created: 1,
+      model: 'm',
+      choices: [{ index, delta, finish_reason: null }],
+      ...more,
+    }),
+  };
 }
 
 function said(text: string): WireEvent {
-  return { event: 'content_block_delta', data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }) };
+  return {
+    event: 'content_block_delta',
+    data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+  };
 }
 
 const words = ['Hello', ' there', ', said', ' content', ' the', ' gate', '.'];
@@ -43,7 +59,10 @@ describe('events that are alike but for their text', () => {
 
   it('are known where they have a name', () => {
     const decoder = counting(new MessagesDecoder(messagesCall));
-    const start = { event: 'content_block_start', data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}' };
+    const start = {
+      event: 'content_block_start',
+      data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    };
     const events = [start, ...words.map(said)];
     expect(read(new AlikeEvents(decoder), events)).toEqual(read(new MessagesDecoder(messagesCall), events));
     expect(decoder.asked).toBe(2);
@@ -63,31 +82,49 @@ describe('events that are alike but for their text', () => {
     ];
     for (const other of others) {
       const events = [...plain, other, ...plain];
-      expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events), other.data).toEqual(read(new ChatDecoder(chatCall), events));
+      expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events), other.data).toEqual(
+        read(new ChatDecoder(chatCall), events),
+      );
     }
   });
 
   it('are told by nothing else that holds the same words', () => {
     const named = (model: string, content: string): WireEvent => chunk({ content }, { model });
     const events = [named('a', 'b'), named('c', 'c'), named('d', 'c'), named('e', 'c')];
-    expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(read(new ChatDecoder(chatCall), events));
+    expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
+      read(new ChatDecoder(chatCall), events),
+    );
   });
 
   it('are all asked of a decoder that keeps what they say', () => {
     const decoder = counting(new ChatDecoder(chatCall));
-    read(new AlikeEvents(decoder), words.map((thought) => chunk({ reasoning_content: thought })));
+    read(
+      new AlikeEvents(decoder),
+      words.map((thought) => chunk({ reasoning_content: thought })),
+    );
     expect(decoder.asked).toBe(words.length);
   });
 
   it('are no text where their wire has a word for it that nobody knows', () => {
-    const odd = (value: string): WireEvent => ({ event: 'content_block_delta', data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'odd', value } }) });
-    const start = { event: 'content_block_start', data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}' };
+    const odd = (value: string): WireEvent => ({
+      event: 'content_block_delta',
+      data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'odd', value } }),
+    });
+    const start = {
+      event: 'content_block_start',
+      data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    };
     const events = [start, said('a'), odd(''), odd('b'), odd('c')];
-    expect(read(new AlikeEvents(new MessagesDecoder(messagesCall)), events)).toEqual(read(new MessagesDecoder(messagesCall), events));
+    expect(read(new AlikeEvents(new MessagesDecoder(messagesCall)), events)).toEqual(
+      read(new MessagesDecoder(messagesCall), events),
+    );
   });
 
   it('come to the same whatever stands in them', () => {
-    const text = fc.oneof(fc.constantFrom('content', 'delta', '"', '\\', '\n', '\u0000', 'é', '😀', 'm', 'chatcmpl-1', ''), fc.string({ maxLength: 20 }));
+    const text = fc.oneof(
+      fc.constantFrom('content', 'delta', '"', '\\', '\n', '\u0000', 'é', '😀', 'm', 'chatcmpl-1', ''),
+      fc.string({ maxLength: 20 }),
+    );
     const delta = fc.oneof(
       { weight: 6, arbitrary: fc.record({ content: text }) },
       fc.record({ content: text, role: text }),
@@ -95,11 +132,20 @@ describe('events that are alike but for their text', () => {
       fc.record({ refusal: text }),
       fc.record({ content: fc.constant([{ type: 'text', text: 'part' }]) }),
     );
-    const more = fc.oneof({ weight: 4, arbitrary: fc.constant({}) }, fc.record({ obfuscation: text }), fc.record({ usage: fc.constant(null) }), fc.record({ note: text }));
-    const event = fc.tuple(delta, more, fc.constantFrom(0, 0, 0, 1)).map(([said, beside, index]) => chunk(said, beside, index));
+    const more = fc.oneof(
+      { weight: 4, arbitrary: fc.constant({}) },
+      fc.record({ obfuscation: text }),
+      fc.record({ usage: fc.constant(null) }),
+      fc.record({ note: text }),
+    );
+    const event = fc
+      .tuple(delta, more, fc.constantFrom(0, 0, 0, 1))
+      .map(([said, beside, index]) => chunk(said, beside, index));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-        expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(read(new ChatDecoder(chatCall), events));
+        expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
+          read(new ChatDecoder(chatCall), events),
+        );
       }),
     );
   });

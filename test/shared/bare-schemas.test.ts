@@ -3,8 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { clientPath } from '../../core/loss.ts';
 import { families, readCall } from '../support/families.ts';
 
-const schema = { type: 'object', properties: { boats: { type: 'integer' } }, required: ['boats'], additionalProperties: false };
-const asked = { model: 'a/b', messages: [{ role: 'user', content: 'Count them, in JSON.' }], response_format: { type: 'json_object', schema } };
+const schema = {
+  type: 'object',
+  properties: { boats: { type: 'integer' } },
+  required: ['boats'],
+  additionalProperties: false,
+};
+const asked = {
+  model: 'a/b',
+  messages: [{ role: 'user', content: 'Count them, in JSON.' }],
+  response_format: { type: 'json_object', schema },
+};
 
 describe('a schema of a chat that stands right in its format', () => {
   it.each([
@@ -12,18 +21,28 @@ describe('a schema of a chat that stands right in its format', () => {
     ['responses', { text: { format: { type: 'json_schema', schema } } }],
     ['generate-content', { generationConfig: { responseMimeType: 'application/json' } }],
   ] as const)('is one to %s, and no loss', (wire, expected) => {
-    const { body, losses } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', asked).decode(), families[wire].model, undefined);
+    const { body, losses } = families[wire].protocol.upstream.encodeRequest(
+      readCall('chat-completions', asked).decode(),
+      families[wire].model,
+      undefined,
+    );
     expect(body).toMatchObject(expected);
     expect(JSON.stringify(body)).toContain('boats');
     expect(losses).toEqual([]);
   });
 
   it('goes back as it was written', () => {
-    const { body } = families['chat-completions'].protocol.upstream.encodeRequest(readCall('chat-completions', asked).decode(), families['chat-completions'].model, undefined);
+    const { body } = families['chat-completions'].protocol.upstream.encodeRequest(
+      readCall('chat-completions', asked).decode(),
+      families['chat-completions'].model,
+      undefined,
+    );
     expect(body).toMatchObject({ response_format: asked.response_format });
   });
 
   it('is named where it stands, should something of it be lost', () => {
-    expect(clientPath('format.schema', readCall('chat-completions', asked).decode(), {})).toBe('response_format.schema');
+    expect(clientPath('format.schema', readCall('chat-completions', asked).decode(), {})).toBe(
+      'response_format.schema',
+    );
   });
 });

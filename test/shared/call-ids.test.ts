@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
-import { withDistinctCallIds } from '../../plugins/shared/call-ids.ts';
+import { withDistinctCallIds } from '../../plugins/shared/wire-kit/call-ids.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const call = (id: string): Block => ({ type: 'tool-call', id, name: 'look', arguments: '{}' });
-const idsOf = (turns: readonly Turn[]): string[] => turns.flatMap(({ blocks }) => blocks.map((block) => block.type === 'tool-call' ? block.id : ''));
+const idsOf = (turns: readonly Turn[]): string[] =>
+  turns.flatMap(({ blocks }) => blocks.map((block) => (block.type === 'tool-call' ? block.id : '')));
 const says = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks: [...blocks] });
 
 describe('the ids of calls', () => {
   it('are numbered past those that are there', () => {
-    expect(idsOf(withDistinctCallIds([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))]))).toEqual(['a', 'a_2', 'a_3', 'a_4']);
+    expect(
+      idsOf(withDistinctCallIds([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))])),
+    ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
   });
 
   it('are replaced in linear time where thousands are the same', async () => {

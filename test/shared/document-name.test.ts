@@ -7,7 +7,10 @@ const sheet = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
 function named(wire: 'chat-completions' | 'responses', mimeType: string, data = 'UEsDBA=='): string {
   const { protocol, model } = families[wire];
   const call = readCall('generate-content', { contents: [{ parts: [{ inlineData: { mimeType, data } }] }] });
-  return JSON.stringify(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).replace(/^.*"filename":"([^"]*)".*$/, '$1');
+  return JSON.stringify(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).replace(
+    /^.*"filename":"([^"]*)".*$/,
+    '$1',
+  );
 }
 
 it.each([
@@ -23,6 +26,10 @@ it.each([
 it('one of no type is known by its beginning', () => {
   const content = [{ type: 'file', file: { file_data: 'JVBERi0x' } }];
   const { protocol, model } = families.responses;
-  const { body } = protocol.upstream.encodeRequest(readCall('chat-completions', { model: 'a/b', messages: [{ role: 'user', content }] }).decode(), model, undefined);
+  const { body } = protocol.upstream.encodeRequest(
+    readCall('chat-completions', { model: 'a/b', messages: [{ role: 'user', content }] }).decode(),
+    model,
+    undefined,
+  );
   expect(JSON.stringify(body)).toContain('"filename":"document.pdf"');
 });

@@ -1,18 +1,27 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { envelopeMark, seal, unseal } from '../../plugins/shared/envelope.ts';
+import { envelopeMark, seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
 
 it('opens to what went in, and is base64 that starts alike', () => {
   fc.assert(
-    fc.property(fc.record({ vendor: fc.string(), kind: fc.string(), value: fc.string({ unit: 'binary' }) }), (opaque) => {
-      const sealed = seal(opaque);
-      expect(unseal(sealed)).toEqual(opaque);
-      expect(sealed).toMatch(/^[A-Za-z0-9+/]+=*$/);
-      expect(sealed.startsWith(envelopeMark)).toBe(true);
-    }),
+    fc.property(
+      fc.record({ vendor: fc.string(), kind: fc.string(), value: fc.string({ unit: 'binary' }) }),
+      (opaque) => {
+        const sealed = seal(opaque);
+        expect(unseal(sealed)).toEqual(opaque);
+        expect(sealed).toMatch(/^[A-Za-z0-9+/]+=*$/);
+        expect(sealed.startsWith(envelopeMark)).toBe(true);
+      },
+    ),
   );
 });
 
-it.each(['', 'CAISbg==', envelopeMark, `${envelopeMark}e30=`, seal({ vendor: 'a', kind: 'b', value: 'c' }).slice(0, -6)])('does not open what is no whole envelope: %s', (text) => {
+it.each([
+  '',
+  'CAISbg==',
+  envelopeMark,
+  `${envelopeMark}e30=`,
+  seal({ vendor: 'a', kind: 'b', value: 'c' }).slice(0, -6),
+])('does not open what is no whole envelope: %s', (text) => {
   expect(unseal(text)).toBeUndefined();
 });

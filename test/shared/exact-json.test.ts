@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { argumentsObject, parseExactly } from '../../plugins/shared/exact-json.ts';
+import { argumentsObject, parseExactly } from '../../plugins/shared/wire-kit/exact-json.ts';
 import '../support/seed.ts';
 
 const digits = fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9]\d{0,24}$/));
-const number = fc.tuple(fc.constantFrom('', '-'), digits, fc.constantFrom('', '', '.0', '.50', '.000000000000000000001'), fc.constantFrom('', '', 'e5', 'E+5', 'e-07'));
+const number = fc.tuple(
+  fc.constantFrom('', '-'),
+  digits,
+  fc.constantFrom('', '', '.0', '.50', '.000000000000000000001'),
+  fc.constantFrom('', '', 'e5', 'E+5', 'e-07'),
+);
 
 it('a number keeps every character it was written in', () => {
   fc.assert(
@@ -15,14 +20,20 @@ it('a number keeps every character it was written in', () => {
   );
 });
 
-it.each(['-0', '1.0', '1e5', '9007199254740993', '1234567890123456', '123456789012345'])('%s alone, too', (text) => {
-  expect(JSON.stringify(parseExactly(text))).toBe(text);
-});
+it.each(['-0', '1.0', '1e5', '9007199254740993', '1234567890123456', '123456789012345'])(
+  '%s alone, too',
+  (text) => {
+    expect(JSON.stringify(parseExactly(text))).toBe(text);
+  },
+);
 
 it.each(['', ' ', 'null', ' null\n'])('no arguments are an empty object: %j', (text) => {
   expect(argumentsObject(text)).toEqual({});
 });
 
-it.each(['[1]', '"a"', '{"a":1.0', 'nul', `null${' '.repeat(99)}x`])('what is no object is no arguments: %s', (text) => {
-  expect(argumentsObject(text)).toBeUndefined();
-});
+it.each(['[1]', '"a"', '{"a":1.0', 'nul', `null${' '.repeat(99)}x`])(
+  'what is no object is no arguments: %s',
+  (text) => {
+    expect(argumentsObject(text)).toBeUndefined();
+  },
+);

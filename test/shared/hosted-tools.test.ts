@@ -7,73 +7,215 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 const question = { role: 'user', content: 'What is new?' };
 const oslo = { city: 'Oslo', country: 'NO' };
 const searches: Readonly<Record<Wire, object>> = {
-  'chat-completions': { model: 'a/b', messages: [question], web_search_options: { search_context_size: 'low', user_location: { type: 'approximate', approximate: oslo } } },
-  responses: { model: 'a/b', input: 'What is new?', tools: [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo }, filters: { allowed_domains: ['a.no'] } }] },
-  messages: { model: 'a/b', max_tokens: 90, messages: [question], tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2, allowed_domains: ['a.no'], user_location: { type: 'approximate', ...oslo } }] },
+  'chat-completions': {
+    model: 'a/b',
+    messages: [question],
+    web_search_options: {
+      search_context_size: 'low',
+      user_location: { type: 'approximate', approximate: oslo },
+    },
+  },
+  responses: {
+    model: 'a/b',
+    input: 'What is new?',
+    tools: [
+      {
+        type: 'web_search',
+        search_context_size: 'low',
+        user_location: { type: 'approximate', ...oslo },
+        filters: { allowed_domains: ['a.no'] },
+      },
+    ],
+  },
+  messages: {
+    model: 'a/b',
+    max_tokens: 90,
+    messages: [question],
+    tools: [
+      {
+        type: 'web_search_20250305',
+        name: 'web_search',
+        max_uses: 2,
+        allowed_domains: ['a.no'],
+        user_location: { type: 'approximate', ...oslo },
+      },
+    ],
+  },
   'generate-content': { contents: [{ parts: [{ text: 'What is new?' }] }], tools: [{ googleSearch: {} }] },
 };
 const coding: Readonly<Partial<Record<Wire, object>>> = {
-  responses: { model: 'a/b', input: 'Add up.', tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
-  messages: { model: 'a/b', max_tokens: 90, messages: [question], tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
+  responses: {
+    model: 'a/b',
+    input: 'Add up.',
+    tools: [{ type: 'code_interpreter', container: { type: 'auto' } }],
+  },
+  messages: {
+    model: 'a/b',
+    max_tokens: 90,
+    messages: [question],
+    tools: [{ type: 'code_execution_20250825', name: 'code_execution' }],
+  },
   'generate-content': { contents: [{ parts: [{ text: 'Add up.' }] }], tools: [{ codeExecution: {} }] },
 };
 const searching = modelWith({ supportedParameters: ['web_search_options'] });
 const targets: Readonly<Record<Wire, Model>> = {
-  'chat-completions': searching, responses: families.responses.model, messages: families.messages.model, 'generate-content': families['generate-content'].model,
+  'chat-completions': searching,
+  responses: families.responses.model,
+  messages: families.messages.model,
+  'generate-content': families['generate-content'].model,
 };
 
-function sent(client: Wire, body: object, wire: Wire, model = targets[wire]): { tools: unknown; options: unknown; lost: string[] } {
-  const encoded = families[wire].protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined);
-  const { tools, web_search_options: options }: { tools?: unknown; web_search_options?: unknown } = JSON.parse(JSON.stringify(encoded.body));
+function sent(
+  client: Wire,
+  body: object,
+  wire: Wire,
+  model = targets[wire],
+): { tools: unknown; options: unknown; lost: string[] } {
+  const encoded = families[wire].protocol.upstream.encodeRequest(
+    readCall(client, body).decode(),
+    model,
+    undefined,
+  );
+  const { tools, web_search_options: options }: { tools?: unknown; web_search_options?: unknown } =
+    JSON.parse(JSON.stringify(encoded.body));
   return { tools, options, lost: encoded.losses.map(({ path }) => path).toSorted() };
 }
 
 describe('a search', () => {
   it.each([
-    ['chat-completions', 'responses', [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo } }], []],
-    ['chat-completions', 'messages', [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo } }], ['tools[0].search_context_size']],
-    ['chat-completions', 'generate-content', [{ googleSearch: {} }], ['tools[0].search_context_size', 'tools[0].user_location']],
-    ['responses', 'messages', [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo }, allowed_domains: ['a.no'] }], ['tools[0].search_context_size']],
-    ['responses', 'generate-content', [{ googleSearch: {} }], ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location']],
-    ['messages', 'responses', [{ type: 'web_search', filters: { allowed_domains: ['a.no'] }, user_location: { type: 'approximate', ...oslo } }], []],
+    [
+      'chat-completions',
+      'responses',
+      [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo } }],
+      [],
+    ],
+    [
+      'chat-completions',
+      'messages',
+      [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo } }],
+      ['tools[0].search_context_size'],
+    ],
+    [
+      'chat-completions',
+      'generate-content',
+      [{ googleSearch: {} }],
+      ['tools[0].search_context_size', 'tools[0].user_location'],
+    ],
+    [
+      'responses',
+      'messages',
+      [
+        {
+          type: 'web_search_20250305',
+          name: 'web_search',
+          user_location: { type: 'approximate', ...oslo },
+          allowed_domains: ['a.no'],
+        },
+      ],
+      ['tools[0].search_context_size'],
+    ],
+    [
+      'responses',
+      'generate-content',
+      [{ googleSearch: {} }],
+      ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location'],
+    ],
+    [
+      'messages',
+      'responses',
+      [
+        {
+          type: 'web_search',
+          filters: { allowed_domains: ['a.no'] },
+          user_location: { type: 'approximate', ...oslo },
+        },
+      ],
+      [],
+    ],
     ['generate-content', 'responses', [{ type: 'web_search' }], []],
     ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
   ] as const)('of %s is asked of %s with the options it has', (client, wire, tools, lost) => {
     expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
   });
 
-  it.each(['chat-completions', 'generate-content'] as const)('is not asked of %s where no tool is to be called, which does not concern it there', (wire) => {
-    expect(sent('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({ tools: undefined, options: undefined, lost: [] });
-  });
+  it.each(['chat-completions', 'generate-content'] as const)(
+    'is not asked of %s where no tool is to be called, which does not concern it there',
+    (wire) => {
+      expect(sent('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
+        tools: undefined,
+        options: undefined,
+        lost: [],
+      });
+    },
+  );
 
   function limited(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
-    const encoded = families[wire].protocol.upstream.encodeRequest(readCall(client, { ...searches[client], ...more }).decode(), targets[wire], undefined);
-    const { tools = [], max_tool_calls: calls }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } = JSON.parse(JSON.stringify(encoded.body));
+    const encoded = families[wire].protocol.upstream.encodeRequest(
+      readCall(client, { ...searches[client], ...more }).decode(),
+      targets[wire],
+      undefined,
+    );
+    const {
+      tools = [],
+      max_tool_calls: calls,
+    }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } = JSON.parse(
+      JSON.stringify(encoded.body),
+    );
     const lost = encoded.losses.flatMap(({ path }) => (/max_/.test(path) ? [path] : []));
     return { limits: [calls, ...tools.map(({ max_uses: uses }) => uses)], lost };
   }
 
   it('alone is limited as its client says, in the words of either wire', () => {
     expect(limited('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
-    expect(limited('responses', { max_tool_calls: 3 }, 'messages')).toEqual({ limits: [undefined, 3], lost: [] });
-    expect(limited('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({ limits: [undefined, undefined], lost: ['max_tool_calls'] });
+    expect(limited('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
+      limits: [undefined, 3],
+      lost: [],
+    });
+    expect(limited('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({
+      limits: [undefined, undefined],
+      lost: ['max_tool_calls'],
+    });
   });
 
   it('beside other tools of the vendor has no limit that says the same, and that is told', () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
-    expect(limited('messages', { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] }, 'responses')).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
+    expect(
+      limited(
+        'messages',
+        { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] },
+        'responses',
+      ),
+    ).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
     const coder = { type: 'code_interpreter', container: { type: 'auto' } };
-    expect(limited('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages')).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
+    expect(
+      limited('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages'),
+    ).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
   });
 
-  it.each(['responses', 'messages', 'generate-content'] as const)('of %s is asked of chat-completions where the model is listed for it', (client) => {
-    const { options } = sent(client, searches[client], 'chat-completions');
-    expect(options).toEqual({ responses: { search_context_size: 'low', user_location: { type: 'approximate', approximate: oslo } }, messages: { user_location: { type: 'approximate', approximate: oslo } }, 'generate-content': {} }[client]);
-  });
+  it.each(['responses', 'messages', 'generate-content'] as const)(
+    'of %s is asked of chat-completions where the model is listed for it',
+    (client) => {
+      const { options } = sent(client, searches[client], 'chat-completions');
+      expect(options).toEqual(
+        {
+          responses: {
+            search_context_size: 'low',
+            user_location: { type: 'approximate', approximate: oslo },
+          },
+          messages: { user_location: { type: 'approximate', approximate: oslo } },
+          'generate-content': {},
+        }[client],
+      );
+    },
+  );
 
   it('that agents offer by default is told as lost where there is none, and the call goes on', () => {
     const plain = modelWith();
-    expect(sent('responses', searches.responses, 'chat-completions', plain)).toEqual({ tools: undefined, options: undefined, lost: ['tools[0]'] });
+    expect(sent('responses', searches.responses, 'chat-completions', plain)).toEqual({
+      tools: undefined,
+      options: undefined,
+      lost: ['tools[0]'],
+    });
   });
 
   it('asked for in two spellings is asked for once', () => {
@@ -85,9 +227,18 @@ describe('a search', () => {
 const coders = wires.filter((wire) => coding[wire]);
 
 describe('a place to run code', () => {
-  it.each(coders.flatMap((client) => coders.filter((wire) => wire !== client).map((wire): [Wire, Wire] => [client, wire])))('of %s is asked of %s', (client, wire) => {
+  it.each(
+    coders.flatMap((client) =>
+      coders.filter((wire) => wire !== client).map((wire): [Wire, Wire] => [client, wire]),
+    ),
+  )('of %s is asked of %s', (client, wire) => {
     expect(sent(client, coding[client] ?? {}, wire)).toMatchObject({
-      tools: { responses: [{ type: 'code_interpreter', container: { type: 'auto' } }], messages: [{ type: 'code_execution_20250825', name: 'code_execution' }], 'generate-content': [{ codeExecution: {} }], 'chat-completions': [] }[wire],
+      tools: {
+        responses: [{ type: 'code_interpreter', container: { type: 'auto' } }],
+        messages: [{ type: 'code_execution_20250825', name: 'code_execution' }],
+        'generate-content': [{ codeExecution: {} }],
+        'chat-completions': [],
+      }[wire],
       lost: [],
     });
   });
@@ -104,17 +255,46 @@ describe('a place to run code', () => {
     ['generate-content', coding['generate-content'], 'tools[0].codeExecution'],
     ['responses', coding.responses, 'tools[0]'],
     ['generate-content', searches['generate-content'], 'tools[0].googleSearch'],
-    ['generate-content', { ...searches['generate-content'], tools: [{ urlContext: {} }] }, 'tools[0].urlContext'],
-    ['generate-content', { ...searches['generate-content'], tools: [{ googleMaps: {} }] }, 'tools[0].googleMaps'],
-    ['generate-content', { ...searches['generate-content'], tools: [{ fileSearch: { fileSearchStoreNames: ['a'] } }] }, 'tools[0].fileSearch'],
-    ['responses', { model: 'a/b', input: 'a', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0]'],
-    ['generate-content', { ...searches['generate-content'], tools: [], cachedContent: 'cachedContents/1' }, 'cachedContent'],
-  ] as const)('and what else makes up a call of %s refuses it where there is none, naming the field (%#)', (client, body, param) => {
-    expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual(['unsupported_parameter', param]);
-  });
+    [
+      'generate-content',
+      { ...searches['generate-content'], tools: [{ urlContext: {} }] },
+      'tools[0].urlContext',
+    ],
+    [
+      'generate-content',
+      { ...searches['generate-content'], tools: [{ googleMaps: {} }] },
+      'tools[0].googleMaps',
+    ],
+    [
+      'generate-content',
+      { ...searches['generate-content'], tools: [{ fileSearch: { fileSearchStoreNames: ['a'] } }] },
+      'tools[0].fileSearch',
+    ],
+    [
+      'responses',
+      { model: 'a/b', input: 'a', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+      'tools[0]',
+    ],
+    [
+      'generate-content',
+      { ...searches['generate-content'], tools: [], cachedContent: 'cachedContents/1' },
+      'cachedContent',
+    ],
+  ] as const)(
+    'and what else makes up a call of %s refuses it where there is none, naming the field (%#)',
+    (client, body, param) => {
+      expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual([
+        'unsupported_parameter',
+        param,
+      ]);
+    },
+  );
 
   it('on files another vendor keeps is refused', () => {
-    const kept = { ...coding.responses, tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }] };
+    const kept = {
+      ...coding.responses,
+      tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }],
+    };
     expect(refusal('responses', kept, 'messages')).toEqual(['unsupported_parameter', 'tools[0]']);
   });
 });

@@ -57,25 +57,42 @@ describe('a credential that lapses', () => {
 
   it('is not waited for without end', async () => {
     const never = new Lapsing<string>('house', () => new Promise(() => undefined));
-    const asked = expect(Promise.resolve(never.get())).rejects.toMatchObject({ code: 'upstream_failed', details: { cause: 'Error timeout' } });
+    const asked = expect(Promise.resolve(never.get())).rejects.toMatchObject({
+      code: 'upstream_failed',
+      details: { cause: 'Error timeout' },
+    });
     await vi.advanceTimersByTimeAsync(20_000);
     await asked;
   });
 
   it('that cannot be had is told by names and numbers alone', async () => {
     const state = numbered();
-    state.fails = Object.assign(new Error('invalid_grant: assertion=eyJhbGciOi.secret'), { name: 'GaxiosError', code: '400', status: 400, config: { data: 'secret' } });
-    await expect(Promise.resolve(state.lapsing.get())).rejects.toMatchObject({ message: 'The gateway could not sign in to the provider "house".', details: { cause: 'GaxiosError 400 invalid_grant' } });
+    state.fails = Object.assign(new Error('invalid_grant: assertion=eyJhbGciOi.secret'), {
+      name: 'GaxiosError',
+      code: '400',
+      status: 400,
+      config: { data: 'secret' },
+    });
+    await expect(Promise.resolve(state.lapsing.get())).rejects.toMatchObject({
+      message: 'The gateway could not sign in to the provider "house".',
+      details: { cause: 'GaxiosError 400 invalid_grant' },
+    });
   });
 });
 
 describe('an optional package', () => {
   it('that is not there is named, with the way to have it', async () => {
     const missing = 'a-package-of-nobody';
-    await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({ code: 'upstream_failed', message: 'The provider "house" needs the package "a-package-of-nobody": npm install a-package-of-nobody' });
+    await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({
+      code: 'upstream_failed',
+      message:
+        'The provider "house" needs the package "a-package-of-nobody": npm install a-package-of-nobody',
+    });
   });
 
   it('that is broken is not told as missing', async () => {
-    await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(SyntaxError);
+    await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(
+      SyntaxError,
+    );
   });
 });

@@ -8,20 +8,42 @@ const marked = { ...text, cache_control: { type: 'ephemeral' } };
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aa' } };
 const google = (parts: readonly object[], role = 'user'): object => ({ role, parts });
 const resultOf = (content: readonly object[]): object => ({
-  model: 'a/b', max_tokens: 9,
+  model: 'a/b',
+  max_tokens: 9,
   messages: [
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content }] },
   ],
 });
-const messages = { model: 'a/b', max_tokens: 9, system: times(text), messages: [{ role: 'user', content: [text] }, { role: 'user', content: times(text) }] };
-const contents = { systemInstruction: { parts: times({ text: 'a' }) }, contents: [google(times({ text: 'a' })), google([{ text: 'a' }], 'model'), google(times({ text: 'a' }), 'model')] };
+const messages = {
+  model: 'a/b',
+  max_tokens: 9,
+  system: times(text),
+  messages: [
+    { role: 'user', content: [text] },
+    { role: 'user', content: times(text) },
+  ],
+};
+const contents = {
+  systemInstruction: { parts: times({ text: 'a' }) },
+  contents: [
+    google(times({ text: 'a' })),
+    google([{ text: 'a' }], 'model'),
+    google(times({ text: 'a' }), 'model'),
+  ],
+};
 const items = {
   model: 'a/b',
   input: [
     { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-    { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: times({ type: 'output_text', text: 'a', annotations: [] }) },
+    {
+      type: 'message',
+      id: 'msg_1',
+      status: 'completed',
+      role: 'assistant',
+      content: times({ type: 'output_text', text: 'a', annotations: [] }),
+    },
     { type: 'function_call_output', call_id: 'c', output: 'a' },
   ],
 };
@@ -34,5 +56,7 @@ it.each<[what: string, client: Wire, body: object, wire: Wire]>([
   ['cache marks', 'messages', resultOf(times(marked)), 'messages'],
 ])('very many %s of a %s client', (_what, client, body, wire) => {
   const { protocol, model } = families[wire];
-  expect(protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined).body).toBeTypeOf('object');
+  expect(protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined).body).toBeTypeOf(
+    'object',
+  );
 });

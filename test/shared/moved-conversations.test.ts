@@ -9,7 +9,9 @@ function suits(wire: Wire, body: object, model = families[wire].model): boolean 
 }
 
 function sent(wire: Wire, body: object, model = families[wire].model): string {
-  return JSON.stringify(families[wire].protocol.upstream.encodeRequest(readCall(wire, body).decode(), model, undefined).body);
+  return JSON.stringify(
+    families[wire].protocol.upstream.encodeRequest(readCall(wire, body).decode(), model, undefined).body,
+  );
 }
 
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
@@ -17,8 +19,13 @@ const tools = [{ type: 'function', function: { name: 'look' } }];
 
 describe('thoughts in a chat', () => {
   const body = {
-    model: 'a/b', tools,
-    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', content: 'Seen.' }],
+    model: 'a/b',
+    tools,
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'Seen.' },
+    ],
   };
 
   it('are not sent to OpenAI, which has no field for them', () => {
@@ -28,19 +35,43 @@ describe('thoughts in a chat', () => {
   });
 
   it('go on byte for byte to a vendor that has', () => {
-    expect(suits('chat-completions', body, chatModel({ id: 'deepseek/deepseek-v4-flash', capabilities: { chatExtras: false } }))).toBe(true);
+    expect(
+      suits(
+        'chat-completions',
+        body,
+        chatModel({ id: 'deepseek/deepseek-v4-flash', capabilities: { chatExtras: false } }),
+      ),
+    ).toBe(true);
   });
 });
 
 describe('an answer as its vendor gave it, in a chat', () => {
   const answers = {
-    vllm: { role: 'assistant', content: 'Seen.', refusal: null, annotations: null, audio: null, function_call: null, tool_calls: [], reasoning_content: null },
+    vllm: {
+      role: 'assistant',
+      content: 'Seen.',
+      refusal: null,
+      annotations: null,
+      audio: null,
+      function_call: null,
+      tool_calls: [],
+      reasoning_content: null,
+    },
     openai: { role: 'assistant', content: 'Seen.', refusal: null, annotations: [] },
   };
-  const asked = (vendor: keyof typeof answers): object => ({ model: 'a/b', messages: [{ role: 'user', content: 'Look.' }, answers[vendor], { role: 'user', content: 'Again.' }] });
+  const asked = (vendor: keyof typeof answers): object => ({
+    model: 'a/b',
+    messages: [{ role: 'user', content: 'Look.' }, answers[vendor], { role: 'user', content: 'Again.' }],
+  });
 
   it('goes back to vLLM byte for byte, with its empty list of calls', () => {
-    expect(suits('chat-completions', asked('vllm'), chatModel({ id: 'meta-llama/llama-4', capabilities: { chatExtras: true } }))).toBe(true);
+    expect(
+      suits(
+        'chat-completions',
+        asked('vllm'),
+        chatModel({ id: 'meta-llama/llama-4', capabilities: { chatExtras: true } }),
+      ),
+    ).toBe(true);
   });
 
   it('is told to OpenAI without that list, which it refuses', () => {
@@ -49,17 +80,31 @@ describe('an answer as its vendor gave it, in a chat', () => {
     expect(sent('chat-completions', asked('vllm'), openai)).not.toContain('tool_calls');
   });
 
-  it.each(['vllm', 'openai'] as const)('loses nothing elsewhere where %s told of no calls and no citations', (vendor) => {
-    for (const wire of ['responses', 'messages', 'generate-content'] as const) {
-      const { losses } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', asked(vendor)).decode(), families[wire].model, undefined);
-      expect([wire, losses]).toEqual([wire, []]);
-    }
-  });
+  it.each(['vllm', 'openai'] as const)(
+    'loses nothing elsewhere where %s told of no calls and no citations',
+    (vendor) => {
+      for (const wire of ['responses', 'messages', 'generate-content'] as const) {
+        const { losses } = families[wire].protocol.upstream.encodeRequest(
+          readCall('chat-completions', asked(vendor)).decode(),
+          families[wire].model,
+          undefined,
+        );
+        expect([wire, losses]).toEqual([wire, []]);
+      }
+    },
+  );
 });
 
 describe('thoughts in the content, as Mistral writes them', () => {
   const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }], closed: true };
-  const body = { model: 'a/b', messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: [thought, { type: 'text', text: 'Seen.' }] }, { role: 'user', content: 'Again.' }] };
+  const body = {
+    model: 'a/b',
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: [thought, { type: 'text', text: 'Seen.' }] },
+      { role: 'user', content: 'Again.' },
+    ],
+  };
   const magistral = chatModel({ id: 'mistral/magistral-small', capabilities: { chatExtras: false } });
 
   it('go back to Mistral byte for byte, and the same where they are translated', () => {
@@ -67,53 +112,105 @@ describe('thoughts in the content, as Mistral writes them', () => {
     expect(JSON.parse(sent('chat-completions', body, magistral)).messages).toEqual(body.messages);
   });
 
-  it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])('are not sent to %s, and told as lost', (id) => {
-    const model = chatModel({ id });
-    expect(suits('chat-completions', body, model)).toBe(false);
-    const { body: other, losses } = families['chat-completions'].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), model, undefined);
-    expect(JSON.stringify(other)).not.toContain('Hm.');
-    expect(losses).toEqual([expect.objectContaining({ path: 'turns[1].blocks[0]', code: 'state' })]);
-  });
+  it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])(
+    'are not sent to %s, and told as lost',
+    (id) => {
+      const model = chatModel({ id });
+      expect(suits('chat-completions', body, model)).toBe(false);
+      const { body: other, losses } = families['chat-completions'].protocol.upstream.encodeRequest(
+        readCall('chat-completions', body).decode(),
+        model,
+        undefined,
+      );
+      expect(JSON.stringify(other)).not.toContain('Hm.');
+      expect(losses).toEqual([expect.objectContaining({ path: 'turns[1].blocks[0]', code: 'state' })]);
+    },
+  );
 
   it.each(['responses', 'messages', 'generate-content'] as const)('are thoughts to %s', (wire) => {
-    const { body: told, losses } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families[wire].model, undefined);
+    const { body: told, losses } = families[wire].protocol.upstream.encodeRequest(
+      readCall('chat-completions', body).decode(),
+      families[wire].model,
+      undefined,
+    );
     expect(JSON.stringify(told)).toContain('Seen.');
     expect(losses.filter(({ code }) => code === 'vendor')).toEqual([]);
   });
 });
 
 describe('ids of calls in a chat', () => {
-  const mistral = chatModel({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false, callIds: 'nine' } });
-  const asked = (id: string): object => ({ model: 'a/b', tools, messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [{ ...call, id }] }, { role: 'tool', tool_call_id: id, content: 'Seen.' }] });
+  const mistral = chatModel({
+    id: 'mistralai/mistral-large',
+    capabilities: { chatExtras: false, callIds: 'nine' },
+  });
+  const asked = (id: string): object => ({
+    model: 'a/b',
+    tools,
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, tool_calls: [{ ...call, id }] },
+      { role: 'tool', tool_call_id: id, content: 'Seen.' },
+    ],
+  });
 
   it('go on as they are to whoever takes them', () => {
     expect(suits('chat-completions', asked('D681PevKs'), mistral)).toBe(true);
     expect(suits('chat-completions', asked('call_1'))).toBe(true);
   });
 
-  it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])('are made anew for a vendor that takes nine letters and digits: %s', (id) => {
-    expect(suits('chat-completions', asked(id), mistral)).toBe(false);
-    const { messages } = JSON.parse(sent('chat-completions', asked(id), mistral));
-    const fresh: unknown = messages[1].tool_calls[0].id;
-    expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
-    expect(messages[2].tool_call_id).toBe(fresh);
-    expect(JSON.parse(sent('chat-completions', asked('D681PevKs'), mistral)).messages[1].tool_calls[0].id).toBe('D681PevKs');
-  });
+  it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])(
+    'are made anew for a vendor that takes nine letters and digits: %s',
+    (id) => {
+      expect(suits('chat-completions', asked(id), mistral)).toBe(false);
+      const { messages } = JSON.parse(sent('chat-completions', asked(id), mistral));
+      const fresh: unknown = messages[1].tool_calls[0].id;
+      expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
+      expect(messages[2].tool_call_id).toBe(fresh);
+      expect(
+        JSON.parse(sent('chat-completions', asked('D681PevKs'), mistral)).messages[1].tool_calls[0].id,
+      ).toBe('D681PevKs');
+    },
+  );
 });
 
 describe('the name of a tool beside its result, in a chat', () => {
   const body = {
-    model: 'a/b', tools,
-    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', name: 'look', content: 'Seen.' }],
+    model: 'a/b',
+    tools,
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', name: 'look', content: 'Seen.' },
+    ],
   };
 
-  it.each(['responses', 'messages', 'generate-content'] as const)('is no loss to %s, which has it by the call', (wire) => {
-    expect(families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families[wire].model, undefined).losses).toEqual([]);
-  });
+  it.each(['responses', 'messages', 'generate-content'] as const)(
+    'is no loss to %s, which has it by the call',
+    (wire) => {
+      expect(
+        families[wire].protocol.upstream.encodeRequest(
+          readCall('chat-completions', body).decode(),
+          families[wire].model,
+          undefined,
+        ).losses,
+      ).toEqual([]);
+    },
+  );
 
   it('is told as lost where it is another than the call has', () => {
-    const other = { ...body, messages: body.messages.map((message) => (message.role === 'tool' ? { ...message, name: 'see' } : message)) };
-    expect(families.messages.protocol.upstream.encodeRequest(readCall('chat-completions', other).decode(), families.messages.model, undefined).losses).toMatchObject([{ path: 'turns[2].name' }]);
+    const other = {
+      ...body,
+      messages: body.messages.map((message) =>
+        message.role === 'tool' ? { ...message, name: 'see' } : message,
+      ),
+    };
+    expect(
+      families.messages.protocol.upstream.encodeRequest(
+        readCall('chat-completions', other).decode(),
+        families.messages.model,
+        undefined,
+      ).losses,
+    ).toMatchObject([{ path: 'turns[2].name' }]);
     expect(JSON.parse(sent('chat-completions', other)).messages).toEqual(other.messages);
   });
 
@@ -127,30 +224,71 @@ describe('pictures a model made, in a chat', () => {
   const sealed = { google: { thought_signature: 'c2VhbA==' } };
   const body = {
     model: 'a/b',
-    messages: [{ role: 'user', content: 'Draw.' }, { role: 'assistant', content: '', images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` }, extra_content: sealed }] }, { role: 'user', content: 'Larger.' }],
+    messages: [
+      { role: 'user', content: 'Draw.' },
+      {
+        role: 'assistant',
+        content: '',
+        images: [
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` }, extra_content: sealed },
+        ],
+      },
+      { role: 'user', content: 'Larger.' },
+    ],
   };
 
   it('are shown to OpenAI by the user, since an assistant has no field for them there', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', body, openai)).toBe(false);
     const messages: unknown = JSON.parse(sent('chat-completions', body, openai)).messages;
-    expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: '' }, { role: 'user', content: [{ text: 'What the assistant showed:' }, { image_url: { url: `data:image/png;base64,${png}` } }] }, { role: 'user' }]);
+    expect(messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: '' },
+      {
+        role: 'user',
+        content: [
+          { text: 'What the assistant showed:' },
+          { image_url: { url: `data:image/png;base64,${png}` } },
+        ],
+      },
+      { role: 'user' },
+    ]);
     expect(JSON.stringify(messages)).not.toMatch(/"images"|c2VhbA/);
   });
 
   it('go back where they stood to a vendor that has, and with their seal to the one that sealed them', () => {
-    const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) => chatModel({ id, capabilities: { chatExtras: false } }));
+    const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) =>
+      chatModel({ id, capabilities: { chatExtras: false } }),
+    );
     if (!google || !groq) throw new Error('no models');
     expect(suits('chat-completions', body, google)).toBe(true);
     expect(JSON.parse(sent('chat-completions', body, google)).messages).toEqual(body.messages);
     expect(sent('chat-completions', body, groq)).not.toContain('c2VhbA');
-    const { body: gemini } = families['generate-content'].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families['generate-content'].model, undefined);
-    expect(gemini).toMatchObject({ contents: [{}, { role: 'model', parts: [{ inlineData: { data: png }, thoughtSignature: 'c2VhbA==' }] }, {}] });
+    const { body: gemini } = families['generate-content'].protocol.upstream.encodeRequest(
+      readCall('chat-completions', body).decode(),
+      families['generate-content'].model,
+      undefined,
+    );
+    expect(gemini).toMatchObject({
+      contents: [
+        {},
+        { role: 'model', parts: [{ inlineData: { data: png }, thoughtSignature: 'c2VhbA==' }] },
+        {},
+      ],
+    });
   });
 });
 
 describe('thoughts in a response', () => {
-  const input = (id: string): object => ({ model: 'openai/gpt-5.5', input: [{ role: 'user', content: 'Hi' }, { type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'Hm.' }] }, { role: 'assistant', content: 'Ahoy' }, { role: 'user', content: 'Go on' }] });
+  const input = (id: string): object => ({
+    model: 'openai/gpt-5.5',
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'Hm.' }] },
+      { role: 'assistant', content: 'Ahoy' },
+      { role: 'user', content: 'Go on' },
+    ],
+  });
   const made = `rs_${'01a1faecc6a27ed4ba0f1fd21ce51122'}0000`;
 
   it('that the gateway made an item for reach no vendor, which would look for it in vain', () => {
@@ -165,19 +303,49 @@ describe('thoughts in a response', () => {
   it('keep the id their seal is bound to, whole and streamed', () => {
     const { upstream, client } = families.responses.protocol;
     const item = { id: 'rs_vendor', type: 'reasoning', summary: [], encrypted_content: 'gAAAAABseal' };
-    const reply = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [item, { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }] }] };
-    const context = { id: 'k1', model: 'a/b', created: 1, call: readCall('responses', { model: 'a/b', input: 'Hi' }) };
+    const reply = {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'm',
+      output: [
+        item,
+        {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }],
+        },
+      ],
+    };
+    const context = {
+      id: 'k1',
+      model: 'a/b',
+      created: 1,
+      call: readCall('responses', { model: 'a/b', input: 'Hi' }),
+    };
     const events = upstream.decodeReply(reply, context.call, families.responses.model);
     expect(client.encodeReply(events, context)).toMatchObject({ output: [item, {}] });
     const encoder = client.encodeEvents(context);
-    expect(events.map((event) => encoder.push(event)).join('')).toContain('"id":"rs_vendor","type":"reasoning"');
+    expect(events.map((event) => encoder.push(event)).join('')).toContain(
+      '"id":"rs_vendor","type":"reasoning"',
+    );
   });
 });
 
 describe('a loop of tools that began without thoughts', () => {
   const body = (thinking: object): object => ({
-    model: 'a/b', max_tokens: 4000, thinking, tools: [{ name: 'look', input_schema: { type: 'object' } }],
-    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'Seen.' }] }],
+    model: 'a/b',
+    max_tokens: 4000,
+    thinking,
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'Seen.' }] },
+    ],
   });
 
   it('goes on without them where they were asked for, since the vendor wants the first', () => {
@@ -191,11 +359,37 @@ describe('a loop of tools that began without thoughts', () => {
   });
 });
 
-it('a call that another vendor made is given to Google\'s clients with the word that stands for a seal, the first of a reply alone', () => {
+it("a call that another vendor made is given to Google's clients with the word that stands for a seal, the first of a reply alone", () => {
   const { upstream } = families['chat-completions'].protocol;
-  const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] }, finish_reason: 'tool_calls' }] };
+  const completion = {
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  };
   const google = readCall('generate-content', { contents: [{ parts: [{ text: 'Look.' }] }] });
-  const reply = families['generate-content'].protocol.client.encodeReply(upstream.decodeReply(completion, google), { id: 'k1', model: 'a/b', created: 1, call: google });
+  const reply = families['generate-content'].protocol.client.encodeReply(
+    upstream.decodeReply(completion, google),
+    { id: 'k1', model: 'a/b', created: 1, call: google },
+  );
   expect(JSON.stringify(reply).match(/thoughtSignature/g)).toHaveLength(1);
-  expect(reply).toMatchObject({ candidates: [{ content: { parts: [{ functionCall: { id: 'call_1' }, thoughtSignature: 'context_engineering_is_the_way_to_go' }, { functionCall: { id: 'call_2' } }] } }] });
+  expect(reply).toMatchObject({
+    candidates: [
+      {
+        content: {
+          parts: [
+            { functionCall: { id: 'call_1' }, thoughtSignature: 'context_engineering_is_the_way_to_go' },
+            { functionCall: { id: 'call_2' } },
+          ],
+        },
+      },
+    ],
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitStrict, objectSchema, schemaAt } from '../../plugins/shared/object-schema.ts';
+import { fitStrict, objectSchema, schemaAt } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
 function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
@@ -10,7 +10,7 @@ function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: 
 const text = { type: 'string' };
 
 describe('the schema of a tool', () => {
-  it('stays as it is where its root is plainly an object\'s', () => {
+  it("stays as it is where its root is plainly an object's", () => {
     const plain = { type: 'object', properties: { a: { anyOf: [text] } } };
     expect(fitted(plain).schema).toBe(plain);
   });
@@ -19,21 +19,59 @@ describe('the schema of a tool', () => {
     ['nothing', undefined, { type: 'object', properties: {} }, 0],
     ['no type', { properties: { a: text } }, { type: 'object', properties: { a: text } }, 0],
     ['several types', { type: ['object', 'null'], properties: {} }, { type: 'object', properties: {} }, 1],
-    ['a reference', { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: text } } } }, { type: 'object', properties: { a: text }, $defs: { a: { type: 'object', properties: { a: text } } } }, 0],
+    [
+      'a reference',
+      { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: text } } } },
+      { type: 'object', properties: { a: text }, $defs: { a: { type: 'object', properties: { a: text } } } },
+      0,
+    ],
     ['a reference to itself', { $ref: '#' }, { type: 'object', properties: {} }, 0],
     ['a reference to nowhere', { $ref: '#/%zz/a' }, { type: 'object', properties: {} }, 0],
-    ['a choice', { anyOf: [{ properties: { a: text, b: text }, required: ['a', 'b'] }, { properties: { a: text }, required: ['a'] }] }, { type: 'object', properties: { a: text, b: text }, required: ['a'] }, 1],
-    ['a choice of what is required', { type: 'object', properties: { a: text }, oneOf: [{ required: ['a'] }, {}] }, { type: 'object', properties: { a: text } }, 1],
-    ['all of several', { allOf: [{ properties: { a: text }, required: ['a'] }, { properties: { b: text }, required: ['b'] }] }, { type: 'object', properties: { a: text, b: text }, required: ['a', 'b'] }, 1],
-    ['a closed one beside a choice', { type: 'object', additionalProperties: false, anyOf: [{ properties: { a: text } }] }, { type: 'object', properties: { a: text } }, 1],
-  ])('with %s becomes an object\'s', (_, schema, expected, reasons) => {
+    [
+      'a choice',
+      {
+        anyOf: [
+          { properties: { a: text, b: text }, required: ['a', 'b'] },
+          { properties: { a: text }, required: ['a'] },
+        ],
+      },
+      { type: 'object', properties: { a: text, b: text }, required: ['a'] },
+      1,
+    ],
+    [
+      'a choice of what is required',
+      { type: 'object', properties: { a: text }, oneOf: [{ required: ['a'] }, {}] },
+      { type: 'object', properties: { a: text } },
+      1,
+    ],
+    [
+      'all of several',
+      {
+        allOf: [
+          { properties: { a: text }, required: ['a'] },
+          { properties: { b: text }, required: ['b'] },
+        ],
+      },
+      { type: 'object', properties: { a: text, b: text }, required: ['a', 'b'] },
+      1,
+    ],
+    [
+      'a closed one beside a choice',
+      { type: 'object', additionalProperties: false, anyOf: [{ properties: { a: text } }] },
+      { type: 'object', properties: { a: text } },
+      1,
+    ],
+  ])("with %s becomes an object's", (_, schema, expected, reasons) => {
     expect(fitted(schema)).toEqual({ schema: expected, reasons });
   });
 
   it('whose choices lead back to it is made in no time', () => {
     const itself = Array.from({ length: 8 }, () => ({ $ref: '#' }));
     const expected = { type: 'object', properties: { a: text } };
-    expect(fitted({ anyOf: [...itself, { properties: { a: text } }] })).toEqual({ schema: expected, reasons: 1 });
+    expect(fitted({ anyOf: [...itself, { properties: { a: text } }] })).toEqual({
+      schema: expected,
+      reasons: 1,
+    });
   });
 
   it('with many members in its choices is made in linear time', async () => {
@@ -52,7 +90,12 @@ describe('the schema of a tool', () => {
 });
 
 describe('a strict tool', () => {
-  const closed = (properties: object, required: readonly string[]): object => ({ type: 'object', properties, required, additionalProperties: false });
+  const closed = (properties: object, required: readonly string[]): object => ({
+    type: 'object',
+    properties,
+    required,
+    additionalProperties: false,
+  });
 
   it.each([
     [closed({ a: text }, ['a']), true],

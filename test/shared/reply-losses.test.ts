@@ -12,7 +12,9 @@ const plain: Readonly<Record<Wire, object>> = {
 };
 
 function replyOf(wire: Wire, name: string): CanonicalEvent[] {
-  const body: unknown = JSON.parse(readFileSync(new URL(`../golden/${wire}/${name}/reply.json`, import.meta.url), 'utf8'));
+  const body: unknown = JSON.parse(
+    readFileSync(new URL(`../golden/${wire}/${name}/reply.json`, import.meta.url), 'utf8'),
+  );
   return families[wire].protocol.upstream.decodeReply(body, readCall(wire, plain[wire]));
 }
 
@@ -20,7 +22,13 @@ function replyOf(wire: Wire, name: string): CanonicalEvent[] {
 function lostFor(client: Wire, events: readonly CanonicalEvent[], streamed: boolean): string[] {
   const { client: side } = families[client].protocol;
   const kinds = new Set<string>();
-  const context: ReplyContext = { id: 'k1', model: 'a/b', created: 1, call: readCall(client, plain[client], streamed), lost: (kind) => void kinds.add(kind) };
+  const context: ReplyContext = {
+    id: 'k1',
+    model: 'a/b',
+    created: 1,
+    call: readCall(client, plain[client], streamed),
+    lost: (kind) => void kinds.add(kind),
+  };
   if (streamed) {
     const encoder = side.encodeEvents(context);
     for (const event of events) encoder.push(event);
@@ -35,15 +43,39 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
   ['chat-completions', 'parallel-tool-calls', {}],
   ['chat-completions', 'candidates', { responses: ['candidates[1]'], messages: ['candidates[1]'] }],
   ['chat-completions', 'citations', {}],
-  ['chat-completions', 'media-output', { responses: ['audio'], messages: ['audio', 'image'], 'generate-content': ['audio.transcript'] }],
-  ['responses', 'web-search', { 'chat-completions': ['annotations.file', 'server-tool'], messages: ['annotations.file', 'server-tool'], 'generate-content': ['annotations', 'server-tool'] }],
+  [
+    'chat-completions',
+    'media-output',
+    { responses: ['audio'], messages: ['audio', 'image'], 'generate-content': ['audio.transcript'] },
+  ],
+  [
+    'responses',
+    'web-search',
+    {
+      'chat-completions': ['annotations.file', 'server-tool'],
+      messages: ['annotations.file', 'server-tool'],
+      'generate-content': ['annotations', 'server-tool'],
+    },
+  ],
   ['responses', 'logprobs', { messages: ['logprobs'] }],
-  ['messages', 'web-search', { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] }],
+  [
+    'messages',
+    'web-search',
+    { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] },
+  ],
   ['messages', 'thinking', {}],
-  ['generate-content', 'code-execution', { 'chat-completions': ['code', 'server-tool'], messages: ['code', 'server-tool'] }],
+  [
+    'generate-content',
+    'code-execution',
+    { 'chat-completions': ['code', 'server-tool'], messages: ['code', 'server-tool'] },
+  ],
   ['generate-content', 'grounding', {}],
   // One of its pictures is a draft among its thoughts.
-  ['generate-content', 'image-output', { 'chat-completions': ['server-tool'], responses: ['server-tool'], messages: ['image', 'server-tool'] }],
+  [
+    'generate-content',
+    'image-output',
+    { 'chat-completions': ['server-tool'], responses: ['server-tool'], messages: ['image', 'server-tool'] },
+  ],
 ];
 
 describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
@@ -57,10 +89,20 @@ describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
 });
 
 describe('what a vendor says of its reply as such', () => {
-  const started = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [{ type: 'response-start', vendor: { [owner]: fields } }, { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } }, { type: 'response-end' }];
+  const started = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [
+    { type: 'response-start', vendor: { [owner]: fields } },
+    { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
+    { type: 'response-end' },
+  ];
 
   it.each(wires)('is told to clients of %s as far as they may need it', (client) => {
-    expect(lostFor(client, started('another', { container: { id: 'c' }, moderation: {}, system_fingerprint: 'f' }), true)).toEqual(['container', 'moderation']);
+    expect(
+      lostFor(
+        client,
+        started('another', { container: { id: 'c' }, moderation: {}, system_fingerprint: 'f' }),
+        true,
+      ),
+    ).toEqual(['container', 'moderation']);
     expect(lostFor(client, started(client, { container: { id: 'c' } }), false)).toEqual([]);
   });
 });
@@ -73,12 +115,24 @@ describe('why a reply ended', () => {
   ];
 
   it('is told as lost to clients of messages where nobody there has a word for it', () => {
-    expect(lostFor('messages', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), true)).toEqual(['finish']);
-    expect(lostFor('messages', ended({ reason: { unified: 'pause', raw: 'pause_turn' } }), false)).toEqual([]);
+    expect(lostFor('messages', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), true)).toEqual([
+      'finish',
+    ]);
+    expect(lostFor('messages', ended({ reason: { unified: 'pause', raw: 'pause_turn' } }), false)).toEqual(
+      [],
+    );
   });
 
   it('is told to clients of chat-completions beside the usual word, but for the sequence it stopped at', () => {
-    expect(lostFor('chat-completions', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), false)).toEqual([]);
-    expect(lostFor('chat-completions', ended({ reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: '\n' }), true)).toEqual(['stopSequence']);
+    expect(
+      lostFor('chat-completions', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), false),
+    ).toEqual([]);
+    expect(
+      lostFor(
+        'chat-completions',
+        ended({ reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: '\n' }),
+        true,
+      ),
+    ).toEqual(['stopSequence']);
   });
 });

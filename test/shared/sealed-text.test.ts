@@ -5,8 +5,16 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 const google = families['generate-content'];
 const seal = 'c2VhbCBvZiB0ZXh0';
 const reply = {
-  candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Ahoy.', thoughtSignature: seal }] }, finishReason: 'STOP' }],
-  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 }, modelVersion: 'm', responseId: 'r',
+  candidates: [
+    {
+      index: 0,
+      content: { role: 'model', parts: [{ text: 'Ahoy.', thoughtSignature: seal }] },
+      finishReason: 'STOP',
+    },
+  ],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  modelVersion: 'm',
+  responseId: 'r',
 };
 const opening: Readonly<Record<Wire, object>> = {
   'chat-completions': { model: 'google/g', messages: [{ role: 'user', content: 'Hi' }] },
@@ -20,10 +28,33 @@ function nextOf(client: Wire, said: Record<string, unknown>): object {
   const first = opening[client];
   const list = <Value>(value: Value | undefined): Value[] => (Array.isArray(value) ? value : []);
   const next: Readonly<Record<Wire, () => object>> = {
-    'chat-completions': () => ({ ...first, messages: [{ role: 'user', content: 'Hi' }, Object(list(said['choices'])[0]).message, { role: 'user', content: 'Go on' }] }),
-    responses: () => ({ ...first, input: [{ role: 'user', content: 'Hi' }, ...list(said['output']), { role: 'user', content: 'Go on' }] }),
-    messages: () => ({ ...first, messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: said['content'] }, { role: 'user', content: 'Go on' }] }),
-    'generate-content': () => ({ contents: [{ role: 'user', parts: [{ text: 'Hi' }] }, Object(list(said['candidates'])[0]).content, { role: 'user', parts: [{ text: 'Go on' }] }] }),
+    'chat-completions': () => ({
+      ...first,
+      messages: [
+        { role: 'user', content: 'Hi' },
+        Object(list(said.choices)[0]).message,
+        { role: 'user', content: 'Go on' },
+      ],
+    }),
+    responses: () => ({
+      ...first,
+      input: [{ role: 'user', content: 'Hi' }, ...list(said.output), { role: 'user', content: 'Go on' }],
+    }),
+    messages: () => ({
+      ...first,
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: said.content },
+        { role: 'user', content: 'Go on' },
+      ],
+    }),
+    'generate-content': () => ({
+      contents: [
+        { role: 'user', parts: [{ text: 'Hi' }] },
+        Object(list(said.candidates)[0]).content,
+        { role: 'user', parts: [{ text: 'Go on' }] },
+      ],
+    }),
   };
   return next[client]();
 }
@@ -32,18 +63,25 @@ describe.each(wires)('a %s client', (client) => {
   const { client: side } = families[client].protocol;
   const call = readCall(client, opening[client]);
   const events = google.protocol.upstream.decodeReply(reply, call, google.model);
-  const said: unknown = JSON.parse(JSON.stringify(side.encodeReply(events, { id: 'k1', model: 'google/g', created: 1, call })));
+  const said: unknown = JSON.parse(
+    JSON.stringify(side.encodeReply(events, { id: 'k1', model: 'google/g', created: 1, call })),
+  );
   const request = readCall(client, nextOf(client, Object(said))).decode();
 
   it('gives Google its seal back on the same text', () => {
     const { body } = google.protocol.upstream.encodeRequest(request, google.model, undefined);
-    expect(JSON.parse(JSON.stringify(body))).toMatchObject({ contents: [{}, { role: 'model', parts: [{ text: 'Ahoy.', thoughtSignature: seal }] }, {}] });
+    expect(JSON.parse(JSON.stringify(body))).toMatchObject({
+      contents: [{}, { role: 'model', parts: [{ text: 'Ahoy.', thoughtSignature: seal }] }, {}],
+    });
   });
 
-  it.each(wires.filter((wire) => wire !== 'generate-content' && wire !== client))('gives it to no vendor of %s, and is told so', (wire) => {
-    const { protocol, model } = families[wire];
-    const { body, losses } = protocol.upstream.encodeRequest(request, model, undefined);
-    expect(JSON.stringify(body)).not.toContain(seal);
-    expect(losses.map(({ code }) => code)).toEqual(['state']);
-  });
+  it.each(wires.filter((wire) => wire !== 'generate-content' && wire !== client))(
+    'gives it to no vendor of %s, and is told so',
+    (wire) => {
+      const { protocol, model } = families[wire];
+      const { body, losses } = protocol.upstream.encodeRequest(request, model, undefined);
+      expect(JSON.stringify(body)).not.toContain(seal);
+      expect(losses.map(({ code }) => code)).toEqual(['state']);
+    },
+  );
 });

@@ -8,31 +8,84 @@ const asked = {
   tools: [{ type: 'function', function: { name: 'look' } }],
   messages: [
     { role: 'user', content: 'Look.' },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }] },
-    { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'A chart:' }, { type: 'image_url', image_url: { url } }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+    {
+      role: 'tool',
+      tool_call_id: 'call_1',
+      content: [
+        { type: 'text', text: 'A chart:' },
+        { type: 'image_url', image_url: { url } },
+      ],
+    },
   ],
 };
 
 describe('a picture in the result of a tool, in a chat', () => {
   it.each<[Wire, object]>([
-    ['messages', { messages: [{}, {}, { content: [{ type: 'tool_result', content: [{ type: 'text' }, { type: 'image' }] }] }] }],
-    ['responses', { input: [{}, {}, { type: 'function_call_output', output: [{ type: 'input_text' }, { type: 'input_image', image_url: url }] }] }],
-    ['chat-completions', { messages: [{}, {}, { role: 'tool', content: [{ text: 'A chart:' }, { text: 'See file 1.' }] }, { role: 'user', content: [{ text: 'This is file 1:' }, { type: 'image_url', image_url: { url } }] }] }],
+    [
+      'messages',
+      {
+        messages: [
+          {},
+          {},
+          { content: [{ type: 'tool_result', content: [{ type: 'text' }, { type: 'image' }] }] },
+        ],
+      },
+    ],
+    [
+      'responses',
+      {
+        input: [
+          {},
+          {},
+          {
+            type: 'function_call_output',
+            output: [{ type: 'input_text' }, { type: 'input_image', image_url: url }],
+          },
+        ],
+      },
+    ],
+    [
+      'chat-completions',
+      {
+        messages: [
+          {},
+          {},
+          { role: 'tool', content: [{ text: 'A chart:' }, { text: 'See file 1.' }] },
+          { role: 'user', content: [{ text: 'This is file 1:' }, { type: 'image_url', image_url: { url } }] },
+        ],
+      },
+    ],
   ])('reaches a model by %s, and nothing is lost', (wire, expected) => {
     const call = readCall('chat-completions', asked);
     expect(call.suits?.(families[wire].model)).toBe(false);
-    const { body, losses } = families[wire].protocol.upstream.encodeRequest(call.decode(), families[wire].model, undefined);
+    const { body, losses } = families[wire].protocol.upstream.encodeRequest(
+      call.decode(),
+      families[wire].model,
+      undefined,
+    );
     expect(body).toMatchObject(expected);
     expect(losses).toEqual([]);
   });
 
   it('reaches a model by generate-content', () => {
-    const { body, losses } = families['generate-content'].protocol.upstream.encodeRequest(readCall('chat-completions', asked).decode(), families['generate-content'].model, undefined);
+    const { body, losses } = families['generate-content'].protocol.upstream.encodeRequest(
+      readCall('chat-completions', asked).decode(),
+      families['generate-content'].model,
+      undefined,
+    );
     expect(JSON.stringify(body)).toContain('iVBORw0KGgo=');
     expect(losses).toEqual([]);
   });
 
   it('is counted as a picture, and not by its letters', () => {
-    expect(readCall('chat-completions', asked).size).toMatchObject({ images: 1, textBytes: JSON.stringify(asked).length - 'iVBORw0KGgo='.length });
+    expect(readCall('chat-completions', asked).size).toMatchObject({
+      images: 1,
+      textBytes: JSON.stringify(asked).length - 'iVBORw0KGgo='.length,
+    });
   });
 });

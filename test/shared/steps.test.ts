@@ -3,15 +3,31 @@ import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
 
 const tools = [{ type: 'function', name: 'look' }];
-const called = (id: string): object => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' });
-const answered = (id: string): object => ({ type: 'function_call_output', call_id: id, output: `seen ${id}` });
+const called = (id: string): object => ({
+  type: 'function_call',
+  call_id: id,
+  name: 'look',
+  arguments: '{}',
+});
+const answered = (id: string): object => ({
+  type: 'function_call_output',
+  call_id: id,
+  output: `seen ${id}`,
+});
 const hi = { role: 'user', content: 'Hi' };
 const wait = { role: 'user', content: 'Wait' };
 const approved = { role: 'developer', content: 'Approved' };
 
-function sent(wire: 'chat-completions' | 'messages' | 'generate-content', input: readonly object[]): { readonly said: unknown; readonly lost: readonly string[] } {
+function sent(
+  wire: 'chat-completions' | 'messages' | 'generate-content',
+  input: readonly object[],
+): { readonly said: unknown; readonly lost: readonly string[] } {
   const { protocol, model } = families[wire];
-  const { body, losses } = protocol.upstream.encodeRequest(readCall('responses', { model: model.id, tools, input }).decode(), model, undefined);
+  const { body, losses } = protocol.upstream.encodeRequest(
+    readCall('responses', { model: model.id, tools, input }).decode(),
+    model,
+    undefined,
+  );
   const plain: { messages?: unknown; contents?: unknown } = JSON.parse(JSON.stringify(body));
   return { said: plain.messages ?? plain.contents, lost: losses.map(({ path }) => path) };
 }
@@ -20,18 +36,63 @@ describe('a word between a call and its result', () => {
   const input = [hi, called('a'), approved, answered('a')];
 
   it('follows the result on every wire, and is told by its own place', () => {
-    expect(sent('chat-completions', input).said).toMatchObject([{}, { tool_calls: [{ id: 'a' }] }, { role: 'tool', tool_call_id: 'a' }, { role: 'developer', content: 'Approved' }]);
-    expect(sent('messages', input).said).toMatchObject([{}, { content: [{ type: 'tool_use' }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] }, { role: 'system', content: [{ text: 'Approved' }] }]);
+    expect(sent('chat-completions', input).said).toMatchObject([
+      {},
+      { tool_calls: [{ id: 'a' }] },
+      { role: 'tool', tool_call_id: 'a' },
+      { role: 'developer', content: 'Approved' },
+    ]);
+    expect(sent('messages', input).said).toMatchObject([
+      {},
+      { content: [{ type: 'tool_use' }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
+      { role: 'system', content: [{ text: 'Approved' }] },
+    ]);
     expect(sent('generate-content', input)).toMatchObject({
-      said: [{}, { parts: [{ functionCall: { id: 'a' } }] }, { parts: [{ functionResponse: { id: 'a' } }] }, { parts: [{ text: '<system>\nApproved\n</system>' }] }],
+      said: [
+        {},
+        { parts: [{ functionCall: { id: 'a' } }] },
+        { parts: [{ functionResponse: { id: 'a' } }] },
+        { parts: [{ text: '<system>\nApproved\n</system>' }] },
+      ],
       lost: ['turns[2].role'],
     });
   });
 });
 
 it('results of one step stay together, whatever else was said and done before the last of them', () => {
-  const input = [hi, called('a'), called('b'), answered('a'), wait, { role: 'assistant', content: 'I do.' }, wait, answered('b')];
-  expect(sent('chat-completions', input).said).toMatchObject([{}, {}, { tool_call_id: 'a' }, { tool_call_id: 'b' }, { content: 'Wait' }, { content: 'I do.' }, { content: 'Wait' }]);
-  expect(sent('messages', input).said).toMatchObject([{}, {}, { content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { text: 'Wait' }] }, { role: 'assistant' }, { content: [{ text: 'Wait' }] }]);
-  expect(sent('generate-content', input).said).toMatchObject([{}, {}, { parts: [{ functionResponse: { id: 'a' } }, { functionResponse: { id: 'b' } }] }, { parts: [{ text: 'Wait' }] }, { role: 'model' }, { parts: [{ text: 'Wait' }] }]);
+  const input = [
+    hi,
+    called('a'),
+    called('b'),
+    answered('a'),
+    wait,
+    { role: 'assistant', content: 'I do.' },
+    wait,
+    answered('b'),
+  ];
+  expect(sent('chat-completions', input).said).toMatchObject([
+    {},
+    {},
+    { tool_call_id: 'a' },
+    { tool_call_id: 'b' },
+    { content: 'Wait' },
+    { content: 'I do.' },
+    { content: 'Wait' },
+  ]);
+  expect(sent('messages', input).said).toMatchObject([
+    {},
+    {},
+    { content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { text: 'Wait' }] },
+    { role: 'assistant' },
+    { content: [{ text: 'Wait' }] },
+  ]);
+  expect(sent('generate-content', input).said).toMatchObject([
+    {},
+    {},
+    { parts: [{ functionResponse: { id: 'a' } }, { functionResponse: { id: 'b' } }] },
+    { parts: [{ text: 'Wait' }] },
+    { role: 'model' },
+    { parts: [{ text: 'Wait' }] },
+  ]);
 });

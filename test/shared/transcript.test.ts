@@ -1,7 +1,7 @@
 /** What a reply has said so far, in pieces. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Transcript } from '../../plugins/shared/transcript.ts';
+import { Transcript } from '../../plugins/shared/wire-kit/transcript.ts';
 
 function said(pieces: readonly string[], limit?: number): Transcript {
   const transcript = new Transcript(limit);
@@ -11,14 +11,24 @@ function said(pieces: readonly string[], limit?: number): Transcript {
 
 describe('a transcript', () => {
   it('is what was said, however it came', () => {
-    fc.assert(fc.property(fc.array(fc.string(), { maxLength: 3000 }), (pieces) => {
-      const transcript = said(pieces);
-      expect([transcript.text, transcript.length, transcript.whole]).toEqual([pieces.join(''), pieces.join('').length, true]);
-    }), { numRuns: 30 });
+    fc.assert(
+      fc.property(fc.array(fc.string(), { maxLength: 3000 }), (pieces) => {
+        const transcript = said(pieces);
+        expect([transcript.text, transcript.length, transcript.whole]).toEqual([
+          pieces.join(''),
+          pieces.join('').length,
+          true,
+        ]);
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('keeps the beginning of what is longer than its limit, and counts the rest', () => {
-    const transcript = said(Array.from({ length: 5000 }, () => 'word '), 100);
+    const transcript = said(
+      Array.from({ length: 5000 }, () => 'word '),
+      100,
+    );
     expect(transcript.length).toBe(25_000);
     expect(transcript.whole).toBe(false);
     expect(transcript.text).toBe('word '.repeat(20));

@@ -1,6 +1,6 @@
 /** What a wire object holds beyond what is known of it. */
 import { expect, it } from 'vitest';
-import { leftover } from '../../plugins/shared/vendor-bag.ts';
+import { leftover } from '../../plugins/shared/wire-kit/vendor-bag.ts';
 
 const known = new Set(['type', 'text']);
 
@@ -8,7 +8,11 @@ it.each([
   ['nothing', '{"type":"text","text":"a"}', '{}'],
   ['fields nobody knows', '{"type":"text","x":1,"text":"a"}', '{"x":1}'],
   ['what is null, known or not', '{"type":null,"text":"a"}', '{"type":null}'],
-  ['a field that is called like the prototype, which it does not become', '{"text":"a","__proto__":{"polluted":true}}', '{"__proto__":{"polluted":true}}'],
+  [
+    'a field that is called like the prototype, which it does not become',
+    '{"text":"a","__proto__":{"polluted":true}}',
+    '{"__proto__":{"polluted":true}}',
+  ],
 ])('is %s', (_, wire, left) => {
   const rest = leftover(JSON.parse(wire), known);
   expect(JSON.stringify(rest)).toBe(left);

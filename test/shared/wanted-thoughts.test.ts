@@ -6,16 +6,34 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 
 const { protocol: chat } = families['chat-completions'];
-const deepseek = modelWith({ id: 'deepseek/deepseek-v4-pro', capabilities: { chatExtras: false, thinkingMode: true, reasoning: { style: 'effort' } } });
+const deepseek = modelWith({
+  id: 'deepseek/deepseek-v4-pro',
+  capabilities: { chatExtras: false, thinkingMode: true, reasoning: { style: 'effort' } },
+});
 const thought = 'The tide it is.';
-const message = { role: 'assistant', content: 'I look.', reasoning_content: thought, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'tide', arguments: '{}' } }] };
-const reply = { id: 'r', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } };
+const message = {
+  role: 'assistant',
+  content: 'I look.',
+  reasoning_content: thought,
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'tide', arguments: '{}' } }],
+};
+const reply = {
+  id: 'r',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
 
 const tools: Readonly<Record<Wire, object>> = {
   'chat-completions': { tools: [{ type: 'function', function: { name: 'tide' } }] },
   responses: { tools: [{ type: 'function', name: 'tide' }] },
   messages: { max_tokens: 90, tools: [{ name: 'tide', input_schema: { type: 'object' } }] },
-  'generate-content': { tools: [{ functionDeclarations: [{ name: 'tide' }] }], generationConfig: { thinkingConfig: { includeThoughts: true } } },
+  'generate-content': {
+    tools: [{ functionDeclarations: [{ name: 'tide' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
+  },
 };
 
 function jsonOf(value: unknown): Json {
@@ -27,16 +45,29 @@ describe.each(wires)('a %s client', (client) => {
   const opening = { model: deepseek.id, ...tools[client] };
   const call = readCall(client, { ...opening, ...told(client, [said(client, 'Tide?')]) });
   const events = chat.upstream.decodeReply(reply, call, deepseek);
-  const heard = jsonOf(families[client].protocol.client.encodeReply(events, { id: 'k1', model: deepseek.id, created: 1, call }));
-  const next = readCall(client, { ...opening, ...told(client, [said(client, 'Tide?'), ...kept(client, heard), ...answered(client, heard, () => 'noon')]) });
+  const heard = jsonOf(
+    families[client].protocol.client.encodeReply(events, { id: 'k1', model: deepseek.id, created: 1, call }),
+  );
+  const next = readCall(client, {
+    ...opening,
+    ...told(client, [
+      said(client, 'Tide?'),
+      ...kept(client, heard),
+      ...answered(client, heard, () => 'noon'),
+    ]),
+  });
 
   it('gives DeepSeek its thoughts back with the call', () => {
     const { body } = chat.upstream.encodeRequest(next.decode(), deepseek, undefined);
-    expect(jsonOf(body)).toMatchObject({ messages: [{}, { role: 'assistant', reasoning_content: thought, tool_calls: [{}] }, { role: 'tool' }] });
+    expect(jsonOf(body)).toMatchObject({
+      messages: [{}, { role: 'assistant', reasoning_content: thought, tool_calls: [{}] }, { role: 'tool' }],
+    });
   });
 
   it.each(wires)('gives them to no vendor of %s', (wire) => {
     const { protocol, model } = families[wire];
-    expect(JSON.stringify(protocol.upstream.encodeRequest(next.decode(), model, undefined).body)).not.toContain(thought);
+    expect(
+      JSON.stringify(protocol.upstream.encodeRequest(next.decode(), model, undefined).body),
+    ).not.toContain(thought);
   });
 });

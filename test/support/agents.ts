@@ -35,7 +35,12 @@ const codex: Agent = async (post) => {
     for (let again = 0; again < 4 && heard.status >= 500; again += 1) heard = await post(true);
     const { status, headers, text } = heard;
     if (status === 200 && text.includes('"type":"response.completed"')) return true;
-    if (status === 400 || fatal.has(codeOf(text) ?? '') || (status === 429 && headers.get('x-should-retry') === 'false')) return false;
+    if (
+      status === 400 ||
+      fatal.has(codeOf(text) ?? '') ||
+      (status === 429 && headers.get('x-should-retry') === 'false')
+    )
+      return false;
     await pause(heard);
   }
   return false;
@@ -50,7 +55,8 @@ const claudeCode: Agent = async (post) => {
     const isBroken = stream && !text.includes('event: message_stop');
     if (status === 200 && !isBroken) return true;
     if (status === 200 && text.includes('event: error')) stream = false;
-    const mayAgain = status === 200 || status === 401 || status === 408 || status === 409 || status === 429 || status >= 500;
+    const mayAgain =
+      status === 200 || status === 401 || status === 408 || status === 409 || status === 429 || status >= 500;
     if (headers.get('x-should-retry') === 'false' || !mayAgain) return false;
     await pause(heard);
   }

@@ -1,6 +1,6 @@
 /** What a test needs of the machine: without it the test is skipped, but in CI that is a failure. */
 export function available(present: boolean, what: string): boolean {
-  if (!present && /^(1|true)$/i.test(process.env['CI'] ?? '')) {
+  if (!present && /^(1|true)$/i.test(process.env.CI ?? '')) {
     throw new Error(`CI skips no test, and this machine lacks ${what}`);
   }
   return present;

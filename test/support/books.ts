@@ -4,7 +4,10 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import type { TestGateway } from './gateway.ts';
 
-export async function openBooks({ dataFolder, verb }: TestGateway): Promise<{ readonly store: Store; readonly key: string }> {
+export async function openBooks({
+  dataFolder,
+  verb,
+}: TestGateway): Promise<{ readonly store: Store; readonly key: string }> {
   const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
   const made: unknown = await verb('keys create', [], { account: 'tester' });
   return { store, key: typeof made === 'object' && made && 'key' in made ? String(made.key) : '' };

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { shortcomingsOf } from '../../core/shortcomings.ts';
+import { shortcomingsOf } from '../../core/process/config-warnings.ts';
 
 async function checked(file: string): Promise<string> {
   try {
@@ -19,7 +19,8 @@ const told: string[] = [];
 for (const argument of process.argv.slice(2)) {
   const [file = '', ...variables] = argument.split('|');
   const before = { ...process.env };
-  for (const variable of variables) process.env[variable.split('=')[0] ?? ''] = variable.slice(variable.indexOf('=') + 1);
+  for (const variable of variables)
+    process.env[variable.split('=')[0] ?? ''] = variable.slice(variable.indexOf('=') + 1);
   told.push(await checked(file));
   process.env = before;
 }

@@ -1,14 +1,16 @@
+import { isObject, type Json } from './json.ts';
 /** How a client of each family continues after a reply: it sends back what it was given, unchanged, and adds its next message. */
 import { hear, objects, type SaidCall } from './listen.ts';
 import type { Wire } from './replaying-vendor.ts';
-import { isObject, type Json } from './json.ts';
 
 /** One entry of a conversation in the client's own words: a message, an item, a content. */
 export type Entry = object;
 
 /** What the user says, whatever the family. */
 export function said(client: Wire, text: string): Entry {
-  return client === 'generate-content' ? { role: 'user', parts: [{ text }] } : { role: 'user', content: text };
+  return client === 'generate-content'
+    ? { role: 'user', parts: [{ text }] }
+    : { role: 'user', content: text };
 }
 
 function isEntry(value: unknown): value is Entry {
@@ -17,22 +19,27 @@ function isEntry(value: unknown): value is Entry {
 
 /** A reply as it is sent back. */
 export function kept(client: Wire, reply: Json): Entry[] {
-  if (client === 'responses') return objects(reply['output']);
-  if (client === 'messages') return [{ role: 'assistant', content: reply['content'] }];
-  const [{ message, content } = {}] = objects(client === 'chat-completions' ? reply['choices'] : reply['candidates']);
+  if (client === 'responses') return objects(reply.output);
+  if (client === 'messages') return [{ role: 'assistant', content: reply.content }];
+  const [{ message, content } = {}] = objects(
+    client === 'chat-completions' ? reply.choices : reply.candidates,
+  );
   return [message ?? content].filter(isEntry);
 }
 
 function result(client: Wire, { id, name }: SaidCall, text: string, custom: boolean): object {
   if (client === 'chat-completions') return { role: 'tool', tool_call_id: id, content: text };
-  if (client === 'responses') return { type: custom ? 'custom_tool_call_output' : 'function_call_output', call_id: id, output: text };
+  if (client === 'responses')
+    return { type: custom ? 'custom_tool_call_output' : 'function_call_output', call_id: id, output: text };
   if (client === 'messages') return { type: 'tool_result', tool_use_id: id, content: text };
   return { functionResponse: { ...(id === undefined ? {} : { id }), name, response: { output: text } } };
 }
 
 /** The results of a reply's calls; none where it called nothing. */
 export function answered(client: Wire, reply: Json, answer: (call: SaidCall) => string): Entry[] {
-  const results = hear(client, reply).calls.map((call) => result(client, call, answer(call), typeof call.input === 'string'));
+  const results = hear(client, reply).calls.map((call) =>
+    result(client, call, answer(call), typeof call.input === 'string'),
+  );
   if (results.length === 0 || client === 'chat-completions' || client === 'responses') return results;
   return [client === 'messages' ? { role: 'user', content: results } : { role: 'user', parts: results }];
 }

@@ -1,15 +1,24 @@
+import { Tally } from '../../core/billing/reply-progress.ts';
+import { shortenTo } from '../../core/crossing/truncation.ts';
 /** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
 import { createHooks } from '../../core/hooks.ts';
-import { freePrice, isGatewayError, type ClientHeaders, type Match, type Model, type Protocol, type Provider, type Routed } from '../../core/index.ts';
-import { parseJson } from '../../core/json.ts';
+import { parseJson } from '../../core/http/json-body.ts';
+import {
+  freePrice,
+  isGatewayError,
+  type ClientHeaders,
+  type Match,
+  type Model,
+  type Protocol,
+  type Provider,
+  type Routed,
+} from '../../core/index.ts';
 import { crossReply, encodeBody } from '../../core/lanes.ts';
 import { lossHeader } from '../../core/loss.ts';
-import { ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
-import { Tally } from '../../core/tally.ts';
-import { shortenTo } from '../../core/truncation.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { modelOf, protocol as images } from '../images/bodies.ts';
-import { families, wires } from './families.ts';
 import { received } from './exchange.ts';
+import { families, wires } from './families.ts';
 
 export const sides = [...wires, 'images'] as const;
 export type Side = (typeof sides)[number];
@@ -22,7 +31,14 @@ interface Facts {
 }
 
 function factsOf(side: Side): Facts {
-  return side === 'images' ? { protocol: images, headers: {}, model: modelOf('openai/gpt-image-1.5'), match: () => ({ operation: 'generate' }) } : families[side];
+  return side === 'images'
+    ? {
+        protocol: images,
+        headers: {},
+        model: modelOf('openai/gpt-image-1.5'),
+        match: () => ({ operation: 'generate' }),
+      }
+    : families[side];
 }
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
@@ -35,11 +51,36 @@ function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): 
   const { bytes, text, value } = parseJson(body);
   const call = protocol.client.read(value, text, match(stream), headers);
   const head = received(protocol.name);
-  const target = { provider, model: factsOf(vendor).model, price: freePrice, protocol: factsOf(vendor).protocol };
+  const target = {
+    provider,
+    model: factsOf(vendor).model,
+    price: freePrice,
+    protocol: factsOf(vendor).protocol,
+  };
   const canonical = call.decode();
   return {
-    ...head, bytes, text, call, protocol,
-    attempt: { target, signal: head.signal, cancellation: head.cancellation, number: 1, isRetry: false, withoutReasoning: false, startedAt: 0, phase: 'start', tally: new Tally(), sent: false, status: undefined, losses: [], firstEventAfter: undefined, duration: undefined, error: undefined },
+    ...head,
+    bytes,
+    text,
+    call,
+    protocol,
+    attempt: {
+      target,
+      signal: head.signal,
+      cancellation: head.cancellation,
+      number: 1,
+      isRetry: false,
+      withoutReasoning: false,
+      startedAt: 0,
+      phase: 'start',
+      tally: new Tally(),
+      sent: false,
+      status: undefined,
+      losses: [],
+      firstEventAfter: undefined,
+      duration: undefined,
+      error: undefined,
+    },
     principal: { kind: 'user', account: 'account', key: 'key' },
     canonical: () => canonical,
     record: () => undefined,
@@ -93,11 +134,22 @@ export interface VendorReply {
 /** Crosses a vendor's reply to a client that asked for it in the same manner. */
 export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Promise<'done' | 'refused'> {
   return unlessRefused(async () => {
-    const body = Buffer.from(JSON.stringify({ ...least[client], ...(streamed && client !== 'generate-content' ? { stream: true } : {}) }));
+    const body = Buffer.from(
+      JSON.stringify({
+        ...least[client],
+        ...(streamed && client !== 'generate-content' ? { stream: true } : {}),
+      }),
+    );
     const exchange = exchangeOf(client, vendor, body, streamed);
     const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
     const lane = { verbatim: client === vendor && client !== 'images', stops: [] };
-    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, { tally: new Tally(), memory: new ReplyMemory(new ReplyBudget({ repliesLimit: Infinity })) }, lane);
+    const pieces = crossReply(
+      hooks,
+      exchange,
+      { status: 200, headers, body: inPieces(text, 1000) },
+      { tally: new Tally(), memory: new ReplyMemory(new ReplyBudget({ repliesLimit: Infinity })) },
+      lane,
+    );
     for await (const piece of pieces) void piece;
   });
 }

@@ -1,17 +1,25 @@
 /** Exchanges at each stage, made by hand: what hooks are called with, without a gateway. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
-import { Cancellation } from '../../core/cancellation.ts';
+import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
-import { Tally } from '../../core/tally.ts';
+import { Cancellation } from '../../core/util/cancellation.ts';
 import { plainProtocol } from './plain-protocol.ts';
 
 const logger = pino({ level: 'silent' });
 
 /** The head of a call of a protocol. */
-export function received(family: string, headers: IncomingHttpHeaders = {}, query = '', cancellation = new Cancellation()): Received {
+export function received(
+  family: string,
+  headers: IncomingHttpHeaders = {},
+  query = '',
+  cancellation = new Cancellation(),
+): Received {
   return {
-    id: 'exchange-1', family, headers, logger,
+    id: 'exchange-1',
+    family,
+    headers,
+    logger,
     address: '127.0.0.1',
     operation: 'generate',
     method: 'POST',
@@ -35,14 +43,28 @@ export interface Routing {
 }
 
 /** A call on its attempt at a target. */
-export function routed(target: Target, { family = 'plain', stream = false, waited = 0, firstEventAfter, error, cancellation = new Cancellation() }: Routing = {}): Routed {
+export function routed(
+  target: Target,
+  {
+    family = 'plain',
+    stream = false,
+    waited = 0,
+    firstEventAfter,
+    error,
+    cancellation = new Cancellation(),
+  }: Routing = {},
+): Routed {
   const head = received(family, {}, '', cancellation);
   const { signal } = head;
   const body = { model: target.model.id, prompt: 'hello', stream };
   const text = JSON.stringify(body);
   const call = plainProtocol.client.read(body, text, { operation: 'generate' }, {});
   const attempt: Attempt = {
-    target, signal, cancellation, firstEventAfter, error,
+    target,
+    signal,
+    cancellation,
+    firstEventAfter,
+    error,
     number: 1,
     isRetry: false,
     withoutReasoning: false,
@@ -55,7 +77,11 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
     duration: undefined,
   };
   return {
-    ...head, bytes: Buffer.from(text), text, call, attempt,
+    ...head,
+    bytes: Buffer.from(text),
+    text,
+    call,
+    attempt,
     principal: { kind: 'user', account: 'account-1', key: 'key-1' },
     protocol: plainProtocol,
     canonical: call.decode,

@@ -20,10 +20,30 @@ export interface Family {
 }
 
 export const families: Readonly<Record<Wire, Family>> = {
-  'chat-completions': { protocol: chatCompletions, headers: {}, match: () => ({ operation: 'generate' }), model: chatBodies.modelWith() },
-  responses: { protocol: responses, headers: {}, match: () => ({ operation: 'generate' }), model: responsesBodies.modelWith() },
-  messages: { protocol: messagesBodies.protocol, headers: messagesBodies.version, match: () => ({ operation: 'generate' }), model: messagesBodies.modelWith() },
-  'generate-content': { protocol: generateBodies.protocol, headers: {}, match: (stream) => generateBodies.matchOf(stream), model: generateBodies.modelWith() },
+  'chat-completions': {
+    protocol: chatCompletions,
+    headers: {},
+    match: () => ({ operation: 'generate' }),
+    model: chatBodies.modelWith(),
+  },
+  responses: {
+    protocol: responses,
+    headers: {},
+    match: () => ({ operation: 'generate' }),
+    model: responsesBodies.modelWith(),
+  },
+  messages: {
+    protocol: messagesBodies.protocol,
+    headers: messagesBodies.version,
+    match: () => ({ operation: 'generate' }),
+    model: messagesBodies.modelWith(),
+  },
+  'generate-content': {
+    protocol: generateBodies.protocol,
+    headers: {},
+    match: (stream) => generateBodies.matchOf(stream),
+    model: generateBodies.modelWith(),
+  },
 };
 
 /** A body as its family's client side reads it. */

@@ -17,20 +17,44 @@ const data = (body: Body): string => `data: ${JSON.stringify(body)}\n\n`;
 const event = (type: string, body: Body): string => `event: ${type}\n${data({ type, ...body })}`;
 
 function chatCompletions(): Speech {
-  const chunk = (choices: readonly Body[], usage?: Body): string => data({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini', choices, ...(usage ? { usage } : {}) });
-  const choice = (delta: Body, reason: string | null = null): string => chunk([{ index: 0, delta, finish_reason: reason }]);
+  const chunk = (choices: readonly Body[], usage?: Body): string =>
+    data({
+      id: 'chatcmpl-1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'gpt-4o-mini',
+      choices,
+      ...(usage ? { usage } : {}),
+    });
+  const choice = (delta: Body, reason: string | null = null): string =>
+    chunk([{ index: 0, delta, finish_reason: reason }]);
   return {
     opening: choice({ role: 'assistant', content: '' }),
     say: (content) => choice({ content }),
-    ending: () => `${choice({}, 'stop')}${chunk([], { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 })}data: [DONE]\n\n`,
+    ending: () =>
+      `${choice({}, 'stop')}${chunk([], { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 })}data: [DONE]\n\n`,
   };
 }
 
 function messages(): Speech {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 10, output_tokens: 1 } };
-  const end = event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 100 } });
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-4-5',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 10, output_tokens: 1 },
+  };
+  const end = event('message_delta', {
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: 100 },
+  });
   return {
-    opening: event('message_start', { message }) + event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    opening:
+      event('message_start', { message }) +
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
     say: (text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
     ending: () => event('content_block_stop', { index: 0 }) + end + event('message_stop', {}),
   };
@@ -38,11 +62,28 @@ function messages(): Speech {
 
 function responses(): Speech {
   let number = 0;
-  const numbered = (type: string, body: Body): string => event(type, { ...body, sequence_number: (number += 1) - 1 });
+  const numbered = (type: string, body: Body): string =>
+    event(type, { ...body, sequence_number: (number += 1) - 1 });
   const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const part = (text: string): Body => ({ type: 'output_text', text, annotations: [], logprobs: [] });
-  const item = (status: string, content: readonly Body[]): Body => ({ id: 'msg_1', type: 'message', status, role: 'assistant', content });
-  const response = (status: string, more: Body = {}): Body => ({ id: 'resp_1', object: 'response', created_at: 1, status, model: 'gpt-4o-mini', output: [], error: null, usage: null, ...more });
+  const item = (status: string, content: readonly Body[]): Body => ({
+    id: 'msg_1',
+    type: 'message',
+    status,
+    role: 'assistant',
+    content,
+  });
+  const response = (status: string, more: Body = {}): Body => ({
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    status,
+    model: 'gpt-4o-mini',
+    output: [],
+    error: null,
+    usage: null,
+    ...more,
+  });
   const opening = [
     numbered('response.created', { response: response('in_progress') }),
     numbered('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
@@ -58,7 +99,9 @@ function responses(): Speech {
         numbered('response.output_text.done', { ...place, text, logprobs: [] }) +
         numbered('response.content_part.done', { ...place, part: part(text) }) +
         numbered('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
-        numbered('response.completed', { response: response('completed', { output: [item('completed', [part(text)])], usage }) })
+        numbered('response.completed', {
+          response: response('completed', { output: [item('completed', [part(text)])], usage }),
+        })
       );
     },
   };
@@ -66,11 +109,22 @@ function responses(): Speech {
 
 function generateContent(): Speech {
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 100, totalTokenCount: 110 };
-  const chunk = (text: string, more: Body = {}): string => data({ candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }], usageMetadata, modelVersion: 'gemini-2.5-flash', responseId: 'r1' });
+  const chunk = (text: string, more: Body = {}): string =>
+    data({
+      candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }],
+      usageMetadata,
+      modelVersion: 'gemini-2.5-flash',
+      responseId: 'r1',
+    });
   return { opening: '', say: (text) => chunk(text), ending: () => chunk('', { finishReason: 'STOP' }) };
 }
 
-const speeches: Readonly<Record<Wire, () => Speech>> = { 'chat-completions': chatCompletions, responses, messages, 'generate-content': generateContent };
+const speeches: Readonly<Record<Wire, () => Speech>> = {
+  'chat-completions': chatCompletions,
+  responses,
+  messages,
+  'generate-content': generateContent,
+};
 
 function speechAt(path: string): Speech {
   if (path.includes('/chat/completions')) return chatCompletions();
@@ -80,7 +134,10 @@ function speechAt(path: string): Speech {
 /** Writes as much as is taken, and no more, until `next` has nothing left or the peer has gone. */
 async function pour(response: ServerResponse, next: () => string | undefined): Promise<void> {
   let taken = (): void => undefined;
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).on('drain', () => taken()).on('close', () => taken());
+  response
+    .writeHead(200, { 'content-type': 'text/event-stream' })
+    .on('drain', () => taken())
+    .on('close', () => taken());
   for (let text = next(); text !== undefined && !response.destroyed; text = next()) {
     if (response.write(text)) continue;
     await new Promise<void>((resolve) => void (taken = resolve));
@@ -104,7 +161,10 @@ export interface Firehose {
 }
 
 /** `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream. `encore` is said again and again behind its end. */
-export async function startFirehose(word: (number: number) => string | undefined, encore?: string): Promise<Firehose> {
+export async function startFirehose(
+  word: (number: number) => string | undefined,
+  encore?: string,
+): Promise<Firehose> {
   let poured = 0;
   const vendor = await startScriptedVendor(async (response, { url = '' }) => {
     const { opening, say, ending } = speechAt(url);
@@ -129,7 +189,11 @@ export async function startFirehose(word: (number: number) => string | undefined
     response.end();
   });
   return {
-    environment: { OPENAI_BASE_URL: `${vendor.origin}/v1`, ANTHROPIC_BASE_URL: vendor.origin, GOOGLE_GEMINI_BASE_URL: vendor.origin },
+    environment: {
+      OPENAI_BASE_URL: `${vendor.origin}/v1`,
+      ANTHROPIC_BASE_URL: vendor.origin,
+      GOOGLE_GEMINI_BASE_URL: vendor.origin,
+    },
     poured: () => poured,
     close: () => vendor.close(),
   };

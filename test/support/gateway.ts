@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { z } from 'zod';
 import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
 import { openDoor } from '../../core/server.ts';
-import { z } from 'zod';
 
 export interface TestGateway {
   readonly url: string;
@@ -44,8 +44,20 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
       });
     },
   });
-  const logger = pino({ level: 'debug', errorKey: 'error' }, { write: (line: string) => void log.push(line) });
-  const config = checkConfig({ ...input, dataFolder, retries: { ...retries, ...input.retries }, server: { port: 0, ...input.server }, plugins: [...input.plugins, watcher()] }, 'test');
+  const logger = pino(
+    { level: 'debug', errorKey: 'error' },
+    { write: (line: string) => void log.push(line) },
+  );
+  const config = checkConfig(
+    {
+      ...input,
+      dataFolder,
+      retries: { ...retries, ...input.retries },
+      server: { port: 0, ...input.server },
+      plugins: [...input.plugins, watcher()],
+    },
+    'test',
+  );
   const gateway = createGateway(config, logger);
   await gateway.open().catch(async (error: unknown) => {
     await gateway.close();
@@ -59,7 +71,9 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     ends,
     log,
     async verb(name, args = [], options = {}) {
-      const command = [...gateway.commands.all()].find((known) => known.name === name || known.name.startsWith(`${name} `));
+      const command = [...gateway.commands.all()].find(
+        (known) => known.name === name || known.name.startsWith(`${name} `),
+      );
       if (!command) throw new Error(`no verb "${name}"`);
       return (await command.run(args, options)).json;
     },

@@ -24,7 +24,11 @@ export interface Place {
 export function* placesIn(value: unknown, path: Path = []): Generator<Place> {
   if (typeof value === 'string') yield { path, manner: 'text' };
   if (Array.isArray(value)) {
-    if (value.length > 0) yield* [{ path, manner: 'same' }, { path, manner: 'distinct' }] as const;
+    if (value.length > 0)
+      yield* [
+        { path, manner: 'same' },
+        { path, manner: 'distinct' },
+      ] as const;
     for (const [index, item] of value.entries()) yield* placesIn(item, [...path, index]);
   } else if (isObject(value)) {
     yield { path, manner: 'fields' };
@@ -40,7 +44,9 @@ function renamed(value: unknown, times: number, field = ''): unknown {
   if (typeof value === 'string') return names.test(field) ? `${value}_${times}` : value;
   if (typeof value === 'number') return numbers.test(field) ? value + times : value;
   if (Array.isArray(value)) return value.map((item) => renamed(item, times, field));
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, renamed(member, times, name)])) : value;
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, renamed(member, times, name)]))
+    : value;
 }
 
 function repeated(items: readonly unknown[], manner: Manner, size: number): unknown[] {
@@ -53,20 +59,30 @@ function repeated(items: readonly unknown[], manner: Manner, size: number): unkn
 function grown(value: unknown, manner: Manner, size: number): unknown {
   if (Array.isArray(value)) return repeated(value, manner, size);
   if (typeof value === 'string') return value.padEnd(20, '-').repeat(size);
-  return isObject(value) ? { ...value, ...Object.fromEntries(Array.from({ length: size }, (_, index) => [`x_${index}`, index])) } : value;
+  return isObject(value)
+    ? { ...value, ...Object.fromEntries(Array.from({ length: size }, (_, index) => [`x_${index}`, index])) }
+    : value;
 }
 
 /** The value, so many times as large at one place. */
 export function growAt(value: unknown, { path, manner }: Place, size: number): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return grown(value, manner, size);
-  if (Array.isArray(value)) return value.map((item, index) => (index === first ? growAt(item, { path: rest, manner }, size) : item));
+  if (Array.isArray(value))
+    return value.map((item, index) => (index === first ? growAt(item, { path: rest, manner }, size) : item));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, name === first ? growAt(member, { path: rest, manner }, size) : member]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      name === first ? growAt(member, { path: rest, manner }, size) : member,
+    ]),
+  );
 }
 
 /** A part of a stream that is repeated, or an event that grows at one place. */
-export type StreamPlace = { readonly from: number; readonly to: number; readonly manner: 'same' | 'distinct' } | { readonly event: number; readonly place: Place };
+export type StreamPlace =
+  | { readonly from: number; readonly to: number; readonly manner: 'same' | 'distinct' }
+  | { readonly event: number; readonly place: Place };
 
 function parsed(data: string): unknown {
   try {
@@ -88,13 +104,28 @@ export function* placesInStream(events: readonly WireEvent[]): Generator<StreamP
 }
 
 export function growStream(events: readonly WireEvent[], place: StreamPlace, size: number): string {
-  const frames = (each: readonly WireEvent[]): string => each.map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`).join('');
+  const frames = (each: readonly WireEvent[]): string =>
+    each
+      .map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`)
+      .join('');
   if ('event' in place) {
-    return frames(events.map((each, index) => (index === place.event ? { ...each, data: JSON.stringify(growAt(parsed(each.data), place.place, size)) } : each)));
+    return frames(
+      events.map((each, index) =>
+        index === place.event
+          ? { ...each, data: JSON.stringify(growAt(parsed(each.data), place.place, size)) }
+          : each,
+      ),
+    );
   }
   const part = events.slice(place.from, place.to);
   const again = Array.from({ length: size }, (_, times) =>
-    place.manner === 'same' ? part : part.map(({ event, data }) => ({ event, data: data.startsWith('{') ? JSON.stringify(renamed(parsed(data), times)) : data })));
+    place.manner === 'same'
+      ? part
+      : part.map(({ event, data }) => ({
+          event,
+          data: data.startsWith('{') ? JSON.stringify(renamed(parsed(data), times)) : data,
+        })),
+  );
   return frames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
 }
 

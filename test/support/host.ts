@@ -3,11 +3,22 @@ import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import type { Command, Credential, Examination, Guard, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
+import { Registry } from '../../core/host/registry.ts';
+import { tappable } from '../../core/host/taps.ts';
+import type {
+  Command,
+  Credential,
+  Examination,
+  Guard,
+  Host,
+  Keyring,
+  Plugin,
+  Readiness,
+  Route,
+  Workers,
+} from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
-import { Registry } from '../../core/registry.ts';
-import { tappable } from '../../core/taps.ts';
 
 type Discovery = { readonly provider: Provider } & Parameters<Host['discover']>[1];
 
@@ -18,16 +29,28 @@ export interface TestHost extends Host {
   readonly discoveries: Discovery[];
 }
 
-const alone: Workers = { several: false, askOthers: async () => undefined, askSupervisor: async () => undefined, answer: () => () => undefined };
+const alone: Workers = {
+  several: false,
+  askOthers: async () => undefined,
+  askSupervisor: async () => undefined,
+  answer: () => () => undefined,
+};
 
 /** A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as before and after a reload. */
-export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegistry(), workers = alone): TestHost {
+export function hostWith(
+  plugins: readonly Plugin[],
+  metrics = new MetricsRegistry(),
+  workers = alone,
+): TestHost {
   const calls = createHooks();
   const logger = pino({ level: 'silent' });
   const discoveries: Discovery[] = [];
   const resources = new Map<string, unknown>();
   const host: TestHost = {
-    calls, discoveries, logger, metrics,
+    calls,
+    discoveries,
+    logger,
+    metrics,
     hooks: tappable(calls, logger),
     plugins: new Set(plugins.map(({ name }) => name)),
     protocols: new Registry<Protocol>('protocol'),
@@ -47,7 +70,11 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     dataFolder: '/nowhere',
     targetsFor: () => [],
     applied: () => undefined,
-    async resource<Options extends object, Thing>(key: string, options: Options, open: (options: Options) => Thing | Promise<Thing>): Promise<Thing> {
+    async resource<Options extends object, Thing>(
+      key: string,
+      options: Options,
+      open: (options: Options) => Thing | Promise<Thing>,
+    ): Promise<Thing> {
       if (!resources.has(key)) resources.set(key, open(options));
       return resources.get(key) as Thing | Promise<Thing>;
     },
@@ -60,6 +87,10 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     discover: (provider, source) => void discoveries.push({ provider, ...source }),
   };
   // What a test adds beside its plugins is there when it calls `ready`.
-  for (const plugin of plugins) plugin.apply({ ...host, applied: (look) => host.hooks.ready.tapPromise(plugin.name, async () => look()) });
+  for (const plugin of plugins)
+    plugin.apply({
+      ...host,
+      applied: (look) => host.hooks.ready.tapPromise(plugin.name, async () => look()),
+    });
   return host;
 }

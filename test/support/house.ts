@@ -37,24 +37,53 @@ interface HouseOptions {
   readonly provider?: typeof openai;
 }
 
-export async function openHouse({ credit = '5', plugins = [], settings = {}, ledger = {}, provider = openai }: HouseOptions = {}): Promise<House> {
+export async function openHouse({
+  credit = '5',
+  plugins = [],
+  settings = {},
+  ledger = {},
+  provider = openai,
+}: HouseOptions = {}): Promise<House> {
   const vendor = await startVendor();
   const gateway = await startGateway({
     ...settings,
-    plugins: [bearer(), chatCompletions(), provider({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0', ...ledger }), ...plugins],
+    plugins: [
+      bearer(),
+      chatCompletions(),
+      provider({ apiKey: vendor.key, baseUrl: vendor.url }),
+      preferences(),
+      balance({ firstCredit: '0', ...ledger }),
+      ...plugins,
+    ],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', ...(credit ? { credit } : {}) });
+  const made: unknown = await gateway.verb('keys create', [], {
+    account: 'tester',
+    ...(credit ? { credit } : {}),
+  });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   return {
-    gateway, vendor, key,
+    gateway,
+    vendor,
+    key,
     client: new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 }),
     post(body, init = {}) {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...Object.fromEntries(new Headers(init.headers)) };
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        ...Object.fromEntries(new Headers(init.headers)),
+      };
       const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-      return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', ...init, headers, body: Buffer.from(text) });
+      return fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        ...init,
+        headers,
+        body: Buffer.from(text),
+      });
     },
     async balance() {
-      const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+      const response = await fetch(`${gateway.url}/v1/user/balance`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
       const body: unknown = await response.json();
       if (!isBalance(body)) throw new Error(`no balance: ${response.status}`);
       return body;

@@ -18,12 +18,19 @@ function isFactory(value: unknown): value is PluginFactory<z.ZodType> {
 }
 
 export async function bundledPlugins(): Promise<Bundled[]> {
-  const files = globSync(['plugins/{auth,meters,operations,providers,routing}/*.ts', 'plugins/{meters,operations,protocols,providers}/*/index.ts'], { cwd: root });
+  const files = globSync(
+    [
+      'plugins/{auth,meters,operations,providers,routing}/*.ts',
+      'plugins/{meters,operations,protocols,providers}/*/index.ts',
+    ],
+    { cwd: root },
+  );
   const found: Bundled[] = [];
   for (const file of files.toSorted()) {
     const module: object = await import(join(root, file));
     const path = basename(file) === 'index.ts' ? dirname(file) : file.slice(0, -'.ts'.length);
-    for (const factory of Object.values(module)) if (isFactory(factory)) found.push({ name: basename(path), path, factory });
+    for (const factory of Object.values(module))
+      if (isFactory(factory)) found.push({ name: basename(path), path, factory });
   }
   return found;
 }

@@ -21,12 +21,16 @@ let back = 0;
 const began = performance.now();
 
 function tell(): void {
-  process.stdout.write(JSON.stringify({ answered, perSecond: Math.round(back / ((performance.now() - began) / 1000)) }));
+  process.stdout.write(
+    JSON.stringify({ answered, perSecond: Math.round(back / ((performance.now() - began) / 1000)) }),
+  );
   process.exit();
 }
 
 function open(from: string): void {
-  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: from }, () => idle.push(socket));
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: from }, () =>
+    idle.push(socket),
+  );
   socket.on('error', () => undefined);
   socket.on('data', (bytes) => {
     const status = /^HTTP\/1\.1 (\d{3})/.exec(bytes.toString('latin1'))?.[1];
@@ -43,7 +47,12 @@ function open(from: string): void {
   });
 }
 
-for (let count = 0; count < Math.max(least, Number(addresses)); count += 1) open(addresses === '1' ? '127.0.0.1' : `127.7.${(count % Number(addresses)) >> 8}.${(count % Number(addresses)) & 255}`);
+for (let count = 0; count < Math.max(least, Number(addresses)); count += 1)
+  open(
+    addresses === '1'
+      ? '127.0.0.1'
+      : `127.7.${(count % Number(addresses)) >> 8}.${(count % Number(addresses)) & 255}`,
+  );
 
 setInterval(() => {
   const due = Math.min(wanted, ((performance.now() - began) / 1000) * Number(perSecond));
@@ -52,6 +61,8 @@ setInterval(() => {
     if (!socket) break;
     const key = sent % 10 === 0 ? createSecret() : `sk-${randomBytes(21).toString('hex')}`;
     sent += 1;
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 2\r\n\r\n{}`);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 2\r\n\r\n{}`,
+    );
   }
 }, every);

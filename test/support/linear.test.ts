@@ -8,5 +8,7 @@ it('accepts work that grows as what it is done for', async () => {
 });
 
 it('rejects work that grows with the square of it', async () => {
-  await expect(expectLinear((count) => numbers(count).filter((_, index, all) => !all.includes(-index - 1)), 2000)).rejects.toThrow('scanned');
+  await expect(
+    expectLinear((count) => numbers(count).filter((_, index, all) => !all.includes(-index - 1)), 2000),
+  ).rejects.toThrow('scanned');
 });

@@ -10,7 +10,8 @@ export async function expectLinear(run: (size: number) => unknown, size: number)
     const one = await counter.of(() => run(size));
     const two = await counter.of(() => run(2 * size));
     expect(one.blocks + one.scanned).toBeGreaterThan(size);
-    for (const kind of ['blocks', 'scanned', 'allocated'] as const) expect(two[kind], kind).toBeLessThan(3 * one[kind] + 100_000);
+    for (const kind of ['blocks', 'scanned', 'allocated'] as const)
+      expect(two[kind], kind).toBeLessThan(3 * one[kind] + 100_000);
   } finally {
     counter.stop();
   }

@@ -3,8 +3,8 @@
  * the JSON body the stream amounts to, and what it says.
  */
 import { createParser } from 'eventsource-parser';
-import type { Wire } from './replaying-vendor.ts';
 import { isObject, type Json } from './json.ts';
+import type { Wire } from './replaying-vendor.ts';
 
 export function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
@@ -31,7 +31,12 @@ export function dataOf(stream: string): Json[] {
 function grow(whole: Json, delta: Json): Json {
   for (const [name, value] of Object.entries(delta)) {
     const old = whole[name];
-    if (typeof old === 'string' && typeof value === 'string' && !['id', 'type', 'role', 'name'].includes(name)) whole[name] = old + value;
+    if (
+      typeof old === 'string' &&
+      typeof value === 'string' &&
+      !['id', 'type', 'role', 'name'].includes(name)
+    )
+      whole[name] = old + value;
     else if (isObject(old) && isObject(value)) grow(old, value);
     else if (Array.isArray(value)) whole[name] = growList(Array.isArray(old) ? old : [], value);
     else if (value !== null || old === undefined) whole[name] = value;
@@ -41,8 +46,9 @@ function grow(whole: Json, delta: Json): Json {
 
 function growList(list: unknown[], added: readonly unknown[]): unknown[] {
   for (const value of added) {
-    const index = isObject(value) ? value['index'] : undefined;
-    const known = typeof index === 'number' ? list.find((each) => isObject(each) && each['index'] === index) : undefined;
+    const index = isObject(value) ? value.index : undefined;
+    const known =
+      typeof index === 'number' ? list.find((each) => isObject(each) && each.index === index) : undefined;
     if (isObject(known) && isObject(value)) grow(known, value);
     else list.push(isObject(value) ? structuredClone(value) : value);
   }
@@ -57,13 +63,15 @@ function wholeChat(events: readonly Json[]): Json {
     for (const { index, delta, finish_reason: reason, logprobs } of objects(told)) {
       const choice = choices.get(index) ?? { index, message: {}, finish_reason: null };
       choices.set(index, choice);
-      if (isObject(delta) && isObject(choice['message'])) grow(choice['message'], delta);
-      if (isObject(logprobs)) choice['logprobs'] = grow(isObject(choice['logprobs']) ? choice['logprobs'] : {}, logprobs);
-      if (reason) choice['finish_reason'] = reason;
+      if (isObject(delta) && isObject(choice.message)) grow(choice.message, delta);
+      if (isObject(logprobs))
+        choice.logprobs = grow(isObject(choice.logprobs) ? choice.logprobs : {}, logprobs);
+      if (reason) choice.finish_reason = reason;
     }
   }
   // The place of a call in a stream is none of the whole message's.
-  for (const { message } of choices.values()) if (isObject(message)) for (const call of objects(message['tool_calls'])) delete call['index'];
+  for (const { message } of choices.values())
+    if (isObject(message)) for (const call of objects(message.tool_calls)) delete call.index;
   return { ...whole, choices: [...choices.values()] };
 }
 
@@ -78,14 +86,19 @@ function wholeMessage(events: readonly Json[]): Json {
     if (type === 'content_block_delta' && block && isObject(delta)) {
       const { type: kind, partial_json: json, citation, ...said } = delta;
       if (kind === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + text(json));
-      else if (kind === 'citations_delta') block['citations'] = [...objects(block['citations']), citation];
+      else if (kind === 'citations_delta') block.citations = [...objects(block.citations), citation];
       else grow(block, said);
     }
-    if (type === 'message_delta' && isObject(delta)) message = { ...message, ...delta, usage: { ...(isObject(message['usage']) ? message['usage'] : {}), ...(isObject(usage) ? usage : {}) } };
+    if (type === 'message_delta' && isObject(delta))
+      message = {
+        ...message,
+        ...delta,
+        usage: { ...(isObject(message.usage) ? message.usage : {}), ...(isObject(usage) ? usage : {}) },
+      };
   }
   for (const [index, json] of inputs) {
     const block = blocks.get(index);
-    if (block) block['input'] = JSON.parse(json || '{}');
+    if (block) block.input = JSON.parse(json || '{}');
   }
   return { ...message, content: [...blocks.values()] };
 }
@@ -93,8 +106,14 @@ function wholeMessage(events: readonly Json[]): Json {
 /** Adds a part of a chunk: a text that goes on with the last one's is one with it. */
 function joinPart(parts: readonly Json[], part: Json): Json[] {
   const last = parts.at(-1);
-  const goesOn = typeof last?.['text'] === 'string' && typeof part['text'] === 'string' && last['thought'] === part['thought'] && last['thoughtSignature'] === undefined;
-  return goesOn ? [...parts.slice(0, -1), { ...last, ...part, text: text(last['text']) + text(part['text']) }] : [...parts, part];
+  const goesOn =
+    typeof last?.text === 'string' &&
+    typeof part.text === 'string' &&
+    last.thought === part.thought &&
+    last.thoughtSignature === undefined;
+  return goesOn
+    ? [...parts.slice(0, -1), { ...last, ...part, text: text(last.text) + text(part.text) }]
+    : [...parts, part];
 }
 
 function wholeGeneration(events: readonly Json[]): Json {
@@ -105,8 +124,9 @@ function wholeGeneration(events: readonly Json[]): Json {
     for (const { index = 0, content, ...others } of objects(told)) {
       const candidate = candidates.get(index) ?? { index, content: { role: 'model', parts: [] } };
       candidates.set(index, candidate);
-      const parts = isObject(content) ? objects(content['parts']) : [];
-      if (isObject(candidate['content'])) candidate['content']['parts'] = parts.reduce(joinPart, objects(candidate['content']['parts']));
+      const parts = isObject(content) ? objects(content.parts) : [];
+      if (isObject(candidate.content))
+        candidate.content.parts = parts.reduce(joinPart, objects(candidate.content.parts));
       Object.assign(candidate, others);
     }
   }
@@ -120,7 +140,7 @@ export function wholeOf(client: Wire, stream: string): Json {
   if (client === 'messages') return wholeMessage(events);
   if (client === 'generate-content') return wholeGeneration(events);
   const last = events.findLast(({ type }) => /^response\.(completed|incomplete|failed)$/.test(text(type)));
-  return isObject(last?.['response']) ? last['response'] : {};
+  return isObject(last?.response) ? last.response : {};
 }
 
 export interface SaidCall {
@@ -147,43 +167,62 @@ function parsed(json: unknown): unknown {
 function heardChat({ choices }: Json): Heard {
   const [{ message, finish_reason: reason } = {}] = objects(choices);
   const said = isObject(message) ? message : {};
-  const calls = objects(said['tool_calls']).map(({ id, function: called, custom }) => {
-    if (isObject(custom)) return { id, name: custom['name'], input: custom['input'] };
-    return { id, name: isObject(called) ? called['name'] : undefined, input: parsed(isObject(called) ? called['arguments'] : '') };
+  const calls = objects(said.tool_calls).map(({ id, function: called, custom }) => {
+    if (isObject(custom)) return { id, name: custom.name, input: custom.input };
+    return {
+      id,
+      name: isObject(called) ? called.name : undefined,
+      input: parsed(isObject(called) ? called.arguments : ''),
+    };
   });
-  return { text: text(said['content']), reasoning: text(said['reasoning_content'] ?? said['reasoning']), refusal: text(said['refusal']), calls, reason };
+  return {
+    text: text(said.content),
+    reasoning: text(said.reasoning_content ?? said.reasoning),
+    refusal: text(said.refusal),
+    calls,
+    reason,
+  };
 }
 
 function heardResponse({ output, status, incomplete_details: details }: Json): Heard {
   const items = objects(output);
-  const parts = items.flatMap((item) => (item['type'] === 'message' ? objects(item['content']) : []));
-  const join = (list: readonly Json[], type: string, field: string): string => list.map((each) => (each['type'] === type ? text(each[field]) : '')).join('');
+  const parts = items.flatMap((item) => (item.type === 'message' ? objects(item.content) : []));
+  const join = (list: readonly Json[], type: string, field: string): string =>
+    list.map((each) => (each.type === type ? text(each[field]) : '')).join('');
   const calls = items.flatMap(({ type, call_id: id, name, arguments: json, input }) => {
     if (type === 'function_call') return [{ id, name, input: parsed(json) }];
     return type === 'custom_tool_call' ? [{ id, name, input }] : [];
   });
-  const summaries = items.flatMap((item) => (item['type'] === 'reasoning' ? [...objects(item['summary']), ...objects(item['content'])] : []));
+  const summaries = items.flatMap((item) =>
+    item.type === 'reasoning' ? [...objects(item.summary), ...objects(item.content)] : [],
+  );
   return {
     text: join(parts, 'output_text', 'text'),
-    reasoning: summaries.map((part) => text(part['text'])).join(''),
+    reasoning: summaries.map((part) => text(part.text)).join(''),
     refusal: join(parts, 'refusal', 'refusal'),
     calls,
-    reason: isObject(details) ? details['reason'] : status,
+    reason: isObject(details) ? details.reason : status,
   };
 }
 
 function heardMessage({ content, stop_reason: reason }: Json): Heard {
   const blocks = objects(content);
-  const join = (type: string, field: string): string => blocks.map((block) => (block['type'] === type ? text(block[field]) : '')).join('');
-  const calls = blocks.flatMap(({ type, id, name, input }) => (type === 'tool_use' ? [{ id, name, input }] : []));
+  const join = (type: string, field: string): string =>
+    blocks.map((block) => (block.type === type ? text(block[field]) : '')).join('');
+  const calls = blocks.flatMap(({ type, id, name, input }) =>
+    type === 'tool_use' ? [{ id, name, input }] : [],
+  );
   return { text: join('text', 'text'), reasoning: join('thinking', 'thinking'), refusal: '', calls, reason };
 }
 
 function heardGeneration({ candidates }: Json): Heard {
   const [{ content, finishReason: reason } = {}] = objects(candidates);
-  const parts = isObject(content) ? objects(content['parts']) : [];
-  const join = (thought: boolean): string => parts.map((part) => (Boolean(part['thought']) === thought ? text(part['text']) : '')).join('');
-  const calls = parts.flatMap(({ functionCall: call }) => (isObject(call) ? [{ id: call['id'], name: call['name'], input: call['args'] ?? {} }] : []));
+  const parts = isObject(content) ? objects(content.parts) : [];
+  const join = (thought: boolean): string =>
+    parts.map((part) => (Boolean(part.thought) === thought ? text(part.text) : '')).join('');
+  const calls = parts.flatMap(({ functionCall: call }) =>
+    isObject(call) ? [{ id: call.id, name: call.name, input: call.args ?? {} }] : [],
+  );
   return { text: join(false), reasoning: join(true), refusal: '', calls, reason };
 }
 

@@ -2,4 +2,7 @@
 import { defineConfig } from '../../core/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 
-export default defineConfig({ server: { port: Number(process.env['PORT']), maxConnections: 300 }, plugins: [demo()] });
+export default defineConfig({
+  server: { port: Number(process.env.PORT), maxConnections: 300 },
+  plugins: [demo()],
+});

@@ -21,14 +21,20 @@ export interface Heap {
   close(): void;
 }
 
-const told = z.object({ id: z.number().optional(), method: z.string().optional(), params: z.looseObject({ sessionId: z.string().optional(), chunk: z.string().optional() }).optional(), result: z.looseObject({}).optional() });
+const told = z.object({
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z.looseObject({ sessionId: z.string().optional(), chunk: z.string().optional() }).optional(),
+  result: z.looseObject({}).optional(),
+});
 const evaluated = z.object({ result: z.object({ value: z.number() }) });
 
 /** Opens the debugger of a process, and by it those of its threads. */
 export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   gateway.child.kill('SIGUSR1');
   let address: string | undefined;
-  while ((address = /Debugger listening on (\S+)/.exec(gateway.printed())?.[1]) === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
+  while ((address = /Debugger listening on (\S+)/.exec(gateway.printed())?.[1]) === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   const socket = new WebSocket(address);
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   const waiting = new Map<number, (result: unknown) => void>();
@@ -63,7 +69,10 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
     async left() {
       await Promise.all([...threads.keys()].map(collectIn));
       await ask(collect.method);
-      const answer = await ask('Runtime.evaluate', { expression: '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())', returnByValue: true });
+      const answer = await ask('Runtime.evaluate', {
+        expression: '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())',
+        returnByValue: true,
+      });
       return evaluated.parse(answer).result.value;
     },
     async snapshot() {
@@ -78,8 +87,11 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
 
 /** By how much the values grow with each unit of their times: the line that fits them best. */
 export function slopeOf(samples: readonly { readonly at: number; readonly value: number }[]): number {
-  const middle = (pick: (sample: { readonly at: number; readonly value: number }) => number): number => samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
+  const middle = (pick: (sample: { readonly at: number; readonly value: number }) => number): number =>
+    samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
   const at = middle((sample) => sample.at);
   const value = middle((sample) => sample.value);
-  return middle((sample) => (sample.at - at) * (sample.value - value)) / middle((sample) => (sample.at - at) ** 2);
+  return (
+    middle((sample) => (sample.at - at) * (sample.value - value)) / middle((sample) => (sample.at - at) ** 2)
+  );
 }

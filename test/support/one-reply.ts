@@ -19,7 +19,11 @@ export interface OneReply {
   /** Bodies the vendor received. */
   readonly bodies: readonly string[];
   /** Asks as a client of this family, while the vendor answers `reply`: a list as a stream of these events, an object as JSON. */
-  ask(client: Wire, reply: object, options?: { readonly stream?: boolean; readonly fields?: object }): Promise<Asked>;
+  ask(
+    client: Wire,
+    reply: object,
+    options?: { readonly stream?: boolean; readonly fields?: object },
+  ): Promise<Asked>;
   close(): Promise<void>;
 }
 
@@ -28,11 +32,16 @@ const question = 'Who is it?';
 
 function callOf(client: Wire, stream: boolean, fields: object): readonly [path: string, body: object] {
   const turns = [{ role: 'user', content: question }];
-  if (client === 'chat-completions') return ['/v1/chat/completions', { model, messages: turns, stream, ...fields }];
+  if (client === 'chat-completions')
+    return ['/v1/chat/completions', { model, messages: turns, stream, ...fields }];
   if (client === 'responses') return ['/v1/responses', { model, input: question, stream, ...fields }];
-  if (client === 'messages') return ['/alpha/v1/messages', { model, max_tokens: 100, messages: turns, stream, ...fields }];
+  if (client === 'messages')
+    return ['/alpha/v1/messages', { model, max_tokens: 100, messages: turns, stream, ...fields }];
   const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-  return [`/beta/v1beta/models/${model}:${verb}`, { contents: [{ role: 'user', parts: [{ text: question }] }], ...fields }];
+  return [
+    `/beta/v1beta/models/${model}:${verb}`,
+    { contents: [{ role: 'user', parts: [{ text: question }] }], ...fields },
+  ];
 }
 
 /** One event of a stream; an object has its `type` as its name where the wire names its events, text stands as it is. */
@@ -50,7 +59,14 @@ function isEnd(end: End | undefined): end is Answered | Failed {
 export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}): Promise<OneReply> {
   const vendor = await startScriptedVendor(() => undefined);
   const gateway = await startGateway({
-    plugins: [openDoors(), chatCompletions(), responses(), messages(), generateContent(), station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [facts] })],
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [facts] }),
+    ],
   });
   let calls = 0;
   return {
@@ -63,7 +79,11 @@ export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}):
       });
       const [path, body] = callOf(client, stream, fields);
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-      const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
       const text = await response.text();
       calls += 1;
       const end = (await gateway.ended(calls))[calls - 1];

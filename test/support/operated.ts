@@ -8,7 +8,10 @@ import { startVendors, type Vendors } from './vendor/index.ts';
 
 /** A model that is spoken to in the client's own protocol. */
 export const modelOf: Readonly<Record<Wire, string>> = {
-  'chat-completions': 'openai/gpt-4o-mini', responses: 'openai/gpt-4o-mini', messages: 'anthropic/claude-sonnet-4-5', 'generate-content': 'google/gemini-2.5-flash',
+  'chat-completions': 'openai/gpt-4o-mini',
+  responses: 'openai/gpt-4o-mini',
+  messages: 'anthropic/claude-sonnet-4-5',
+  'generate-content': 'google/gemini-2.5-flash',
 };
 
 const question = 'Hello there, who is it?';
@@ -17,10 +20,15 @@ const turns = [{ role: 'user', content: question }];
 /** A body that asks for a stream, in the words of each family, and where it goes. */
 export function streamedCall(wire: Wire): { readonly path: string; readonly body: object } {
   const model = modelOf[wire];
-  if (wire === 'chat-completions') return { path: '/v1/chat/completions', body: { model, messages: turns, stream: true } };
+  if (wire === 'chat-completions')
+    return { path: '/v1/chat/completions', body: { model, messages: turns, stream: true } };
   if (wire === 'responses') return { path: '/v1/responses', body: { model, input: question, stream: true } };
-  if (wire === 'messages') return { path: '/alpha/v1/messages', body: { model, max_tokens: 100, messages: turns, stream: true } };
-  return { path: `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`, body: { contents: [{ role: 'user', parts: [{ text: question }] }] } };
+  if (wire === 'messages')
+    return { path: '/alpha/v1/messages', body: { model, max_tokens: 100, messages: turns, stream: true } };
+  return {
+    path: `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    body: { contents: [{ role: 'user', parts: [{ text: question }] }] },
+  };
 }
 
 export interface Operated {
@@ -86,10 +94,12 @@ export async function openOperated(): Promise<Operated> {
   const vendors = await startVendors();
   const running = new Set<RunningGateway>();
   const killAll = async (): Promise<void> => {
-    for (const gateway of running) if (gateway.child.exitCode === null && gateway.child.signalCode === null) await gateway.stop('SIGKILL');
+    for (const gateway of running)
+      if (gateway.child.exitCode === null && gateway.child.signalCode === null) await gateway.stop('SIGKILL');
     running.clear();
   };
-  const configure = (server = '', plugins = ''): void => writeFileSync(file, configuration(folder, server, plugins));
+  const configure = (server = '', plugins = ''): void =>
+    writeFileSync(file, configuration(folder, server, plugins));
 
   async function verb(...words: string[]): Promise<unknown> {
     const { output, errors } = await runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0' });
@@ -104,20 +114,42 @@ export async function openOperated(): Promise<Operated> {
   const made = await verb('keys', 'create', '--credit', '5');
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 
-  function post({ url }: RunningGateway, path: string, body: object, signal?: AbortSignal): Promise<Response> {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-    return fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal ? { signal } : {}) });
+  function post(
+    { url }: RunningGateway,
+    path: string,
+    body: object,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+    };
+    return fetch(url + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      ...(signal ? { signal } : {}),
+    });
   }
 
   return {
-    vendors, folder, key, configure, verb, post,
+    vendors,
+    folder,
+    key,
+    configure,
+    verb,
+    post,
     async start(environment = {}) {
       const { openai, anthropic, google } = vendors;
       const gateway = await startProcess({
         TOLLGATE_CONFIG: file,
-        OPENAI_API_KEY: openai.key, OPENAI_BASE_URL: openai.url,
-        ANTHROPIC_API_KEY: anthropic.key, ANTHROPIC_BASE_URL: anthropic.url,
-        GEMINI_API_KEY: google.key, GOOGLE_GEMINI_BASE_URL: google.url,
+        OPENAI_API_KEY: openai.key,
+        OPENAI_BASE_URL: openai.url,
+        ANTHROPIC_API_KEY: anthropic.key,
+        ANTHROPIC_BASE_URL: anthropic.url,
+        GEMINI_API_KEY: google.key,
+        GOOGLE_GEMINI_BASE_URL: google.url,
         ...environment,
       });
       running.add(gateway);

@@ -54,16 +54,46 @@ function searched(text: string, [sought, from]: [unknown, number?], found: numbe
 
 function watchLists(): (() => void)[] {
   const lists = Array.prototype;
-  const whole = ['join', 'concat', 'slice', 'shift', 'unshift', 'reverse', 'toReversed', 'toSpliced', 'with', 'fill', 'flat', 'sort', 'toSorted'];
+  const whole = [
+    'join',
+    'concat',
+    'slice',
+    'shift',
+    'unshift',
+    'reverse',
+    'toReversed',
+    'toSpliced',
+    'with',
+    'fill',
+    'flat',
+    'sort',
+    'toSorted',
+  ];
   return [
-    ...['indexOf', 'lastIndexOf'].map((name) => count<Items, unknown[], number>(lists, name, (self, _, found) => until(self.length, found))),
-    count<Items, [unknown], boolean>(lists, 'includes', (self, [sought], found) => (found ? Array.prototype.findIndex.call(self, (item) => item === sought) : self.length)),
-    ...whole.map((name) => count<Items, unknown[], unknown>(lists, name, (self, _, result) => (name === 'slice' && Array.isArray(result) ? result.length : self.length))),
-    count<Items, [number], Items>(lists, 'splice', ({ length }, [start], removed) => removed.length + Math.max(0, length - start)),
+    ...['indexOf', 'lastIndexOf'].map((name) =>
+      count<Items, unknown[], number>(lists, name, (self, _, found) => until(self.length, found)),
+    ),
+    count<Items, [unknown], boolean>(lists, 'includes', (self, [sought], found) =>
+      found ? Array.prototype.findIndex.call(self, (item) => item === sought) : self.length,
+    ),
+    ...whole.map((name) =>
+      count<Items, unknown[], unknown>(lists, name, (self, _, result) =>
+        name === 'slice' && Array.isArray(result) ? result.length : self.length,
+      ),
+    ),
+    count<Items, [number], Items>(
+      lists,
+      'splice',
+      ({ length }, [start], removed) => removed.length + Math.max(0, length - start),
+    ),
     // Spreading a list and going through it.
     count<object, [], unknown>(Object.getPrototypeOf([][Symbol.iterator]()), 'next', () => 1),
-    ...['entries', 'keys', 'values'].map((name) => count<unknown, [object], Items>(Object, name, (_self, _args, { length }) => length)),
-    count<unknown, [object, ...object[]], object>(Object, 'assign', (_, [, ...from]) => from.reduce((sum, each) => sum + Reflect.ownKeys(each).length, 0)),
+    ...['entries', 'keys', 'values'].map((name) =>
+      count<unknown, [object], Items>(Object, name, (_self, _args, { length }) => length),
+    ),
+    count<unknown, [object, ...object[]], object>(Object, 'assign', (_, [, ...from]) =>
+      from.reduce((sum, each) => sum + Reflect.ownKeys(each).length, 0),
+    ),
     count<unknown, [Items], Buffer>(Buffer, 'concat', (_self, _args, { length }) => length),
   ];
 }
@@ -72,14 +102,36 @@ function watchTexts(): (() => void)[] {
   const texts = String.prototype;
   return [
     ...['indexOf'].map((name) => count<string, [string, number?], number>(texts, name, searched)),
-    count<string, [string, number?], boolean>(texts, 'includes', (self, args, found) => searched(self, args, found ? 0 : -1)),
-    count<string, [string], number>(texts, 'lastIndexOf', (self, _, found) => self.length - Math.max(0, found)),
-    ...['startsWith', 'endsWith'].map((name) => count<string, [string], boolean>(texts, name, (_, [sought]) => sought.length)),
-    ...['split', 'trim', 'trimEnd', 'toLowerCase', 'toUpperCase', 'replace', 'replaceAll', 'matchAll', 'normalize', 'padEnd'].map((name) =>
-      count<string, unknown[], unknown>(texts, name, (self) => self.length)),
+    count<string, [string, number?], boolean>(texts, 'includes', (self, args, found) =>
+      searched(self, args, found ? 0 : -1),
+    ),
+    count<string, [string], number>(
+      texts,
+      'lastIndexOf',
+      (self, _, found) => self.length - Math.max(0, found),
+    ),
+    ...['startsWith', 'endsWith'].map((name) =>
+      count<string, [string], boolean>(texts, name, (_, [sought]) => sought.length),
+    ),
+    ...[
+      'split',
+      'trim',
+      'trimEnd',
+      'toLowerCase',
+      'toUpperCase',
+      'replace',
+      'replaceAll',
+      'matchAll',
+      'normalize',
+      'padEnd',
+    ].map((name) => count<string, unknown[], unknown>(texts, name, (self) => self.length)),
     watchPatterns(),
     count<unknown, [string], unknown>(JSON, 'parse', (_, [text]) => String(text).length),
-    count<unknown, [unknown], string | undefined>(JSON, 'stringify', (_self, _args, text) => text?.length ?? 0),
+    count<unknown, [unknown], string | undefined>(
+      JSON,
+      'stringify',
+      (_self, _args, text) => text?.length ?? 0,
+    ),
     count<unknown, [string | Uint8Array], number>(Buffer, 'byteLength', (_self, _args, length) => length),
   ];
 }
@@ -101,13 +153,16 @@ const sources = /\/(core|plugins)\/.*\.ts$|\/node_modules\/(zod|eventsource-pars
 /** The blocks of our sources, and of what reads bodies and streams for them, that ran since this was last asked. */
 function blocksRun(session: Session): number {
   let blocks = 0;
-  session.post('Profiler.takePreciseCoverage', (error: Error | null, report?: Profiler.TakePreciseCoverageReturnType) => {
-    if (error || !report) throw error ?? new Error('V8 reports no coverage');
-    for (const { url, functions } of report.result) {
-      if (!sources.test(url.replace(/\?.*$/, ''))) continue;
-      for (const { ranges } of functions) for (const range of ranges) blocks += range.count;
-    }
-  });
+  session.post(
+    'Profiler.takePreciseCoverage',
+    (error: Error | null, report?: Profiler.TakePreciseCoverageReturnType) => {
+      if (error || !report) throw error ?? new Error('V8 reports no coverage');
+      for (const { url, functions } of report.result) {
+        if (!sources.test(url.replace(/\?.*$/, ''))) continue;
+        for (const { ranges } of functions) for (const range of ranges) blocks += range.count;
+      }
+    },
+  );
   return blocks;
 }
 

@@ -1,6 +1,6 @@
 /** The options of a schema, one by one with their defaults: what a reference has to list. */
 import { z } from 'zod';
-import { unwrap } from '../../core/options.ts';
+import { unwrap } from '../../core/host/option-errors.ts';
 
 export interface OptionRow {
   /** Its path: `store.kind`. */
@@ -28,10 +28,23 @@ export function optionRows(schema: Schema, path = '', given?: unknown): OptionRo
   const kinds = unwrap(schema);
   const objects = kinds.filter(isOurs);
   const fallback = fallbackOf(schema) ?? given;
-  const ofInner = (name: string): unknown => (typeof fallback === 'object' && fallback !== null ? Object.entries(fallback).find(([key]) => key === name)?.[1] : undefined);
-  const inner = objects.flatMap(({ shape }) => Object.entries<Schema>(shape)).flatMap(([name, each]) => optionRows(each, path === '' ? name : `${path}.${name}`, ofInner(name)));
-  const unique = inner.filter(({ option }, index) => inner.findIndex((other) => other.option === option) === index);
+  const ofInner = (name: string): unknown =>
+    typeof fallback === 'object' && fallback !== null
+      ? Object.entries(fallback).find(([key]) => key === name)?.[1]
+      : undefined;
+  const inner = objects
+    .flatMap(({ shape }) => Object.entries<Schema>(shape))
+    .flatMap(([name, each]) => optionRows(each, path === '' ? name : `${path}.${name}`, ofInner(name)));
+  const unique = inner.filter(
+    ({ option }, index) => inner.findIndex((other) => other.option === option) === index,
+  );
   if (path === '' || (objects.length > 0 && objects.length === kinds.length)) return unique;
   // What the environment may give is nothing where it gives nothing.
-  return [{ option: path, fallback: fallback === undefined || fallback === '' ? undefined : JSON.stringify(fallback) }, ...unique];
+  return [
+    {
+      option: path,
+      fallback: fallback === undefined || fallback === '' ? undefined : JSON.stringify(fallback),
+    },
+    ...unique,
+  ];
 }

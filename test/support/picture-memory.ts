@@ -14,8 +14,17 @@ const mostTimes = 6;
 const calls = 5;
 
 const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(size, 0xa7)]);
-const usage = { input_tokens: 10, input_tokens_details: { text_tokens: 10, image_tokens: 0 }, output_tokens: 1056, total_tokens: 1066 };
-const small = JSON.stringify({ created: 1, data: [{ b64_json: picture.subarray(0, 300).toString('base64') }], usage });
+const usage = {
+  input_tokens: 10,
+  input_tokens_details: { text_tokens: 10, image_tokens: 0 },
+  output_tokens: 1056,
+  total_tokens: 1066,
+};
+const small = JSON.stringify({
+  created: 1,
+  data: [{ b64_json: picture.subarray(0, 300).toString('base64') }],
+  usage,
+});
 const large = JSON.stringify({ created: 1, data: [{ b64_json: picture.toString('base64') }], usage });
 const stream = `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', b64_json: picture.toString('base64'), usage })}\n\n`;
 
@@ -27,7 +36,12 @@ const vendor = await startScriptedVendor((response, _request, body) => {
 });
 
 const data = makeDataFolder();
-const gateway = await startProcess({ TOLLGATE_DATA: data, OPENAI_API_KEY: 'key', OPENAI_BASE_URL: `${vendor.origin}/v1`, TOLLGATE_LOG: 'warn' });
+const gateway = await startProcess({
+  TOLLGATE_DATA: data,
+  OPENAI_API_KEY: 'key',
+  OPENAI_BASE_URL: `${vendor.origin}/v1`,
+  TOLLGATE_LOG: 'warn',
+});
 const { output } = await runVerb(['keys', 'create', '--credit', '1000', '--json'], { TOLLGATE_DATA: data });
 const key = /sk-[\w-]+/.exec(output)?.[0] ?? '';
 
@@ -37,19 +51,26 @@ function memory(): number {
 }
 
 async function post(path: string, body: string | FormData): Promise<void> {
-  const headers = { authorization: `Bearer ${key}`, ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}) };
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
+  };
   const response = await fetch(`${gateway.url}/v1/images/${path}`, { method: 'POST', headers, body });
   const length = (await response.arrayBuffer()).byteLength;
   if (response.status !== 200 || length < 100) throw new Error(`status ${response.status}, ${length} bytes`);
 }
 
 function generation(prompt: string, streamed = false): Promise<void> {
-  return post('generations', JSON.stringify({ model: 'openai/gpt-image-1.5', prompt, quality: 'low', stream: streamed }));
+  return post(
+    'generations',
+    JSON.stringify({ model: 'openai/gpt-image-1.5', prompt, quality: 'low', stream: streamed }),
+  );
 }
 
 function edit(prompt: string): Promise<void> {
   const form = new FormData();
-  for (const [name, value] of Object.entries({ model: 'openai/gpt-image-1.5', prompt, quality: 'low' })) form.append(name, value);
+  for (const [name, value] of Object.entries({ model: 'openai/gpt-image-1.5', prompt, quality: 'low' }))
+    form.append(name, value);
   form.append('image', new File([picture], 'large.png'));
   return post('edits', form);
 }
@@ -77,7 +98,9 @@ for (const [name, call] of rows) {
   const left = memory();
   const times = (bytes: number): string => ((bytes - idle) / size).toFixed(1);
   failed ||= (left - idle) / size > mostTimes;
-  process.stdout.write(`${name}: idle ${Math.round(idle / megabyte)} MB, then ${times(left)} times its size more, ${times(peak)} at its peak\n`);
+  process.stdout.write(
+    `${name}: idle ${Math.round(idle / megabyte)} MB, then ${times(left)} times its size more, ${times(peak)} at its peak\n`,
+  );
 }
 await gateway.stop('SIGTERM');
 await vendor.close();

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 /** A picture of one grey point. */
-export const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB3UNq9AAAAABJRU5ErkJggg==', 'base64');
+export const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB3UNq9AAAAABJRU5ErkJggg==',
+  'base64',
+);
 export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
 
 export interface PictureServer {
@@ -24,13 +27,16 @@ function endless(response: ServerResponse, piece: Buffer): void {
 }
 
 const conducts: Readonly<Record<string, (response: ServerResponse, parameter: string) => void>> = {
-  '/picture.png': (response) => response.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=b' }).end(png),
+  '/picture.png': (response) =>
+    response.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=b' }).end(png),
   '/large': (response) => response.writeHead(200).end(Buffer.concat([png, Buffer.alloc(90_000)])),
   '/unnamed': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(jpeg),
-  '/page': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(`<!doctype html>${' '.repeat(2000)}`),
+  '/page': (response) =>
+    response.writeHead(200, { 'content-type': 'image/png' }).end(`<!doctype html>${' '.repeat(2000)}`),
   '/short': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end('x'),
   '/empty': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(),
-  '/packed': (response) => response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
+  '/packed': (response) =>
+    response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
   '/long': (response) => response.writeHead(200, { 'content-length': '999999999' }).write(png),
   '/endless': (response) => endless(response.writeHead(200), Buffer.concat([png, Buffer.alloc(20_000)])),
   '/endless-page': (response) => endless(response.writeHead(200), Buffer.alloc(20_000, 'x')),

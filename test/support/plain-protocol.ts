@@ -6,9 +6,17 @@
 import { z } from 'zod';
 import { definePlugin, GatewayError, type CanonicalEvent, type Protocol } from '../../core/index.ts';
 
-const callSchema = z.strictObject({ model: z.string(), prompt: z.string(), limit: z.int().optional(), stream: z.boolean().optional() });
+const callSchema = z.strictObject({
+  model: z.string(),
+  prompt: z.string(),
+  limit: z.int().optional(),
+  stream: z.boolean().optional(),
+});
 const replySchema = z.object({ text: z.string(), in: z.int(), out: z.int() });
-const eventSchema = z.union([z.object({ text: z.string() }), z.object({ done: z.literal(true), in: z.int(), out: z.int() })]);
+const eventSchema = z.union([
+  z.object({ text: z.string() }),
+  z.object({ done: z.literal(true), in: z.int(), out: z.int() }),
+]);
 
 function textOf(events: readonly CanonicalEvent[]): string {
   return events.map((event) => (event.type === 'block-delta' ? event.text : '')).join('');
@@ -28,7 +36,10 @@ function closing(usage: { in: number; out: number }): CanonicalEvent[] {
   ];
 }
 
-const opening: CanonicalEvent[] = [{ type: 'response-start' }, { type: 'block-start', candidate: 0, block: 0, kind: 'text' }];
+const opening: CanonicalEvent[] = [
+  { type: 'response-start' },
+  { type: 'block-start', candidate: 0, block: 0, kind: 'text' },
+];
 
 export const plainProtocol: Protocol = {
   name: 'plain',
@@ -39,10 +50,14 @@ export const plainProtocol: Protocol = {
     match: (method, path) => (method === 'POST' && path === '/plain' ? { operation: 'generate' } : undefined),
     read(body) {
       const checked = callSchema.safeParse(body);
-      if (!checked.success) throw new GatewayError('invalid_request', z.prettifyError(checked.error), { param: checked.error.issues[0]?.path.join('.') });
+      if (!checked.success)
+        throw new GatewayError('invalid_request', z.prettifyError(checked.error), {
+          param: checked.error.issues[0]?.path.join('.'),
+        });
       const { model, prompt, limit, stream = false } = checked.data;
       return {
-        model, stream,
+        model,
+        stream,
         outputLimit: limit,
         candidates: 1,
         usageWanted: true,
@@ -50,7 +65,12 @@ export const plainProtocol: Protocol = {
         carriesState: false,
         framing: 'events',
         size: { textBytes: Buffer.byteLength(prompt), images: 0, mediaBytes: 0 },
-        decode: () => ({ model, stream, turns: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }], ...(limit === undefined ? {} : { outputLimit: limit }) }),
+        decode: () => ({
+          model,
+          stream,
+          turns: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+          ...(limit === undefined ? {} : { outputLimit: limit }),
+        }),
       };
     },
     encodeEvents({ model }) {
@@ -59,12 +79,17 @@ export const plainProtocol: Protocol = {
         push(event) {
           seen.push(event);
           if (event.type === 'block-delta') return `data: ${JSON.stringify({ model, text: event.text })}\n\n`;
-          return event.type === 'response-end' ? `data: ${JSON.stringify({ done: true, ...usageOf(seen) })}\n\n` : '';
+          return event.type === 'response-end'
+            ? `data: ${JSON.stringify({ done: true, ...usageOf(seen) })}\n\n`
+            : '';
         },
       };
     },
     encodeReply: (events, { model }) => ({ model, text: textOf(events), ...usageOf(events) }),
-    encodeError: (error) => ({ status: error.status, body: { plain_error: error.code, message: error.message, param: error.details.param } }),
+    encodeError: (error) => ({
+      status: error.status,
+      body: { plain_error: error.code, message: error.message, param: error.details.param },
+    }),
     encodeStreamError: (error) => `data: ${JSON.stringify({ plain_error: error.code })}\n\n`,
   },
   upstream: {
@@ -74,10 +99,23 @@ export const plainProtocol: Protocol = {
     terminator: '',
     retarget: () => [],
     encodeRequest(request, model, outputLimit) {
-      const prompt = request.turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))).join('\n');
-      const losses = request.temperature === undefined ? [] : [{ path: 'temperature', reason: 'plain has no temperature', code: 'unsupported' as const }];
+      const prompt = request.turns
+        .flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])))
+        .join('\n');
+      const losses =
+        request.temperature === undefined
+          ? []
+          : [{ path: 'temperature', reason: 'plain has no temperature', code: 'unsupported' as const }];
       const limit = outputLimit ?? request.outputLimit;
-      return { body: { model: model.upstream, prompt, stream: request.stream, ...(limit === undefined ? {} : { limit }) }, losses };
+      return {
+        body: {
+          model: model.upstream,
+          prompt,
+          stream: request.stream,
+          ...(limit === undefined ? {} : { limit }),
+        },
+        losses,
+      };
     },
     decodeEvents() {
       let started = false;
@@ -86,17 +124,28 @@ export const plainProtocol: Protocol = {
           const event = eventSchema.parse(JSON.parse(data));
           const opened = started ? [] : opening;
           started = true;
-          return 'done' in event ? [...opened, ...closing(event)] : [...opened, { type: 'block-delta', candidate: 0, block: 0, text: event.text }];
+          return 'done' in event
+            ? [...opened, ...closing(event)]
+            : [...opened, { type: 'block-delta', candidate: 0, block: 0, text: event.text }];
         },
         end: () => [],
       };
     },
     decodeReply(body) {
       const reply = replySchema.parse(body);
-      return [...opening, { type: 'block-delta', candidate: 0, block: 0, text: reply.text }, ...closing(reply)];
+      return [
+        ...opening,
+        { type: 'block-delta', candidate: 0, block: 0, text: reply.text },
+        ...closing(reply),
+      ];
     },
-    decodeError: (status) => new GatewayError(status >= 500 ? 'upstream_failed' : 'invalid_request', `plain vendor said ${status}`),
+    decodeError: (status) =>
+      new GatewayError(status >= 500 ? 'upstream_failed' : 'invalid_request', `plain vendor said ${status}`),
   },
 };
 
-export const plain = definePlugin({ name: 'plain', options: z.strictObject({}), apply: (host) => host.protocols.add(plainProtocol) });
+export const plain = definePlugin({
+  name: 'plain',
+  options: z.strictObject({}),
+  apply: (host) => host.protocols.add(plainProtocol),
+});

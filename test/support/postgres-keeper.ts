@@ -31,7 +31,10 @@ function makeReachable(): void {
   cpSync(home, copy, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
   chmodSync(copy, readableByAll);
   const url = pathToFileURL(join(copy, 'dist/index.js')).href;
-  registerHooks({ resolve: (specifier, context, next) => (specifier === name ? { url, shortCircuit: true } : next(specifier, context)) });
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === name ? { url, shortCircuit: true } : next(specifier, context),
+  });
 }
 
 async function freePort(): Promise<number> {
@@ -48,11 +51,20 @@ async function keep(port: number, flags: readonly string[]): Promise<EmbeddedPos
   const said: string[] = [];
   const postgres = new Embedded({
     databaseDir: folder,
-    port, password,
+    port,
+    password,
     persistent: true,
     createPostgresUser: isRoot,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=200', ...flags],
+    postgresFlags: [
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=200',
+      ...flags,
+    ],
     onLog: (line) => void said.push(line),
     onError: (error) => void said.push(String(error)),
   });

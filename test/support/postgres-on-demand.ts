@@ -19,6 +19,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgres', `http://127.0.0.1:${address.port}/`);
   return async () => {
     server.close();
-    await started?.then((postgres) => postgres.end(), () => undefined);
+    await started?.then(
+      (postgres) => postgres.end(),
+      () => undefined,
+    );
   };
 }

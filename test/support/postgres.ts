@@ -21,7 +21,10 @@ const keeper = join(import.meta.dirname, 'postgres-keeper.ts');
 export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const flags = durable ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
   // In a group of its own: an interrupt from the keyboard must not end the server before the tests that use it.
-  const child = spawn(process.execPath, [keeper, ...flags], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [keeper, ...flags], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function line(): Promise<string> {

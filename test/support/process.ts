@@ -61,25 +61,43 @@ export interface Copy {
 
 export const clone: Copy = { entry: join(root, 'core/cli.js'), folder: root };
 
-function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder, openFiles, node = process.execPath }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
+function launch(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  { entry, folder, openFiles, node = process.execPath }: Copy,
+): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
   const { PATH = '', HOME = '' } = process.env;
   const command = [node, entry, ...words];
-  const [program = '', ...parts] = openFiles === undefined ? command : ['bash', '-c', 'ulimit -n "$0"; exec "$@"', String(openFiles), ...command];
+  const [program = '', ...parts] =
+    openFiles === undefined
+      ? command
+      : ['bash', '-c', 'ulimit -n "$0"; exec "$@"', String(openFiles), ...command];
   const child = spawn(program, parts, { cwd: folder, env: { PATH, HOME, ...environment } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));
-  const finished = once(child, 'close').then(([code]: unknown[]) => ({ code: typeof code === 'number' ? code : null, output, errors }));
+  const finished = once(child, 'close').then(([code]: unknown[]) => ({
+    code: typeof code === 'number' ? code : null,
+    output,
+    errors,
+  }));
   return { child, finished, printed: () => output + errors };
 }
 
 /** Runs a verb to its end. */
-export function runVerb(words: readonly string[], environment: Readonly<Record<string, string>> = {}, copy = clone): Promise<Finished> {
+export function runVerb(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  copy = clone,
+): Promise<Finished> {
   return launch(words, environment, copy).finished;
 }
 
 /** Starts `tollgate start` on a free port and waits until it is ready. */
-export async function startProcess(environment: Readonly<Record<string, string>> = {}, copy = clone): Promise<RunningGateway> {
+export async function startProcess(
+  environment: Readonly<Record<string, string>> = {},
+  copy = clone,
+): Promise<RunningGateway> {
   const port = await freePort();
   const { child, finished, printed } = launch(['start'], { PORT: String(port), ...environment }, copy);
   const ready = new Promise<void>((resolve, reject) => {

@@ -16,20 +16,47 @@ interface Published {
 }
 
 const published: Readonly<Record<Wire, Published>> = {
-  'chat-completions': { file: 'openai/resources/chat/completions/completions.d.ts', reply: 'ChatCompletion', event: 'ChatCompletionChunk' },
-  responses: { file: 'openai/resources/responses/responses.d.ts', reply: 'Response', event: 'ResponseStreamEvent' },
-  messages: { file: '@anthropic-ai/sdk/resources/messages/messages.d.ts', reply: 'Message', event: 'RawMessageStreamEvent' },
-  'generate-content': { file: '@google/genai/dist/genai.d.ts', reply: 'GenerateContentResponse', event: 'GenerateContentResponse' },
+  'chat-completions': {
+    file: 'openai/resources/chat/completions/completions.d.ts',
+    reply: 'ChatCompletion',
+    event: 'ChatCompletionChunk',
+  },
+  responses: {
+    file: 'openai/resources/responses/responses.d.ts',
+    reply: 'Response',
+    event: 'ResponseStreamEvent',
+  },
+  messages: {
+    file: '@anthropic-ai/sdk/resources/messages/messages.d.ts',
+    reply: 'Message',
+    event: 'RawMessageStreamEvent',
+  },
+  'generate-content': {
+    file: '@google/genai/dist/genai.d.ts',
+    reply: 'GenerateContentResponse',
+    event: 'GenerateContentResponse',
+  },
 };
 
 /** Members that an SDK computes: no reply has them. */
-const computed: ReadonlySet<string> = new Set(['output_text', '_request_id', 'sdkHttpResponse', 'text', 'data', 'functionCalls', 'executableCode', 'codeExecutionResult']);
+const computed: ReadonlySet<string> = new Set([
+  'output_text',
+  '_request_id',
+  'sdkHttpResponse',
+  'text',
+  'data',
+  'functionCalls',
+  'executableCode',
+  'codeExecutionResult',
+]);
 
 /** Members that OpenAI writes as null while a response runs (its recorded streams show it), though its types do not say so. */
 const nullWhileRunning: ReadonlySet<string> = new Set(['#/definitions/ResponseUsage']);
 
 function withoutComputed(name: string, value: unknown): unknown {
-  return name === 'required' && Array.isArray(value) ? value.filter((field) => !computed.has(String(field))) : value;
+  return name === 'required' && Array.isArray(value)
+    ? value.filter((field) => !computed.has(String(field)))
+    : value;
 }
 
 /** Passed a value; the answer is what is wrong with it. */
@@ -44,10 +71,16 @@ export interface PublishedTypes {
 export function publishedTypes(wire: Wire): PublishedTypes {
   const { file, reply, event } = published[wire];
   const path = fileURLToPath(new URL(`../../node_modules/${file}`, import.meta.url));
-  const generator = createGenerator({ path, skipTypeCheck: true, additionalProperties: true, expose: 'all', jsDoc: 'none' });
+  const generator = createGenerator({
+    path,
+    skipTypeCheck: true,
+    additionalProperties: true,
+    expose: 'all',
+    jsDoc: 'none',
+  });
   const checkOf = (type: string): Check => {
     const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutComputed);
-    const definitions: unknown = isObject(schema) ? schema['definitions'] : undefined;
+    const definitions: unknown = isObject(schema) ? schema.definitions : undefined;
     if (!isObject(schema) || !isObject(definitions)) throw new Error(`no schema of ${type}`);
     const told = JSON.parse(JSON.stringify(schema), (_, node: unknown) => chosenByType(node, definitions));
     const validate = new Ajv({ strict: false, allErrors: true }).compile(told);
@@ -58,24 +91,26 @@ export function publishedTypes(wire: Wire): PublishedTypes {
 
 /** The `type` that every value of a member of a union has. */
 function typeIn(member: unknown, definitions: Readonly<Record<string, unknown>>): string | undefined {
-  const reference = isObject(member) && typeof member['$ref'] === 'string' ? member['$ref'] : '';
+  const reference = isObject(member) && typeof member.$ref === 'string' ? member.$ref : '';
   const definition = definitions[decodeURIComponent(reference.replace('#/definitions/', ''))];
-  const properties = isObject(definition) ? definition['properties'] : undefined;
-  const type = isObject(properties) ? properties['type'] : undefined;
-  return isObject(type) && typeof type['const'] === 'string' ? type['const'] : undefined;
+  const properties = isObject(definition) ? definition.properties : undefined;
+  const type = isObject(properties) ? properties.type : undefined;
+  return isObject(type) && typeof type.const === 'string' ? type.const : undefined;
 }
 
 /** A union of objects told apart by their `type`, so that an error is about the member that was meant. */
 function chosenByType(node: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (!isObject(node)) return node;
-  if (nullWhileRunning.has(String(node['$ref']))) return { anyOf: [{ ...node }, { type: 'null' }] };
-  if (!Array.isArray(node['anyOf'])) return node;
-  const members: unknown[] = node['anyOf'];
+  if (nullWhileRunning.has(String(node.$ref))) return { anyOf: [{ ...node }, { type: 'null' }] };
+  if (!Array.isArray(node.anyOf)) return node;
+  const members: unknown[] = node.anyOf;
   const types = members.map((member) => typeIn(member, definitions));
   if (types.includes(undefined) || new Set(types).size < types.length) return node;
   const named = (type: unknown): object => ({ properties: { type: { const: type } } });
   return {
-    type: 'object', required: ['type'], properties: { type: { enum: types } },
+    type: 'object',
+    required: ['type'],
+    properties: { type: { enum: types } },
     allOf: members.map((member, at) => ({ anyOf: [{ not: named(types[at]) }, member] })),
   };
 }

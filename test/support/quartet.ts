@@ -4,7 +4,14 @@
  * alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
  */
 import { z } from 'zod';
-import { checkModel, definePlugin, type End, type Endpoint, type ModelFacts, type PluginFactory } from '../../core/index.ts';
+import {
+  checkModel,
+  definePlugin,
+  type End,
+  type Endpoint,
+  type ModelFacts,
+  type PluginFactory,
+} from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -13,7 +20,14 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { wires, type Wire } from './replaying-vendor.ts';
 import { openDoors } from './station.ts';
-import { startChatVendor, startGenerateContentVendor, startMessagesVendor, startResponsesVendor, type ReceivedRequest, type Scenario } from './vendor/index.ts';
+import {
+  startChatVendor,
+  startGenerateContentVendor,
+  startMessagesVendor,
+  startResponsesVendor,
+  type ReceivedRequest,
+  type Scenario,
+} from './vendor/index.ts';
 
 export { wires, type Wire };
 export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching' | 'speaking';
@@ -32,7 +46,12 @@ export interface QuartetVendor {
 export type QuartetVendors = Readonly<Record<Wire, QuartetVendor>>;
 
 async function startQuartetVendors(): Promise<QuartetVendors> {
-  const [chat, responses, messages, generateContent] = await Promise.all([startChatVendor(), startResponsesVendor(), startMessagesVendor(), startGenerateContentVendor()]);
+  const [chat, responses, messages, generateContent] = await Promise.all([
+    startChatVendor(),
+    startResponsesVendor(),
+    startMessagesVendor(),
+    startGenerateContentVendor(),
+  ]);
   return { 'chat-completions': chat, responses, messages, 'generate-content': generateContent };
 }
 
@@ -43,45 +62,152 @@ const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
 /** What the vendors charge for apart from tokens. */
 const fees = { webSearch: '0.01', fileSearch: '0.0025', container: '0.03' };
 const hosted: ('web-search' | 'code-execution')[] = ['web-search', 'code-execution'];
-const chatParameters = ['frequency_penalty', 'logit_bias', 'logprobs', 'presence_penalty', 'seed', 'stop', 'temperature', 'top_logprobs', 'top_p', 'web_search_options'];
+const chatParameters = [
+  'frequency_penalty',
+  'logit_bias',
+  'logprobs',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'temperature',
+  'top_logprobs',
+  'top_p',
+  'web_search_options',
+];
 
-const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts; readonly searching?: Facts; readonly speaking?: Facts }>> = {
+const facts: Readonly<
+  Record<
+    Wire,
+    {
+      readonly plain: Facts;
+      readonly thinking: Facts;
+      readonly drawing?: Facts;
+      readonly searching?: Facts;
+      readonly speaking?: Facts;
+    }
+  >
+> = {
   'chat-completions': {
-    plain: { id: 'openai/chat-plain', upstream: 'gpt-4o', supportedParameters: chatParameters, capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens' } },
-    thinking: {
-      id: 'openai/chat-thinking', upstream: 'gpt-5', supportedParameters: ['seed', 'web_search_options'],
-      capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens', sampling: false, reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] } },
+    plain: {
+      id: 'openai/chat-plain',
+      upstream: 'gpt-4o',
+      supportedParameters: chatParameters,
+      capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens' },
     },
-    speaking: { id: 'openai/chat-speaking', upstream: 'gpt-audio', output: ['text', 'audio'], capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
-    searching: { id: 'openai/chat-searching', upstream: 'gpt-4o-mini', supportedParameters: ['max_tokens', 'web_search_options'], capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
+    thinking: {
+      id: 'openai/chat-thinking',
+      upstream: 'gpt-5',
+      supportedParameters: ['seed', 'web_search_options'],
+      capabilities: {
+        chatExtras: true,
+        cacheMarks: true,
+        outputLimitField: 'max_completion_tokens',
+        sampling: false,
+        reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] },
+      },
+    },
+    speaking: {
+      id: 'openai/chat-speaking',
+      upstream: 'gpt-audio',
+      output: ['text', 'audio'],
+      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' },
+    },
+    searching: {
+      id: 'openai/chat-searching',
+      upstream: 'gpt-4o-mini',
+      supportedParameters: ['max_tokens', 'web_search_options'],
+      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' },
+    },
   },
   responses: {
     plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, hosted } },
-    drawing: { id: 'openai/responses-drawing', upstream: 'gpt-4.1', price: { input: '1', output: '2', ...fees, modes: { image_generation: { input: '5', output: '40' } } }, capabilities: { chatExtras: true, hosted } },
-    thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, cacheMarks: true, hosted, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
+    drawing: {
+      id: 'openai/responses-drawing',
+      upstream: 'gpt-4.1',
+      price: { input: '1', output: '2', ...fees, modes: { image_generation: { input: '5', output: '40' } } },
+      capabilities: { chatExtras: true, hosted },
+    },
+    thinking: {
+      id: 'openai/responses-thinking',
+      upstream: 'gpt-5.6-sol',
+      capabilities: {
+        chatExtras: true,
+        cacheMarks: true,
+        hosted,
+        sampling: false,
+        reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
+      },
+    },
   },
   messages: {
-    plain: { id: 'anthropic/messages-plain', upstream: 'claude-opus-4-5', capabilities: { hosted, reasoning: { style: 'budget', efforts: ['low', 'medium', 'high'], budget: { min: 1024 }, canDisable: true } } },
-    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { hosted, midSystem: true, prefill: false, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
+    plain: {
+      id: 'anthropic/messages-plain',
+      upstream: 'claude-opus-4-5',
+      capabilities: {
+        hosted,
+        reasoning: {
+          style: 'budget',
+          efforts: ['low', 'medium', 'high'],
+          budget: { min: 1024 },
+          canDisable: true,
+        },
+      },
+    },
+    thinking: {
+      id: 'anthropic/messages-thinking',
+      upstream: 'claude-sonnet-5',
+      capabilities: {
+        hosted,
+        midSystem: true,
+        prefill: false,
+        sampling: false,
+        reasoning: {
+          style: 'adaptive',
+          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+          canDisable: true,
+        },
+      },
+    },
   },
   'generate-content': {
-    plain: { id: 'google/generate-plain', upstream: 'gemini-2.5-flash', capabilities: { hosted, reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true } } },
-    thinking: { id: 'google/generate-thinking', upstream: 'gemini-3-pro-preview', capabilities: { hosted, reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false } } },
+    plain: {
+      id: 'google/generate-plain',
+      upstream: 'gemini-2.5-flash',
+      capabilities: {
+        hosted,
+        reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true },
+      },
+    },
+    thinking: {
+      id: 'google/generate-thinking',
+      upstream: 'gemini-3-pro-preview',
+      capabilities: {
+        hosted,
+        reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false },
+      },
+    },
     speaking: { id: 'google/generate-speaking', upstream: 'gemini-2.5-flash-preview-tts', output: ['audio'] },
     drawing: { id: 'google/generate-drawing', upstream: 'gemini-2.5-flash-image', output: ['text', 'image'] },
   },
 };
 
-export function modelOf(wire: Wire, kind: Kind = 'plain'): { readonly id: string; readonly upstream: string } {
+export function modelOf(
+  wire: Wire,
+  kind: Kind = 'plain',
+): { readonly id: string; readonly upstream: string } {
   return facts[wire][kind] ?? facts[wire].plain;
 }
 
 export const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
   'chat-completions': (origin) => `${origin}/v1/chat/completions`,
-  responses: (origin) => (_target, operation) => `${origin}/v1/responses${operation === 'count' ? '/input_tokens' : ''}`,
-  messages: (origin) => (_target, operation) => `${origin}/v1/messages${operation === 'count' ? '/count_tokens' : ''}`,
-  'generate-content': (origin) => ({ model }, operation, stream) =>
-    `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  responses: (origin) => (_target, operation) =>
+    `${origin}/v1/responses${operation === 'count' ? '/input_tokens' : ''}`,
+  messages: (origin) => (_target, operation) =>
+    `${origin}/v1/messages${operation === 'count' ? '/count_tokens' : ''}`,
+  'generate-content':
+    (origin) =>
+    ({ model }, operation, stream) =>
+      `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 };
 
 /** How each vendor is shown its key. */
@@ -102,13 +228,25 @@ function houseOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
         const provider = {
           name: `${wire}-house`,
           endpoints: { [wire]: endpoints[wire](new URL(url).origin) },
-          sign: <Request extends { headers: Readonly<Record<string, string>> }>(request: Request): Request => ({ ...request, headers: { ...request.headers, ...credentials[wire](key) } }),
+          sign: <Request extends { headers: Readonly<Record<string, string>> }>(
+            request: Request,
+          ): Request => ({ ...request, headers: { ...request.headers, ...credentials[wire](key) } }),
         };
         host.providers.add(provider);
         host.catalog.offer(
           provider,
           Object.values(facts[wire]).map((known) =>
-            checkModel({ name: known.id, description: 'For tests.', created: '2026-01-01', contextLength: 200_000, outputLimit: 16_000, input: seen, output: ['text'], price: { input: '1', output: '2', ...fees }, ...known }),
+            checkModel({
+              name: known.id,
+              description: 'For tests.',
+              created: '2026-01-01',
+              contextLength: 200_000,
+              outputLimit: 16_000,
+              input: seen,
+              output: ['text'],
+              price: { input: '1', output: '2', ...fees },
+              ...known,
+            }),
           ),
         );
       }
@@ -131,7 +269,13 @@ export interface Quartet {
   readonly vendors: QuartetVendors;
   readonly key: string;
   /** Sends a body of a client's protocol to a model, as it stands. */
-  ask(client: Wire, model: string, body: object, stream?: boolean, headers?: Readonly<Record<string, string>>): Promise<Crossing>;
+  ask(
+    client: Wire,
+    model: string,
+    body: object,
+    stream?: boolean,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Crossing>;
   close(): Promise<void>;
 }
 
@@ -139,32 +283,70 @@ export interface Quartet {
 export function addressOf(client: Wire, model: string, stream: boolean): string {
   if (client === 'chat-completions') return '/v1/chat/completions';
   if (client === 'responses') return '/v1/responses';
-  return client === 'messages' ? '/alpha/v1/messages' : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+  return client === 'messages'
+    ? '/alpha/v1/messages'
+    : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-export async function openQuartet(plugins: readonly ReturnType<PluginFactory<z.ZodObject>>[] = []): Promise<Quartet> {
+export async function openQuartet(
+  plugins: readonly ReturnType<PluginFactory<z.ZodObject>>[] = [],
+): Promise<Quartet> {
   const vendors = await startQuartetVendors();
   const gateway = await startGateway({
     timeouts: { firstEvent: 20, reply: 20, idle: 20 },
-    plugins: [openDoors(), chatCompletions(), responses({ assistantItems: 'lenient' }), messages(), generateContent(), houseOf(vendors)(), preferences(), ...plugins],
+    plugins: [
+      openDoors(),
+      chatCompletions(),
+      responses({ assistantItems: 'lenient' }),
+      messages(),
+      generateContent(),
+      houseOf(vendors)(),
+      preferences(),
+      ...plugins,
+    ],
   });
   const key = 'any-key';
   return {
-    gateway, vendors, key,
+    gateway,
+    vendors,
+    key,
     async ask(client, model, body, stream = false, headers = {}) {
       const ended = gateway.ends.length;
       const asked = wires.map((wire) => vendors[wire].requests.length);
-      const fields = client === 'generate-content' ? body : { model, ...body, ...(stream ? { stream, ...(client === 'chat-completions' ? { stream_options: { include_usage: true } } : {}) } : {}) };
+      const fields =
+        client === 'generate-content'
+          ? body
+          : {
+              model,
+              ...body,
+              ...(stream
+                ? {
+                    stream,
+                    ...(client === 'chat-completions' ? { stream_options: { include_usage: true } } : {}),
+                  }
+                : {}),
+            };
       const response = await fetch(gateway.url + addressOf(client, model, stream), {
         method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}), ...headers },
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+          ...headers,
+        },
         body: JSON.stringify(fields),
       });
       const text = await response.text();
       const end = (await gateway.ended(ended + 1))[ended];
       if (!end) throw new Error('no end was observed');
       const last = wires.flatMap((wire, index) => vendors[wire].requests.slice(asked[index])).at(-1);
-      return { status: response.status, headers: response.headers, text, sent: last && JSON.parse(last.body.toString()), end };
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        sent: last && JSON.parse(last.body.toString()),
+        end,
+      };
     },
     async close() {
       await gateway.close();

@@ -17,7 +17,11 @@ export function openSocket(url: string): Promise<Socket> {
 }
 
 /** Sends the pieces one after the other and listens for at most so many milliseconds after the last of them. */
-export async function sendRaw(url: string, pieces: string | readonly (string | Uint8Array)[], milliseconds = 1000): Promise<RawAnswer> {
+export async function sendRaw(
+  url: string,
+  pieces: string | readonly (string | Uint8Array)[],
+  milliseconds = 1000,
+): Promise<RawAnswer> {
   const socket = await openSocket(url);
   socket.removeAllListeners('error').on('error', () => undefined);
   let text = '';
@@ -31,5 +35,9 @@ export async function sendRaw(url: string, pieces: string | readonly (string | U
     });
   });
   socket.destroy();
-  return { text, closed, statuses: Array.from(text.matchAll(/^HTTP\/1\.1 (\d{3})/gm), ([, status]) => Number(status)) };
+  return {
+    text,
+    closed,
+    statuses: Array.from(text.matchAll(/^HTTP\/1\.1 (\d{3})/gm), ([, status]) => Number(status)),
+  };
 }

@@ -1,5 +1,10 @@
 /** Reads a stream whose pieces of text are numbers, one after the other, to its end, and throws where one is missing; `look` is called after every so many of them. */
-export async function readNumbers(response: Response, piece: RegExp, every = Infinity, look = async (): Promise<void> => undefined): Promise<number> {
+export async function readNumbers(
+  response: Response,
+  piece: RegExp,
+  every = Infinity,
+  look = async (): Promise<void> => undefined,
+): Promise<number> {
   const decoder = new TextDecoder();
   let [rest, read, looks] = ['', 0, 0];
   for await (const bytes of response.body ?? []) {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 
 /** Paths from the project's root. */
-export const readmes = globSync(['README.md', '{core,plugins,examples,test}/**/README.md'], { cwd: root }).toSorted();
+export const readmes = globSync(['README.md', '{core,plugins,examples,test}/**/README.md'], {
+  cwd: root,
+}).toSorted();
 
 export function readReadme(path: string): string {
   return readFileSync(join(root, path), 'utf8');

@@ -26,14 +26,23 @@ function wireOf(path: string): Wire {
 
 export async function startReplayingVendor(): Promise<ReplayingVendor> {
   const requests: { wire: Wire; body: unknown }[] = [];
-  let cases: Readonly<Record<Wire, string>> = { 'chat-completions': 'text', responses: 'text', messages: 'text', 'generate-content': 'text' };
+  let cases: Readonly<Record<Wire, string>> = {
+    'chat-completions': 'text',
+    responses: 'text',
+    messages: 'text',
+    'generate-content': 'text',
+  };
   const server = createServer(async (request, response) => {
     const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
     const wire = wireOf(new URL(request.url ?? '', 'http://vendor').pathname.replace(/:.*$/, ''));
     requests.push({ wire, body });
     const streamed = request.headers.accept === 'text/event-stream';
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-    response.end(readFileSync(join(import.meta.dirname, '../golden', wire, cases[wire], streamed ? 'reply.sse' : 'reply.json')));
+    response.end(
+      readFileSync(
+        join(import.meta.dirname, '../golden', wire, cases[wire], streamed ? 'reply.sse' : 'reply.json'),
+      ),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

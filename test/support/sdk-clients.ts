@@ -45,24 +45,52 @@ function parsed(text: string): unknown {
 
 function chatClient(sdk: OpenAI): Client {
   return ({ text, system, tools, thinks }) => {
-    const messages: OpenAI.ChatCompletionMessageParam[] = [...(system ? [{ role: 'system' as const, content: system }] : []), { role: 'user', content: text }];
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      ...(system ? [{ role: 'system' as const, content: system }] : []),
+      { role: 'user', content: text },
+    ];
     const settings = {
-      ...(tools ? { tools: tools.map(({ schema, ...rest }) => ({ type: 'function' as const, function: { ...rest, parameters: schema } })) } : {}),
+      ...(tools
+        ? {
+            tools: tools.map(({ schema, ...rest }) => ({
+              type: 'function' as const,
+              function: { ...rest, parameters: schema },
+            })),
+          }
+        : {}),
       ...(thinks ? { reasoning_effort: 'high' as const } : {}),
     };
     let ids: string[] = [];
     return {
       async ask(model, form) {
         const body = { model, messages, ...settings };
-        const { choices } = form === 'whole' ? await sdk.chat.completions.create(body) : await sdk.chat.completions.stream(body).finalChatCompletion();
+        const { choices } =
+          form === 'whole'
+            ? await sdk.chat.completions.create(body)
+            : await sdk.chat.completions.stream(body).finalChatCompletion();
         const message = choices[0]?.message;
         if (!message) throw new Error('the reply has no choice');
         messages.push(message);
-        const calls = (message.tool_calls ?? []).flatMap((call) => (call.type === 'function' ? [{ name: call.function.name, arguments: parsed(call.function.arguments) }] : []));
+        const calls = (message.tool_calls ?? []).flatMap((call) =>
+          call.type === 'function'
+            ? [{ name: call.function.name, arguments: parsed(call.function.arguments) }]
+            : [],
+        );
         ids = (message.tool_calls ?? []).map(({ id }) => id);
-        return { text: message.content ?? '', reasoning: 'reasoning_content' in message ? String(message.reasoning_content) : '', calls };
+        return {
+          text: message.content ?? '',
+          reasoning: 'reasoning_content' in message ? String(message.reasoning_content) : '',
+          calls,
+        };
       },
-      answer: (results) => void messages.push(...results.map((content, index) => ({ role: 'tool' as const, tool_call_id: ids[index] ?? '', content }))),
+      answer: (results) =>
+        void messages.push(
+          ...results.map((content, index) => ({
+            role: 'tool' as const,
+            tool_call_id: ids[index] ?? '',
+            content,
+          })),
+        ),
       say: (content) => void messages.push({ role: 'user', content }),
     };
   };
@@ -74,7 +102,11 @@ function isItem(value: unknown): value is OpenAI.Responses.ResponseInputItem {
 
 /** An output item without what the stream helper adds to it, which the interface would refuse. */
 function played(item: object): OpenAI.Responses.ResponseInputItem {
-  const copy: unknown = JSON.parse(JSON.stringify(item, (key, value: unknown) => (key === 'parsed_arguments' || key === 'parsed' ? undefined : value)));
+  const copy: unknown = JSON.parse(
+    JSON.stringify(item, (key, value: unknown) =>
+      key === 'parsed_arguments' || key === 'parsed' ? undefined : value,
+    ),
+  );
   if (!isItem(copy)) throw new Error('an output item has no type');
   return copy;
 }
@@ -84,21 +116,52 @@ function responsesClient(sdk: OpenAI): Client {
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: text }];
     const settings = {
       ...(system ? { instructions: system } : {}),
-      ...(tools ? { tools: tools.map(({ schema, ...rest }) => ({ type: 'function' as const, ...rest, parameters: schema, strict: false })) } : {}),
-      ...(thinks ? { reasoning: { effort: 'high' as const, summary: 'auto' as const }, include: ['reasoning.encrypted_content' as const], store: false } : {}),
+      ...(tools
+        ? {
+            tools: tools.map(({ schema, ...rest }) => ({
+              type: 'function' as const,
+              ...rest,
+              parameters: schema,
+              strict: false,
+            })),
+          }
+        : {}),
+      ...(thinks
+        ? {
+            reasoning: { effort: 'high' as const, summary: 'auto' as const },
+            include: ['reasoning.encrypted_content' as const],
+            store: false,
+          }
+        : {}),
     };
     let ids: string[] = [];
     return {
       async ask(model, form) {
         const body = { model, input, ...settings };
-        const { output, output_text: said } = form === 'whole' ? await sdk.responses.create(body) : await sdk.responses.stream(body).finalResponse();
+        const { output, output_text: said } =
+          form === 'whole'
+            ? await sdk.responses.create(body)
+            : await sdk.responses.stream(body).finalResponse();
         input.push(...output.map(played));
         const calls = output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
         ids = calls.map(({ call_id: id }) => id);
-        const reasoning = output.flatMap((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text) : []));
-        return { text: said, reasoning: reasoning.join(''), calls: calls.map(({ name, arguments: args }) => ({ name, arguments: parsed(args) })) };
+        const reasoning = output.flatMap((item) =>
+          item.type === 'reasoning' ? item.summary.map((part) => part.text) : [],
+        );
+        return {
+          text: said,
+          reasoning: reasoning.join(''),
+          calls: calls.map(({ name, arguments: args }) => ({ name, arguments: parsed(args) })),
+        };
       },
-      answer: (results) => void input.push(...results.map((output, index) => ({ type: 'function_call_output' as const, call_id: ids[index] ?? '', output }))),
+      answer: (results) =>
+        void input.push(
+          ...results.map((output, index) => ({
+            type: 'function_call_output' as const,
+            call_id: ids[index] ?? '',
+            output,
+          })),
+        ),
       say: (content) => void input.push({ role: 'user', content }),
     };
   };
@@ -110,14 +173,22 @@ function messagesClient(sdk: Anthropic): Client {
     const settings = {
       max_tokens: 4000,
       ...(system ? { system } : {}),
-      ...(tools ? { tools: tools.map(({ schema, ...rest }) => ({ ...rest, input_schema: { type: 'object' as const, ...schema } })) } : {}),
+      ...(tools
+        ? {
+            tools: tools.map(({ schema, ...rest }) => ({
+              ...rest,
+              input_schema: { type: 'object' as const, ...schema },
+            })),
+          }
+        : {}),
       ...(thinks ? { thinking: { type: 'enabled' as const, budget_tokens: 2000 } } : {}),
     };
     let ids: string[] = [];
     return {
       async ask(model, form) {
         const body = { model, messages, ...settings };
-        const { content } = form === 'whole' ? await sdk.messages.create(body) : await sdk.messages.stream(body).finalMessage();
+        const { content } =
+          form === 'whole' ? await sdk.messages.create(body) : await sdk.messages.stream(body).finalMessage();
         messages.push({ role: 'assistant', content });
         const uses = content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
         ids = uses.map(({ id }) => id);
@@ -127,7 +198,15 @@ function messagesClient(sdk: Anthropic): Client {
           calls: uses.map(({ name, input }) => ({ name, arguments: input })),
         };
       },
-      answer: (results) => void messages.push({ role: 'user', content: results.map((content, index) => ({ type: 'tool_result' as const, tool_use_id: ids[index] ?? '', content })) }),
+      answer: (results) =>
+        void messages.push({
+          role: 'user',
+          content: results.map((content, index) => ({
+            type: 'tool_result' as const,
+            tool_use_id: ids[index] ?? '',
+            content,
+          })),
+        }),
       say: (content) => void messages.push({ role: 'user', content }),
     };
   };
@@ -138,7 +217,11 @@ function joined(parts: readonly Part[]): Part[] {
   const whole: Part[] = [];
   for (const part of parts) {
     const last = whole.at(-1);
-    const plain = part.text !== undefined && last?.text !== undefined && part.thought === last.thought && !last.thoughtSignature;
+    const plain =
+      part.text !== undefined &&
+      last?.text !== undefined &&
+      part.thought === last.thought &&
+      !last.thoughtSignature;
     if (plain) whole[whole.length - 1] = { ...last, ...part, text: `${last.text}${part.text}` };
     else whole.push(part);
   }
@@ -150,22 +233,47 @@ function geminiClient(sdk: GoogleGenAI): Client {
     const contents: Content[] = [{ role: 'user', parts: [{ text }] }];
     const config: GenerateContentConfig = {
       ...(system ? { systemInstruction: system } : {}),
-      ...(tools ? { tools: [{ functionDeclarations: tools.map(({ schema, ...rest }) => ({ ...rest, parametersJsonSchema: schema })) }] } : {}),
+      ...(tools
+        ? {
+            tools: [
+              {
+                functionDeclarations: tools.map(({ schema, ...rest }) => ({
+                  ...rest,
+                  parametersJsonSchema: schema,
+                })),
+              },
+            ],
+          }
+        : {}),
       ...(thinks ? { thinkingConfig: { includeThoughts: true } } : {}),
     };
     let called: { id?: string; name: string }[] = [];
     return {
       async ask(model, form) {
         const request = { model, contents, config };
-        const replies = form === 'whole' ? [await sdk.models.generateContent(request)] : await Array.fromAsync(await sdk.models.generateContentStream(request));
+        const replies =
+          form === 'whole'
+            ? [await sdk.models.generateContent(request)]
+            : await Array.fromAsync(await sdk.models.generateContentStream(request));
         const parts = joined(replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []));
         contents.push({ role: 'model', parts });
         const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
         called = calls.map(({ id, name = '' }) => ({ ...(id ? { id } : {}), name }));
-        const told = (thought: boolean): string => parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
-        return { text: told(false), reasoning: told(true), calls: calls.map(({ name = '', args }) => ({ name, arguments: args ?? {} })) };
+        const told = (thought: boolean): string =>
+          parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
+        return {
+          text: told(false),
+          reasoning: told(true),
+          calls: calls.map(({ name = '', args }) => ({ name, arguments: args ?? {} })),
+        };
       },
-      answer: (results) => void contents.push({ role: 'user', parts: results.map((output, index) => ({ functionResponse: { ...called[index], response: { output } } })) }),
+      answer: (results) =>
+        void contents.push({
+          role: 'user',
+          parts: results.map((output, index) => ({
+            functionResponse: { ...called[index], response: { output } },
+          })),
+        }),
       say: (said) => void contents.push({ role: 'user', parts: [{ text: said }] }),
     };
   };
@@ -178,6 +286,8 @@ export function sdkClients(url: string, key: string): Readonly<Record<Wire, Clie
     'chat-completions': chatClient(openai),
     responses: responsesClient(openai),
     messages: messagesClient(new Anthropic({ apiKey: key, baseURL: `${url}/alpha`, maxRetries: 0 })),
-    'generate-content': geminiClient(new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/beta` } })),
+    'generate-content': geminiClient(
+      new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/beta` } }),
+    ),
   };
 }

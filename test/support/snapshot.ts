@@ -5,11 +5,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 
-const update = process.env['UPDATE_GOLDEN'] === '1';
+const update = process.env.UPDATE_GOLDEN === '1';
 
 /** Holds a text against its file, or makes it the file where an update was asked for. */
 export function expectSnapshot(file: URL, text: string): void {
   if (update) return writeFileSync(file, text);
-  const known = existsSync(file) ? readFileSync(file, 'utf8') : 'no snapshot: make it with UPDATE_GOLDEN=1, and read it';
+  const known = existsSync(file)
+    ? readFileSync(file, 'utf8')
+    : 'no snapshot: make it with UPDATE_GOLDEN=1, and read it';
   expect(text, file.pathname).toBe(known);
 }

@@ -11,8 +11,15 @@ export interface Station {
 
 export function modelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
   return {
-    id: 'house/model', upstream: 'upstream-model', name: 'Model', description: 'A model.', created: '2026-01-01',
-    contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'],
+    id: 'house/model',
+    upstream: 'upstream-model',
+    name: 'Model',
+    description: 'A model.',
+    created: '2026-01-01',
+    contextLength: 100_000,
+    outputLimit: 1000,
+    input: ['text'],
+    output: ['text'],
     ...(facts.free ? {} : { price: { input: '1', output: '2' } }),
     ...facts,
   };
@@ -26,7 +33,10 @@ export function station({ name, endpoints, models = [{}] }: Station): Plugin {
     apply(host) {
       const provider = { name, endpoints, sign: <Request>(request: Request): Request => request };
       host.providers.add(provider);
-      host.catalog.offer(provider, models.map((facts) => checkModel(modelFacts(facts))));
+      host.catalog.offer(
+        provider,
+        models.map((facts) => checkModel(modelFacts(facts))),
+      );
     },
   })();
 }
@@ -36,6 +46,10 @@ export const openDoors = definePlugin({
   name: 'open-doors',
   options: z.strictObject({}),
   apply(host) {
-    host.hooks.authenticate.tapPromise('open-doors', async () => ({ kind: 'user', account: 'tester', key: 'key-1' }));
+    host.hooks.authenticate.tapPromise('open-doors', async () => ({
+      kind: 'user',
+      account: 'tester',
+      key: 'key-1',
+    }));
   },
 });

@@ -1,6 +1,13 @@
 /** Vendors that are taps on `dispatch`, for flows in which only bodies matter and no socket is needed behind the gateway. */
 import { z } from 'zod';
-import { checkModel, definePlugin, type ModelFacts, type Plugin, type Routed, type UpstreamRequest } from '../../core/index.ts';
+import {
+  checkModel,
+  definePlugin,
+  type ModelFacts,
+  type Plugin,
+  type Routed,
+  type UpstreamRequest,
+} from '../../core/index.ts';
 
 export interface TappedReply {
   readonly status?: number;
@@ -9,7 +16,16 @@ export interface TappedReply {
 }
 
 export const houseModel: ModelFacts = {
-  id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true,
+  id: 'house/model',
+  upstream: 'm',
+  name: 'M',
+  description: 'M.',
+  created: '2026-01-01',
+  contextLength: 1000,
+  outputLimit: 100,
+  input: ['text'],
+  output: ['text'],
+  free: true,
 };
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
@@ -17,12 +33,19 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
 }
 
 /** A provider that serves one model by these protocols, and answers what it is told to. */
-export function tappedVendor(name: string, protocols: readonly string[], answer: (request: UpstreamRequest, exchange: Routed) => TappedReply, facts: Partial<ModelFacts> = {}): Plugin {
+export function tappedVendor(
+  name: string,
+  protocols: readonly string[],
+  answer: (request: UpstreamRequest, exchange: Routed) => TappedReply,
+  facts: Partial<ModelFacts> = {},
+): Plugin {
   return definePlugin({
     name,
     options: z.strictObject({}),
     apply(host) {
-      const endpoints = Object.fromEntries(protocols.map((protocol) => [protocol, `https://${name}.example/${protocol}`]));
+      const endpoints = Object.fromEntries(
+        protocols.map((protocol) => [protocol, `https://${name}.example/${protocol}`]),
+      );
       const provider = { name, endpoints, sign: (request: UpstreamRequest) => request };
       host.providers.add(provider);
       host.catalog.offer(provider, [checkModel({ ...houseModel, ...facts })]);
@@ -30,7 +53,11 @@ export function tappedVendor(name: string, protocols: readonly string[], answer:
         if (exchange.attempt.target.provider !== provider) return undefined;
         exchange.attempt.sent = true;
         const { status = 200, text } = answer(request, exchange);
-        return { status, headers: { 'content-type': /^(event|data):/.test(text) ? 'text/event-stream' : 'application/json' }, body: once(text) };
+        return {
+          status,
+          headers: { 'content-type': /^(event|data):/.test(text) ? 'text/event-stream' : 'application/json' },
+          body: once(text),
+        };
       });
     },
   })();
@@ -40,5 +67,6 @@ export function tappedVendor(name: string, protocols: readonly string[], answer:
 export const openDoor: Plugin = definePlugin({
   name: 'door',
   options: z.strictObject({}),
-  apply: (host) => host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
+  apply: (host) =>
+    host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
 })();

@@ -4,11 +4,23 @@
  */
 import { vi } from 'vitest';
 import type { z } from 'zod';
-import { Cancellation } from '../../core/cancellation.ts';
-import { finalError } from '../../core/failure.ts';
-import { checkModel, GatewayError, isGatewayError, type Attempt, type ModelFacts, type Plugin, type Preferences, type Provider, type Routed, type Target, type Workers } from '../../core/index.ts';
+import {
+  checkModel,
+  GatewayError,
+  isGatewayError,
+  type Attempt,
+  type ModelFacts,
+  type Plugin,
+  type Preferences,
+  type Provider,
+  type Routed,
+  type Target,
+  type Workers,
+} from '../../core/index.ts';
 import { firstAttempt, Retries, type Next, type NoneLeft } from '../../core/retries/next-attempt.ts';
 import { retriesSchema } from '../../core/retries/policy.ts';
+import { finalError } from '../../core/upstream/failures.ts';
+import { Cancellation } from '../../core/util/cancellation.ts';
 import { routed } from './exchange.ts';
 import { hostWith, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
@@ -38,9 +50,19 @@ export interface Outcome {
 }
 
 export function targetAt(name: string, facts: Partial<ModelFacts> = {}, credential?: number): Target {
-  const provider: Provider = { name, endpoints: {}, sign: (request) => request, ...(credential === undefined ? {} : { credential }) };
+  const provider: Provider = {
+    name,
+    endpoints: {},
+    sign: (request) => request,
+    ...(credential === undefined ? {} : { credential }),
+  };
   const model = checkModel(modelFacts(facts));
-  return { provider, model, price: model.price ?? { input: 0n, output: 0n, tiers: [] }, protocol: plainProtocol };
+  return {
+    provider,
+    model,
+    price: model.price ?? { input: 0n, output: 0n, tiers: [] },
+    protocol: plainProtocol,
+  };
 }
 
 export interface Call {
@@ -53,9 +75,17 @@ export interface Call {
   readonly leavesAfter?: number;
 }
 
-function exchangeOf(target: Target, { stream = true, preferences = {}, text, headers = {} }: Call, cancellation = new Cancellation()): Routed {
+function exchangeOf(
+  target: Target,
+  { stream = true, preferences = {}, text, headers = {} }: Call,
+  cancellation = new Cancellation(),
+): Routed {
   const exchange = routed(target, { stream, cancellation });
-  const call = { ...exchange.call, preferences, size: { textBytes: text?.length ?? 100, images: 0, mediaBytes: 0 } };
+  const call = {
+    ...exchange.call,
+    preferences,
+    size: { textBytes: text?.length ?? 100, images: 0, mediaBytes: 0 },
+  };
   return { ...exchange, call, headers, text: text ?? exchange.text };
 }
 
@@ -104,16 +134,42 @@ export class Traffic {
     const attempts: Attempt[] = [];
     const leaving = new Cancellation();
     if (call.leavesAfter !== undefined) setTimeout(() => leaving.cancel(), call.leavesAfter);
-    for (let next: Next | NoneLeft = firstAttempt(order[0]); next.target; ) {
+    for (let next: Next | NoneLeft = firstAttempt(order[0]); next.target;) {
       const { target, isRetry, withoutReasoning } = next;
-      const exchange: Routed = { ...exchangeOf(target, call, leaving), startedAt: began, grant: { targets: order } };
-      const attempt: Attempt = { ...exchange.attempt, isRetry, withoutReasoning, number: attempts.length + 1, startedAt: performance.now() };
+      const exchange: Routed = {
+        ...exchangeOf(target, call, leaving),
+        startedAt: began,
+        grant: { targets: order },
+      };
+      const attempt: Attempt = {
+        ...exchange.attempt,
+        isRetry,
+        withoutReasoning,
+        number: attempts.length + 1,
+        startedAt: performance.now(),
+      };
       attempts.push(attempt);
       const error = await this.#attempt({ ...exchange, id, attempt });
       if (error) next = await this.#retries.after({ ...exchange, attempt }, attempts);
-      const sum = { took: performance.now() - began, attempts: attempts.length, sent: attempts.filter(({ sent }) => sent).length };
-      if (!error) return { provider: target.provider.name, credential: target.provider.credential, error: undefined, ...sum };
-      if (!next.target) return { provider: undefined, credential: undefined, error: finalError(attempts, error, next.isFinal), ...sum };
+      const sum = {
+        took: performance.now() - began,
+        attempts: attempts.length,
+        sent: attempts.filter(({ sent }) => sent).length,
+      };
+      if (!error)
+        return {
+          provider: target.provider.name,
+          credential: target.provider.credential,
+          error: undefined,
+          ...sum,
+        };
+      if (!next.target)
+        return {
+          provider: undefined,
+          credential: undefined,
+          error: finalError(attempts, error, next.isFinal),
+          ...sum,
+        };
     }
     throw new Error('no target was left');
   }
@@ -135,7 +191,10 @@ export class Traffic {
     };
     hook.call(attempt, exchange);
     try {
-      await dispatch.promise({ method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' }, exchange);
+      await dispatch.promise(
+        { method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' },
+        exchange,
+      );
     } catch (thrown) {
       return end(isGatewayError(thrown) ? thrown : undefined);
     }
@@ -166,8 +225,15 @@ export function percentile(figures: readonly number[], share: number): number {
 }
 
 /** Two workers, each with traffic of its own, who hear of each other; both know these targets. */
-export async function pairOfWorkers(plugins: () => readonly Plugin[], vendor: Vendor, targets: readonly Target[]): Promise<[Traffic, Traffic]> {
-  const heard = [new Map<string, (said: unknown) => unknown>(), new Map<string, (said: unknown) => unknown>()];
+export async function pairOfWorkers(
+  plugins: () => readonly Plugin[],
+  vendor: Vendor,
+  targets: readonly Target[],
+): Promise<[Traffic, Traffic]> {
+  const heard = [
+    new Map<string, (said: unknown) => unknown>(),
+    new Map<string, (said: unknown) => unknown>(),
+  ];
   const line = (own: number): Workers => ({
     several: true,
     askOthers: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
@@ -177,7 +243,10 @@ export async function pairOfWorkers(plugins: () => readonly Plugin[], vendor: Ve
       return () => void heard[own]?.delete(topic);
     },
   });
-  const workers: [Traffic, Traffic] = [new Traffic(plugins(), vendor, { workers: line(0) }), new Traffic(plugins(), vendor, { workers: line(1) })];
+  const workers: [Traffic, Traffic] = [
+    new Traffic(plugins(), vendor, { workers: line(0) }),
+    new Traffic(plugins(), vendor, { workers: line(1) }),
+  ];
   for (const each of workers) {
     for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);
     await each.open();

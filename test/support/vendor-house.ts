@@ -35,16 +35,34 @@ export function wireOf({ received: { path } }: JournalEntry): Wire {
 }
 
 /** `plugins`: beside the usual ones. */
-export async function openVendorHouse(plugins: ConfigInput['plugins'] = [], settings: Partial<ConfigInput> = {}): Promise<VendorHouse> {
+export async function openVendorHouse(
+  plugins: ConfigInput['plugins'] = [],
+  settings: Partial<ConfigInput> = {},
+): Promise<VendorHouse> {
   const vendors = await startVendors();
-  const at = ({ key, url }: { readonly key: string; readonly url: string }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
+  const at = ({
+    key,
+    url,
+  }: {
+    readonly key: string;
+    readonly url: string;
+  }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
   const gateway = await startGateway({
     ...settings,
     plugins: [
-      bearer(), apiKeyHeader(), googleApiKey(),
-      chatCompletions(), responses(), messages(), generateContent(),
-      openai(at(vendors.openai)), deepseek(at(vendors.deepseek)), anthropic(at(vendors.anthropic)), google(at(vendors.google)),
-      balance({ firstCredit: '0' }), ...plugins,
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      openai(at(vendors.openai)),
+      deepseek(at(vendors.deepseek)),
+      anthropic(at(vendors.anthropic)),
+      google(at(vendors.google)),
+      balance({ firstCredit: '0' }),
+      ...plugins,
     ],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
@@ -52,9 +70,13 @@ export async function openVendorHouse(plugins: ConfigInput['plugins'] = [], sett
   const all = [vendors.openai, vendors.deepseek, vendors.anthropic, vendors.google];
   return {
     gateway,
-    vendors, key,
+    vendors,
+    key,
     clients: sdkClients(gateway.url, key),
-    journal: () => all.flatMap(({ journal }) => journal).toSorted((one, other) => one.received.receivedAt - other.received.receivedAt),
+    journal: () =>
+      all
+        .flatMap(({ journal }) => journal)
+        .toSorted((one, other) => one.received.receivedAt - other.received.receivedAt),
     async close() {
       await gateway.close();
       await vendors.close();

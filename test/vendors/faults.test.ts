@@ -16,10 +16,30 @@ interface Wire {
 const question = [{ role: 'user', content: 'Hello!' }];
 const gemini = 'gemini-2.5-flash';
 const wires: Readonly<Record<Name, Wire>> = {
-  'chat-completions': { model: 'gpt-4o', path: '/v1/chat/completions', body: { model: 'gpt-4o', stream: true, messages: question }, end: '[DONE]' },
-  responses: { model: 'gpt-4o', path: '/v1/responses', body: { model: 'gpt-4o', stream: true, input: question }, end: 'response.completed' },
-  messages: { model: 'claude-haiku-4-5', path: '/v1/messages', body: { model: 'claude-haiku-4-5', max_tokens: 100, stream: true, messages: question }, end: 'message_stop' },
-  'generate-content': { model: gemini, path: `/v1beta/models/${gemini}:streamGenerateContent?alt=sse`, body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] }, end: 'finishReason' },
+  'chat-completions': {
+    model: 'gpt-4o',
+    path: '/v1/chat/completions',
+    body: { model: 'gpt-4o', stream: true, messages: question },
+    end: '[DONE]',
+  },
+  responses: {
+    model: 'gpt-4o',
+    path: '/v1/responses',
+    body: { model: 'gpt-4o', stream: true, input: question },
+    end: 'response.completed',
+  },
+  messages: {
+    model: 'claude-haiku-4-5',
+    path: '/v1/messages',
+    body: { model: 'claude-haiku-4-5', max_tokens: 100, stream: true, messages: question },
+    end: 'message_stop',
+  },
+  'generate-content': {
+    model: gemini,
+    path: `/v1beta/models/${gemini}:streamGenerateContent?alt=sse`,
+    body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
+    end: 'finishReason',
+  },
 };
 
 let vendors: Vendors;
@@ -30,8 +50,12 @@ afterEach(() => vendors.unscript());
 afterAll(() => vendors.close());
 
 function vendorOf(name: Name): { readonly call: Caller; readonly last: () => JournalEntry | undefined } {
-  const vendor = name === 'messages' ? vendors.anthropic : name === 'generate-content' ? vendors.google : vendors.openai;
-  const headers = { authorization: `Bearer ${vendor.key}`, ...(name === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}) };
+  const vendor =
+    name === 'messages' ? vendors.anthropic : name === 'generate-content' ? vendors.google : vendors.openai;
+  const headers = {
+    authorization: `Bearer ${vendor.key}`,
+    ...(name === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+  };
   return { call: callerOf(vendor, wires[name].path, headers), last: () => vendor.journal.at(-1) };
 }
 
@@ -48,7 +72,12 @@ describe.each(names)('the vendor of %s', (name) => {
   it('says what a script says, whole where nothing goes wrong', async () => {
     const text = await stream({ text: words });
     expect(text).toContain(end);
-    expect(vendorOf(name).last()).toMatchObject({ end: 'complete', tokens: 3, billed: { completion: 3 }, received: { leaked: [] } });
+    expect(vendorOf(name).last()).toMatchObject({
+      end: 'complete',
+      tokens: 3,
+      billed: { completion: 3 },
+      received: { leaked: [] },
+    });
   });
 
   it('ends after two events in a proper message, or by cutting the connection', async () => {
@@ -76,28 +105,51 @@ describe.each(names)('the vendor of %s', (name) => {
   it('refuses before the first byte, and lies about its usage', async () => {
     vendors.script(model, { reply: { status: 529, headers: { 'retry-after': '7' }, body: 'busy' } });
     const { status, headers, text } = await vendorOf(name).call(body);
-    expect({ status, retryAfter: headers.get('retry-after'), text }).toEqual({ status: 529, retryAfter: '7', text: 'busy' });
+    expect({ status, retryAfter: headers.get('retry-after'), text }).toEqual({
+      status: 529,
+      retryAfter: '7',
+      text: 'busy',
+    });
     expect(await stream({ usage: 'missing' })).not.toMatch(/usage(Metadata)?":\{/);
   });
 
-  it.each([{ endless: true }, { endlessLine: 1 }])('goes on until its reader leaves: %j', async (scenario) => {
-    vendors.script(model, { text: words, ...scenario });
-    const vendor = name === 'messages' ? vendors.anthropic : name === 'generate-content' ? vendors.google : vendors.openai;
-    const headers = { authorization: `Bearer ${vendor.key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
-    const response = await fetch(new URL(vendor.url).origin + wires[name].path, { method: 'POST', headers, body: JSON.stringify(body) });
-    let bytes = 0;
-    for await (const part of response.body ?? []) {
-      bytes += part.length;
-      if (bytes > 200_000) break;
-    }
-    await expect.poll(() => vendor.journal.at(-1)?.end).toBe('closed-by-peer');
-  });
+  it.each([{ endless: true }, { endlessLine: 1 }])(
+    'goes on until its reader leaves: %j',
+    async (scenario) => {
+      vendors.script(model, { text: words, ...scenario });
+      const vendor =
+        name === 'messages'
+          ? vendors.anthropic
+          : name === 'generate-content'
+            ? vendors.google
+            : vendors.openai;
+      const headers = {
+        authorization: `Bearer ${vendor.key}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      };
+      const response = await fetch(new URL(vendor.url).origin + wires[name].path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      let bytes = 0;
+      for await (const part of response.body ?? []) {
+        bytes += part.length;
+        if (bytes > 200_000) break;
+      }
+      await expect.poll(() => vendor.journal.at(-1)?.end).toBe('closed-by-peer');
+    },
+  );
 });
 
 it('a script that makes no sense fails the test that wrote it', async () => {
   const others = await startVendors();
   others.anthropic.script('claude-haiku-4-5', { text: ['a'], fail: { after: 50 } });
-  const call = callerOf(others.anthropic, '/v1/messages', { 'x-api-key': others.anthropic.key, 'anthropic-version': '2023-06-01' });
+  const call = callerOf(others.anthropic, '/v1/messages', {
+    'x-api-key': others.anthropic.key,
+    'anthropic-version': '2023-06-01',
+  });
   await call(wires.messages.body).catch(() => undefined);
   await expect(others.close()).rejects.toThrow('comes too late');
 });

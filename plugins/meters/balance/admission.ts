@@ -4,8 +4,19 @@
  * below the worst case, the limit is lowered instead of the call refused.
  */
 import {
-  affordableOutput, costOf, formatUsd, GatewayError, inputEstimate, pictureTokens, useBound, worstCost, type Grant, type Nano,
-  type Planned, type Principal, type Target,
+  affordableOutput,
+  costOf,
+  formatUsd,
+  GatewayError,
+  inputEstimate,
+  pictureTokens,
+  useBound,
+  worstCost,
+  type Grant,
+  type Nano,
+  type Planned,
+  type Principal,
+  type Target,
 } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
@@ -34,7 +45,12 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
   const [first] = quotes;
   if (!first) return [];
   const dearer = new Set(quotes.map(({ most }) => most).filter((most) => most > first.most));
-  return [...[...dearer].toSorted((one, other) => (one > other ? -1 : 1)).map((most) => ({ ...first, least: most, most })), ...quotes];
+  return [
+    ...[...dearer]
+      .toSorted((one, other) => (one > other ? -1 : 1))
+      .map((most) => ({ ...first, least: most, most })),
+    ...quotes,
+  ];
 }
 
 /** What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is never known. */
@@ -43,11 +59,20 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
     const bound = useBound(planned.call, target, outputLimit);
     const most = worstCost(bound, target.price);
     const leastOutput = Math.min(bound.output, leastOf(policy, planned, target));
-    const least = policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
+    const least =
+      policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
     const input = inputEstimate(planned.call, target.model);
     // At the usual rates: where the call's end is not known, nobody can say that it was served in a dearer mode.
     const owed = costOf({ input, output: 0 }, target.price);
-    return { model: target.model.id, provider: target.provider.name, price: priceRecord(target.price).version, least, most, input, owed };
+    return {
+      model: target.model.id,
+      provider: target.provider.name,
+      price: priceRecord(target.price).version,
+      least,
+      most,
+      input,
+      owed,
+    };
   });
   return policy.reserve === 'dearest' ? withDearer(quotes) : quotes;
 }
@@ -56,7 +81,13 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
  * The grant that a reservation pays for: its target first, a lower limit where needed, and no later target that could
  * cost more. `quotes` is how many were offered.
  */
-export function narrow(grant: Grant, planned: Planned, { quote, amount }: Granted, policy: Policy, quotes = grant.targets.length): Grant {
+export function narrow(
+  grant: Grant,
+  planned: Planned,
+  { quote, amount }: Granted,
+  policy: Policy,
+  quotes = grant.targets.length,
+): Grant {
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
   const bound = useBound(planned.call, first, grant.outputLimit);
@@ -64,28 +95,48 @@ export function narrow(grant: Grant, planned: Planned, { quote, amount }: Grante
   const affordable = Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first));
   const isLowered = amount < worstCost(bound, first.price) && affordable < bound.output;
   const outputLimit = isLowered ? affordable : grant.outputLimit;
-  const targets = [first, ...rest.filter((target) => worstCost(useBound(planned.call, target, outputLimit), target.price) <= amount)];
+  const targets = [
+    first,
+    ...rest.filter(
+      (target) => worstCost(useBound(planned.call, target, outputLimit), target.price) <= amount,
+    ),
+  ];
   return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
 }
 
 /** The error for a call of which no quote is affordable. */
-export function outOfBalance(quotes: readonly Quote[], { account, key }: Principal, { by, available }: Extract<Reserved, { status: 'short' }>): GatewayError {
-  const needed = quotes.reduce<Nano | undefined>((least, quote) => (least === undefined || quote.least < least ? quote.least : least), undefined) ?? 0n;
+export function outOfBalance(
+  quotes: readonly Quote[],
+  { account, key }: Principal,
+  { by, available }: Extract<Reserved, { status: 'short' }>,
+): GatewayError {
+  const needed =
+    quotes.reduce<Nano | undefined>(
+      (least, quote) => (least === undefined || quote.least < least ? quote.least : least),
+      undefined,
+    ) ?? 0n;
   const could = `This call could cost ${formatUsd(needed)} USD, and`;
   const shorten = 'Shorten the input, lower the output limit, or have';
   if (by === 'cap') {
-    return new GatewayError('out_of_balance', `${could} the key ${key} has ${formatUsd(available)} USD left to spend. ${shorten} its limit raised.`);
+    return new GatewayError(
+      'out_of_balance',
+      `${could} the key ${key} has ${formatUsd(available)} USD left to spend. ${shorten} its limit raised.`,
+    );
   }
   const rest = `the account "${account}" has ${formatUsd(available)} USD available`;
-  return new GatewayError('out_of_balance', `${could} ${rest}. ${shorten} credit added: tollgate credit add ${account} <usd>.`);
+  return new GatewayError(
+    'out_of_balance',
+    `${could} ${rest}. ${shorten} credit added: tollgate credit add ${account} <usd>.`,
+  );
 }
 
 /** The error for a call that exceeds its key's rate. */
-export function tooOften({ key }: Principal, { rate, wait }: Extract<Reserved, { status: 'limited' }>): GatewayError {
+export function tooOften(
+  { key }: Principal,
+  { rate, wait }: Extract<Reserved, { status: 'limited' }>,
+): GatewayError {
   const calls = rate === 1 ? 'call' : 'calls';
-  return new GatewayError(
-    'rate_limited',
-    `The API key ${key} may make ${rate} ${calls} a minute, and has.`,
-    { retryAfter: Math.max(1, Math.ceil(wait / 1000)) },
-  );
+  return new GatewayError('rate_limited', `The API key ${key} may make ${rate} ${calls} a minute, and has.`, {
+    retryAfter: Math.max(1, Math.ceil(wait / 1000)),
+  });
 }

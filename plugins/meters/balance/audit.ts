@@ -6,7 +6,15 @@
  * more is posted than was reserved. I8: the charge is what the usage costs at the price of that day. I9: totals only
  * change by credits.
  */
-import { costOf, formatUsd, priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
+import {
+  costOf,
+  formatUsd,
+  priceSchema,
+  usageSchema,
+  type Nano,
+  type Price,
+  type Usage,
+} from '../../../core/index.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
@@ -101,7 +109,9 @@ interface Open {
 }
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
-const touches: Readonly<Record<Entry['kind'], readonly (keyof Pick<Entry, 'credits' | 'available' | 'reserved' | 'revenue'>)[]>> = {
+const touches: Readonly<
+  Record<Entry['kind'], readonly (keyof Pick<Entry, 'credits' | 'available' | 'reserved' | 'revenue'>)[]>
+> = {
   credit: ['credits', 'available'],
   reserve: ['available', 'reserved'],
   post: ['available', 'reserved', 'revenue'],
@@ -136,9 +146,15 @@ export class Auditor {
     const { number, account, credits, available, reserved, revenue } = entry;
     this.#entries += 1;
     this.last = number;
-    if (credits + available + reserved + revenue !== 0n) this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
+    if (credits + available + reserved + revenue !== 0n)
+      this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
     const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
-    if (stray.length > 0) this.#found(stray.includes('credits') ? 'I9' : 'I1', entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
+    if (stray.length > 0)
+      this.#found(
+        stray.includes('credits') ? 'I9' : 'I1',
+        entry,
+        `a ${entry.kind} moves ${stray.join(' and ')}`,
+      );
     const sums = this.#sumsOf(account);
     for (const book of books) sums[book] += entry[book];
     if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
@@ -161,15 +177,28 @@ export class Auditor {
       const made = open.get(row.number);
       open.delete(row.number);
       if (made?.call !== row.call || made.account !== row.account || made.amount !== row.amount) {
-        this.#found('I4', { number: row.number, account: row.account }, `the call ${row.call} is kept as pending, and no open reservation says so`);
+        this.#found(
+          'I4',
+          { number: row.number, account: row.account },
+          `the call ${row.call} is kept as pending, and no open reservation says so`,
+        );
       }
     }
-    for (const [number, { call, account }] of open) this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
+    for (const [number, { call, account }] of open)
+      this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
     for (const { cost, entry } of this.#full.values()) {
-      this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`);
+      this.#found(
+        'I8',
+        entry,
+        `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`,
+      );
     }
     const report = {
-      ok: this.#broken === 0, entries: this.#entries, accounts: accountCount, pending: pendingCount, broken: this.#broken,
+      ok: this.#broken === 0,
+      entries: this.#entries,
+      accounts: accountCount,
+      pending: pendingCount,
+      broken: this.#broken,
       findings: this.#findings,
     };
     // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only once.
@@ -192,7 +221,8 @@ export class Auditor {
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
     } else if (kind === 'adjustment') {
-      if (entry.reservation !== undefined && this.#adjusted.has(entry.reservation)) this.#found('I5', entry, 'a second adjustment of one reservation');
+      if (entry.reservation !== undefined && this.#adjusted.has(entry.reservation))
+        this.#found('I5', entry, 'a second adjustment of one reservation');
       if (entry.reservation !== undefined) this.#adjusted.add(entry.reservation);
       if (entry.revenue > 0n) sums.excess += entry.revenue;
     } else {
@@ -204,16 +234,27 @@ export class Auditor {
     const { kind, reservation, account, reserved, revenue, reason, call } = entry;
     const made = reservation === undefined ? undefined : this.#open.get(reservation);
     if (reservation !== undefined) this.#open.delete(reservation);
-    if (!made) return this.#found(kind === 'post' ? 'I5' : 'I4', entry, `a ${kind} of ${call}, whose reservation is not open`);
+    if (!made)
+      return this.#found(
+        kind === 'post' ? 'I5' : 'I4',
+        entry,
+        `a ${kind} of ${call}, whose reservation is not open`,
+      );
     if (made.account !== account || made.amount !== -reserved) {
-      this.#found('I4', entry, `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`);
+      this.#found(
+        'I4',
+        entry,
+        `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`,
+      );
     }
     if (reason === undefined || reason === '') this.#found('I6', entry, `a ${kind} that does not say why`);
     if (kind !== 'post') return;
-    if (revenue < 0n || revenue > made.amount) this.#found('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
+    if (revenue < 0n || revenue > made.amount)
+      this.#found('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
     const cost = this.#costOf(entry);
     if (cost === undefined || cost === revenue) return;
-    if (cost > revenue && revenue === made.amount && reservation !== undefined) this.#full.set(reservation, { cost, entry });
+    if (cost > revenue && revenue === made.amount && reservation !== undefined)
+      this.#full.set(reservation, { cost, entry });
     else this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
   }
 
@@ -221,7 +262,11 @@ export class Auditor {
     const full = entry.reservation === undefined ? undefined : this.#full.get(entry.reservation);
     if (entry.reservation !== undefined) this.#full.delete(entry.reservation);
     if (full && full.cost !== full.entry.revenue + entry.revenue) {
-      this.#found('I8', entry, `the call cost ${formatUsd(full.cost)}, and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`);
+      this.#found(
+        'I8',
+        entry,
+        `the call cost ${formatUsd(full.cost)}, and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`,
+      );
     }
     if (entry.revenue <= 0n) this.#found('I1', entry, 'an overage of nothing');
     sums.excess += entry.revenue;
@@ -232,7 +277,11 @@ export class Auditor {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
     const [price, usage] = [this.#readers.price(entry.price), this.#readers.usage(entry.usage)];
     if (price && usage) return costOf(usage, price);
-    this.#found('I8', entry, price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`);
+    this.#found(
+      'I8',
+      entry,
+      price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`,
+    );
     return undefined;
   }
 
@@ -249,7 +298,12 @@ export class Auditor {
         );
       }
     }
-    if (total - used - pending !== sums.available) this.#found('I9', { number: undefined, account: name }, 'its balance is not its total less what was used');
+    if (total - used - pending !== sums.available)
+      this.#found(
+        'I9',
+        { number: undefined, account: name },
+        'its balance is not its total less what was used',
+      );
   }
 
   #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
@@ -285,7 +339,11 @@ export class Auditor {
     known.pending += pending;
   }
 
-  #found(rule: Rule, { number, account }: { readonly number: number | undefined; readonly account: string | undefined }, message: string): void {
+  #found(
+    rule: Rule,
+    { number, account }: { readonly number: number | undefined; readonly account: string | undefined },
+    message: string,
+  ): void {
     this.#broken += 1;
     if (this.#findings.length < mostFindings) this.#findings.push({ rule, entry: number, account, message });
   }

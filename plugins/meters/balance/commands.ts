@@ -1,7 +1,26 @@
 /** The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without a running server. */
 import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
-import { accountBalance, accountOrder, addCredit, createAccount, creditOrder, listAccounts, type ShownBalance } from './operator/accounts.ts';
-import { changeKey, createKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder, type NewKey, type ShownKey } from './operator/keys.ts';
+import {
+  accountBalance,
+  accountOrder,
+  addCredit,
+  createAccount,
+  creditOrder,
+  listAccounts,
+  type ShownBalance,
+} from './operator/accounts.ts';
+import {
+  changeKey,
+  createKey,
+  keyChanges,
+  keyOrder,
+  keyQuery,
+  listKeys,
+  rotateKey,
+  rotationOrder,
+  type NewKey,
+  type ShownKey,
+} from './operator/keys.ts';
 import { page, read } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
@@ -10,9 +29,13 @@ type Options = Readonly<Record<string, string | boolean | undefined>>;
 type Work = (store: Store, args: readonly string[], options: Options) => Promise<CommandResult>;
 
 /** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
-async function all<Row>(list: (after: string | undefined) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>): Promise<Row[]> {
+async function all<Row>(
+  list: (
+    after: string | undefined,
+  ) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>,
+): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let after: string | null | undefined; after !== null; ) {
+  for (let after: string | null | undefined; after !== null;) {
     const { data, next } = await list(after);
     for (const row of data) rows.push(row);
     after = next;
@@ -29,7 +52,11 @@ function numeric(text: string | boolean | undefined): unknown {
 function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
   const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
   const stated = { spendCap, models: patterns, expires, callsPerMinute: numeric(callsPerMinute) };
-  return Object.fromEntries(Object.entries(stated).flatMap(([name, value]) => (value === undefined ? [] : [[name, value === 'none' ? null : value]])));
+  return Object.fromEntries(
+    Object.entries(stated).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value === 'none' ? null : value]],
+    ),
+  );
 }
 
 function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
@@ -44,7 +71,15 @@ function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['lim
 
 function keyLine({ id, lastFour, name, kind, account, disabled, created, limits, used }: ShownKey): string {
   const limited = limitsText(limits);
-  const parts = [`${id}  …${lastFour}`, account ?? kind, created, `${used} USD used`, limited, disabled && 'disabled', name];
+  const parts = [
+    `${id}  …${lastFour}`,
+    account ?? kind,
+    created,
+    `${used} USD used`,
+    limited,
+    disabled && 'disabled',
+    name,
+  ];
   return parts.filter((part) => part !== '' && part !== false).join('  ');
 }
 
@@ -55,7 +90,11 @@ function balanceLine({ account, balance, total, used, pending, available }: Show
 function secretResult(made: NewKey): CommandResult {
   const { key, account, id, warning } = made;
   const owner = account === null ? 'Operator' : `Account "${account}"`;
-  const lines = [key, `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`, ...(warning === undefined ? [] : [warning])];
+  const lines = [
+    key,
+    `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`,
+    ...(warning === undefined ? [] : [warning]),
+  ];
   return { json: made, text: lines.join('\n') };
 }
 
@@ -64,20 +103,36 @@ function keyResult(key: ShownKey): CommandResult {
 }
 
 const limitOptions: readonly CommandOption[] = [
-  { flags: '--spend-cap <usd>', description: 'what it may spend in all ("none" takes the limit away, here and below)' },
-  { flags: '--models <ids>', description: 'the models it may call, with commas between; <owner>/* is all of an owner' },
-  { flags: '--expires <time>', description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z' },
+  {
+    flags: '--spend-cap <usd>',
+    description: 'what it may spend in all ("none" takes the limit away, here and below)',
+  },
+  {
+    flags: '--models <ids>',
+    description: 'the models it may call, with commas between; <owner>/* is all of an owner',
+  },
+  {
+    flags: '--expires <time>',
+    description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z',
+  },
   { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
 ];
 
 const createKeyWork: Work = async (store, _, { account, name, credit, operator, ...limits }) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
-  return secretResult(await createKey(store, read(keyOrder, { ...whose, name, credit, limits: limitsOf(limits) })));
+  return secretResult(
+    await createKey(store, read(keyOrder, { ...whose, name, credit, limits: limitsOf(limits) })),
+  );
 };
 
 const addCreditWork: Work = async (store, [account, amount], { kind, reference }) => {
   const added = await addCredit(store, read(creditOrder, { account, amount, kind, reference }));
-  return { json: added, text: balanceLine(added) + (added.status === 'already_credited' ? ' (that reference was credited before; nothing was added)' : '') };
+  return {
+    json: added,
+    text:
+      balanceLine(added) +
+      (added.status === 'already_credited' ? ' (that reference was credited before; nothing was added)' : ''),
+  };
 };
 
 const listKeysWork: Work = async (store, _, { account }) => {
@@ -109,7 +164,9 @@ const auditWork: Work = async (store) => {
     const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
     return parts.filter((part) => part !== undefined).join('  ');
   });
-  const text = ok ? `The books are sound: ${looked}.` : [`The books break ${broken} rules: ${looked}.`, ...lines].join('\n');
+  const text = ok
+    ? `The books are sound: ${looked}.`
+    : [`The books break ${broken} rules: ${looked}.`, ...lines].join('\n');
   return { json: report, text, failed: !ok };
 };
 
@@ -130,7 +187,12 @@ const verbs: readonly Verb[] = [
     ],
     work: createKeyWork,
   },
-  { name: 'keys list', description: 'show all keys', options: [{ flags: '--account <name>', description: 'only those of one account' }], work: listKeysWork },
+  {
+    name: 'keys list',
+    description: 'show all keys',
+    options: [{ flags: '--account <name>', description: 'only those of one account' }],
+    work: listKeysWork,
+  },
   {
     name: 'keys disable <key>',
     description: 'refuse a key from now on, named by its id or its last four characters',
@@ -144,14 +206,18 @@ const verbs: readonly Verb[] = [
   {
     name: 'keys rotate <key>',
     description: 'give a key a new secret; limits and spending stay',
-    options: [{ flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' }],
-    work: async (store, [key = ''], { overlap }) => secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
+    options: [
+      { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
+    ],
+    work: async (store, [key = ''], { overlap }) =>
+      secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
   },
   {
     name: 'keys limit <key>',
     description: 'change what a key may do',
     options: limitOptions,
-    work: async (store, [key = ''], options) => keyResult(await changeKey(store, key, read(keyChanges, { limits: limitsOf(options) }))),
+    work: async (store, [key = ''], options) =>
+      keyResult(await changeKey(store, key, read(keyChanges, { limits: limitsOf(options) }))),
   },
   {
     name: 'accounts create <name>',
@@ -179,7 +245,11 @@ const verbs: readonly Verb[] = [
       return { json: shown, text: balanceLine(shown) };
     },
   },
-  { name: 'audit', description: 'read all books and say where they break a rule; exits with 1 where they do', work: auditWork },
+  {
+    name: 'audit',
+    description: 'read all books and say where they break a rule; exits with 1 where they do',
+    work: auditWork,
+  },
   {
     name: 'usage',
     description: 'show calls, tokens and what they cost, by key, model and day',

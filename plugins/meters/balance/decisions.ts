@@ -3,7 +3,16 @@
  * end it. These functions are pure: the caller has read what they need, and writes what they return.
  */
 import type { Nano } from '../../../core/index.ts';
-import type { ClaimRecord, Consumption, EntryKind, Progress, Quote, Reserved, Settled, Settlement } from './store.ts';
+import type {
+  ClaimRecord,
+  Consumption,
+  EntryKind,
+  Progress,
+  Quote,
+  Reserved,
+  Settled,
+  Settlement,
+} from './store.ts';
 
 /** The quote a reservation takes, and how much of it. */
 export interface Taken {
@@ -14,7 +23,11 @@ export interface Taken {
 }
 
 /** Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs nothing is always affordable. */
-export function take(quotes: readonly Quote[], available: Nano, leftOfCap: Nano | undefined): Taken | Extract<Reserved, { status: 'short' }> {
+export function take(
+  quotes: readonly Quote[],
+  available: Nano,
+  leftOfCap: Nano | undefined,
+): Taken | Extract<Reserved, { status: 'short' }> {
   const isCapped = leftOfCap !== undefined && leftOfCap < available;
   const affordable = isCapped ? leftOfCap : available;
   for (const [quote, taken] of quotes.entries()) {
@@ -28,7 +41,17 @@ export function take(quotes: readonly Quote[], available: Nano, leftOfCap: Nano 
 /** What an entry that ends a call, or follows its end, says of the call. */
 export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at'>;
 
-const nothing = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0, basis: 'none' } as const;
+const nothing = {
+  model: undefined,
+  provider: undefined,
+  price: undefined,
+  input: 0,
+  output: 0,
+  usage: '{}',
+  costs: '[]',
+  attempts: 0,
+  basis: 'none',
+} as const;
 
 /** An entry that ends a reservation or follows its end, with the amounts that it moves. */
 export interface Ending {
@@ -48,23 +71,46 @@ export interface Ended {
 /** Ends a reservation: what is `owed` is posted, and the rest given back. Undefined voids it. */
 export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
   if (owed === undefined) {
-    return { endings: [{ kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags }], settled: { status: 'voided' } };
+    return {
+      endings: [{ kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags }],
+      settled: { status: 'voided' },
+    };
   }
   if (owed < 0n) throw new RangeError(`nothing below zero can be owed, and ${owed} is`);
   const posted = owed < reserved ? owed : reserved;
   const overage = owed - posted;
-  const post: Ending = { kind: 'post', available: reserved - posted, reserved: -reserved, revenue: posted, facts, flags };
+  const post: Ending = {
+    kind: 'post',
+    available: reserved - posted,
+    reserved: -reserved,
+    revenue: posted,
+    facts,
+    flags,
+  };
   const settled: Settled = { status: 'posted', posted, overage };
   if (overage === 0n) return { endings: [post], settled };
   // An overage repeats who served the call, so that the same filters find it. The figures are on the post alone.
   const { model, provider, price, reason, basis, at } = facts;
   const above = { ...nothing, model, provider, price, reason, basis, at };
-  return { endings: [post, { kind: 'overage', available: -overage, reserved: 0n, revenue: overage, facts: above, flags }], settled };
+  return {
+    endings: [
+      post,
+      { kind: 'overage', available: -overage, reserved: 0n, revenue: overage, facts: above, flags },
+    ],
+    settled,
+  };
 }
 
 /** Ends a reservation that is too old. */
 export function expire(reserved: Nano, at: number): Ending {
-  return { kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts: { ...nothing, reason: 'expired', at }, flags: '' };
+  return {
+    kind: 'expire',
+    available: reserved,
+    reserved: -reserved,
+    revenue: 0n,
+    facts: { ...nothing, reason: 'expired', at },
+    flags: '',
+  };
 }
 
 /**
@@ -77,14 +123,33 @@ export function wasSent({ sent, attempts }: Progress): boolean {
 
 /** Ends a reservation whose owner is dead, by how far its call had come. */
 export function recover(reserved: Nano, progress: Progress, at: number): Ended {
-  if (!wasSent(progress)) return end(reserved, undefined, { ...progress, reason: 'never_sent', basis: 'none', at }, 'recovered');
-  const facts: Facts = { ...progress, reason: progress.sent ? 'recovered' : 'presumed_sent', basis: 'estimate', at };
+  if (!wasSent(progress))
+    return end(reserved, undefined, { ...progress, reason: 'never_sent', basis: 'none', at }, 'recovered');
+  const facts: Facts = {
+    ...progress,
+    reason: progress.sent ? 'recovered' : 'presumed_sent',
+    basis: 'estimate',
+    at,
+  };
   return end(reserved, progress.owed, facts, 'recovered');
 }
 
 /** What is known of a call that no beat has reported: only its quote. */
 export function presumed(id: string, { input, owed, model, provider, price }: Quote): Progress {
-  return { id, model, provider, price, input, output: 0, usage: `{"input":${input},"output":0}`, costs: '[]', attempts: 0, sent: false, delivered: 0, owed };
+  return {
+    id,
+    model,
+    provider,
+    price,
+    input,
+    output: 0,
+    usage: `{"input":${input},"output":0}`,
+    costs: '[]',
+    attempts: 0,
+    sent: false,
+    delivered: 0,
+    owed,
+  };
 }
 
 /** The minute in which a key's calls are counted: when it began, and how many there were. */
@@ -101,7 +166,11 @@ export function minuteOf(last: Minute, at: number): Minute {
 }
 
 /** Whether a call at this moment exceeds the key's rate, which is undefined where it has none. */
-export function limited(rate: number | undefined, last: Minute, at: number): Extract<Reserved, { status: 'limited' }> | undefined {
+export function limited(
+  rate: number | undefined,
+  last: Minute,
+  at: number,
+): Extract<Reserved, { status: 'limited' }> | undefined {
   if (rate === undefined) return undefined;
   const { began, calls } = minuteOf(last, at);
   return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
@@ -118,11 +187,17 @@ export interface Past {
 /** Settles a call whose reservation has already ended. Where another process ended it, what its owner knows better becomes an adjustment. */
 export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: Settlement): Ended {
   const wasTaken = kind === 'expire' || flags.split(' ').includes('recovered');
-  if (!wasTaken) return { endings: [], settled: { status: kind === 'post' ? 'already_posted' : 'already_voided' } };
+  if (!wasTaken)
+    return { endings: [], settled: { status: kind === 'post' ? 'already_posted' : 'already_voided' } };
   if (isAdjusted) return { endings: [], settled: { status: 'already_adjusted' } };
   const by = (settlement.amount ?? 0n) - posted;
   const adjustment: Ending = {
-    kind: 'adjustment', available: -by, reserved: 0n, revenue: by, facts: settlement, flags: settlement.suspect ? 'late suspect' : 'late',
+    kind: 'adjustment',
+    available: -by,
+    reserved: 0n,
+    revenue: by,
+    facts: settlement,
+    flags: settlement.suspect ? 'late suspect' : 'late',
   };
   return { endings: [adjustment], settled: { status: 'adjusted', by } };
 }

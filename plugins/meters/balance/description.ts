@@ -17,13 +17,31 @@ const errorSchema = z
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z
-  .object({ is_active: z.literal(true), balance: z.number(), total: z.number(), used: z.number(), currency: z.literal('USD') })
+  .object({
+    is_active: z.literal(true),
+    balance: z.number(),
+    total: z.number(),
+    used: z.number(),
+    currency: z.literal('USD'),
+  })
   .meta({ title: 'Balance' });
 
-export const ownBalance: Description = { summary: 'Balance of the account of the key', replies: { 200: json(balance) }, error: refusal };
+export const ownBalance: Description = {
+  summary: 'Balance of the account of the key',
+  replies: { 200: json(balance) },
+  error: refusal,
+};
 
 const account = z
-  .looseObject({ account: z.string(), currency: z.literal('USD'), balance: usd, total: usd, used: usd, pending: usd, available: usd })
+  .looseObject({
+    account: z.string(),
+    currency: z.literal('USD'),
+    balance: usd,
+    total: usd,
+    used: usd,
+    pending: usd,
+    available: usd,
+  })
   .meta({ title: 'Account' });
 
 const key = z
@@ -35,22 +53,45 @@ const key = z
     account: z.string().nullable(),
     disabled: z.boolean(),
     created: time,
-    limits: z.object({ spendCap: usd.nullable(), models: z.array(z.string()).nullable(), expires: time.nullable(), callsPerMinute: z.int().nullable() }),
+    limits: z.object({
+      spendCap: usd.nullable(),
+      models: z.array(z.string()).nullable(),
+      expires: time.nullable(),
+      callsPerMinute: z.int().nullable(),
+    }),
     used: usd,
     pending: usd,
     rotatedTo: z.string().nullable(),
   })
   .meta({ title: 'Key' });
-const newKey = key.extend({
-  key: z.string().meta({ description: 'The secret, told this once.' }),
-  warning: z.string().optional().meta({ description: 'Says that the account has no credit, and how to add some.' }),
-}).meta({ title: 'NewKey' });
+const newKey = key
+  .extend({
+    key: z.string().meta({ description: 'The secret, told this once.' }),
+    warning: z
+      .string()
+      .optional()
+      .meta({ description: 'Says that the account has no credit, and how to add some.' }),
+  })
+  .meta({ title: 'NewKey' });
 
-const credited = z.looseObject({ status: z.string(), account: z.string(), total: usd }).meta({ title: 'Credited' });
-const entry = z.looseObject({
-  number: z.int(), kind: z.string(), account: z.string(), at: time, credits: usd, available: usd, reserved: usd, revenue: usd,
-}).meta({ title: 'Entry' });
-const pending = z.looseObject({ call: z.string(), account: z.string(), amount: usd, since: time }).meta({ title: 'PendingCall' });
+const credited = z
+  .looseObject({ status: z.string(), account: z.string(), total: usd })
+  .meta({ title: 'Credited' });
+const entry = z
+  .looseObject({
+    number: z.int(),
+    kind: z.string(),
+    account: z.string(),
+    at: time,
+    credits: usd,
+    available: usd,
+    reserved: usd,
+    revenue: usd,
+  })
+  .meta({ title: 'Entry' });
+const pending = z
+  .looseObject({ call: z.string(), account: z.string(), amount: usd, since: time })
+  .meta({ title: 'PendingCall' });
 const totals = z.object({ calls: z.int(), amount: usd, oldest: time.nullable() });
 
 /** A page of a list; `next` is the `after` of the next page. */
@@ -65,12 +106,21 @@ type Operator = Omit<Description, 'error'>;
 
 const operators: Readonly<Record<string, Operator>> = {
   'GET /admin/accounts': { summary: 'Accounts', query: page, replies: { 200: json(list(account)) } },
-  'POST /admin/accounts': { summary: 'Make an account', body: json(accountOrder), replies: { 201: json(account) } },
-  'GET /admin/accounts/:account': { summary: 'One account, with what it was credited', replies: { 200: json(account) } },
+  'POST /admin/accounts': {
+    summary: 'Make an account',
+    body: json(accountOrder),
+    replies: { 201: json(account) },
+  },
+  'GET /admin/accounts/:account': {
+    summary: 'One account, with what it was credited',
+    replies: { 200: json(account) },
+  },
   'GET /admin/credits': {
     summary: 'Credits',
     query: creditQuery,
-    replies: { 200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))) },
+    replies: {
+      200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))),
+    },
   },
   'POST /admin/credits': {
     summary: 'Credit an account',
@@ -80,15 +130,40 @@ const operators: Readonly<Record<string, Operator>> = {
   },
   'GET /admin/keys': { summary: 'Keys', query: keyQuery, replies: { 200: json(list(key)) } },
   'POST /admin/keys': { summary: 'Make a key', body: json(keyOrder), replies: { 201: json(newKey) } },
-  'GET /admin/keys/:key': { summary: 'One key, by its id or its last four characters', replies: { 200: json(key) } },
-  'PATCH /admin/keys/:key': { summary: 'Rename, limit or disable a key', body: json(keyChanges), replies: { 200: json(key) } },
-  'POST /admin/keys/:key/rotate': { summary: 'Give a key a new secret', body: json(rotationOrder.optional()), replies: { 201: json(newKey) } },
-  'GET /admin/usage': { summary: 'Usage, summed up', query: usageQuery, replies: { 200: { ...json(usage), ...csv } } },
-  'GET /admin/entries': { summary: 'Entries of the ledger', query: entryQuery, replies: { 200: { ...json(list(entry)), ...csv } } },
-  'GET /admin/reservations': { summary: 'What is reserved for calls that run', query: pendingQuery, replies: { 200: json(list(pending).extend({ totals })) } },
+  'GET /admin/keys/:key': {
+    summary: 'One key, by its id or its last four characters',
+    replies: { 200: json(key) },
+  },
+  'PATCH /admin/keys/:key': {
+    summary: 'Rename, limit or disable a key',
+    body: json(keyChanges),
+    replies: { 200: json(key) },
+  },
+  'POST /admin/keys/:key/rotate': {
+    summary: 'Give a key a new secret',
+    body: json(rotationOrder.optional()),
+    replies: { 201: json(newKey) },
+  },
+  'GET /admin/usage': {
+    summary: 'Usage, summed up',
+    query: usageQuery,
+    replies: { 200: { ...json(usage), ...csv } },
+  },
+  'GET /admin/entries': {
+    summary: 'Entries of the ledger',
+    query: entryQuery,
+    replies: { 200: { ...json(list(entry)), ...csv } },
+  },
+  'GET /admin/reservations': {
+    summary: 'What is reserved for calls that run',
+    query: pendingQuery,
+    replies: { 200: json(list(pending).extend({ totals })) },
+  },
   'GET /admin/audit': {
     summary: 'Audit of all books',
-    replies: { 200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })) },
+    replies: {
+      200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })),
+    },
   },
 };
 
@@ -99,8 +174,11 @@ export function operatorDescription(name: string): Description {
 
 export const topUp: Description = {
   summary: 'Credit an account, as a signed message of whoever takes the money',
-  details: 'The signature is an HMAC-SHA256, in hexadecimal digits, over `<time>.<body>` with the shared secret.',
-  headers: z.object({ 'tollgate-signature': z.string().meta({ description: '`t=<Unix seconds>,v1=<signature>`' }) }),
+  details:
+    'The signature is an HMAC-SHA256, in hexadecimal digits, over `<time>.<body>` with the shared secret.',
+  headers: z.object({
+    'tollgate-signature': z.string().meta({ description: '`t=<Unix seconds>,v1=<signature>`' }),
+  }),
   body: json(creditOrder.extend({ reference })),
   replies: { 200: json(credited) },
   error: errorSchema,

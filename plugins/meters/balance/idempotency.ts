@@ -10,9 +10,15 @@ import type { Claim, ClaimRecord, Store } from './store.ts';
 
 export const idempotencyOptions = z.strictObject({
   /** Seconds for which an outcome is kept. */
-  ttl: z.int().positive().default(24 * 3600),
+  ttl: z
+    .int()
+    .positive()
+    .default(24 * 3600),
   /** Bytes of a reply that are kept at most. A retry of a longer one gets the beginning and then an error. */
-  largest: z.int().min(0).default(8 * 1024 * 1024),
+  largest: z
+    .int()
+    .min(0)
+    .default(8 * 1024 * 1024),
 });
 
 export type IdempotencyOptions = z.output<typeof idempotencyOptions>;
@@ -40,7 +46,11 @@ export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | un
   const key = parsed.headers[header];
   if (key === undefined || parsed.operation === 'count') return undefined;
   if (typeof key !== 'string' || key.length > longestKey || !/^[\x20-\x7e]+$/.test(key)) {
-    throw new GatewayError('invalid_request', `An Idempotency-Key has 1 to ${longestKey} printable ASCII characters.`, { param: header });
+    throw new GatewayError(
+      'invalid_request',
+      `An Idempotency-Key has 1 to ${longestKey} printable ASCII characters.`,
+      { param: header },
+    );
   }
   return {
     name: hash('sha256', JSON.stringify([parsed.principal.account, key]), 'hex'),
@@ -52,7 +62,9 @@ export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | un
 /** Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time, so a form is compared by what it decodes to. */
 function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
   const { model, stream, framing } = call;
-  const digest = createHash('sha256').update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length])).update(text);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length]))
+    .update(text);
   if (protocol.body === 'multipart') digest.update(JSON.stringify(canonical()));
   return digest.digest('hex');
 }
@@ -66,7 +78,11 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
       { param: header },
     );
   }
-  return new GatewayError('conflict', 'The first call with this Idempotency-Key still runs; send it again soon for its outcome.', { retryAfter });
+  return new GatewayError(
+    'conflict',
+    'The first call with this Idempotency-Key still runs; send it again soon for its outcome.',
+    { retryAfter },
+  );
 }
 
 /** The stored outcome to send again; undefined where nobody has the claim. Throws where the outcome cannot be sent. */
@@ -87,10 +103,16 @@ export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Prom
 function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
   const kept = Buffer.from(body);
   const text = kept.toString('utf8');
-  return Buffer.concat([kept, Buffer.from(protocol.client.encodeStreamError(error, call, kept.length > 0, { first: text, last: text }))]);
+  return Buffer.concat([
+    kept,
+    Buffer.from(protocol.client.encodeStreamError(error, call, kept.length > 0, { first: text, last: text })),
+  ]);
 }
 
 function lost({ call }: ClaimRecord): GatewayError {
   const charged = `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be kept.`;
-  return new GatewayError('outcome_not_kept', `${charged} It is not made again; use another key for a new call.`);
+  return new GatewayError(
+    'outcome_not_kept',
+    `${charged} It is not made again; use another key for a new call.`,
+  );
 }

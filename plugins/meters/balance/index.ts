@@ -6,14 +6,14 @@
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
-import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
-import { ledgerExamination } from './examination.ts';
+import { ledgerExamination } from './diagnostics.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
-import { Keeper } from './keeper.ts';
+import { Keeper } from './ledger-service.ts';
 import { ledgerMetrics } from './metrics.ts';
+import { openStore, storeOptions } from './open-store.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { PriceBook } from './prices.ts';
 import { balanceRoutes } from './routes.ts';
@@ -34,7 +34,9 @@ const options = z.strictObject({
   /** What is reserved for a call: what the first of its targets could cost, or the dearest that the balance affords, so that a fallback may cost more. */
   reserve: z.enum(['first', 'dearest']).default('first'),
   /** Where the balance endpoint answers. */
-  addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
+  addresses: z
+    .array(z.string().startsWith('/'))
+    .default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
   /** USD of bonus credit that comes with the first key of a new ledger. With 0 no first key is made. */
   firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
   /** How long, and how much of, the outcome of a call with an `Idempotency-Key` is kept. */
@@ -52,10 +54,17 @@ const options = z.strictObject({
 export const balance = definePlugin({
   name: 'balance',
   options,
-  apply(host, { store, addresses, firstCredit, idempotency, topUps, lease, longestCall, auditEvery, ...policy }) {
+  apply(
+    host,
+    { store, addresses, firstCredit, idempotency, topUps, lease, longestCall, auditEvery, ...policy },
+  ) {
     const { hooks, logger } = host;
     const metrics = ledgerMetrics(host.metrics);
-    const times = { lease: lease * 1000, longestCall: longestCall * 3_600_000, auditEvery: auditEvery * 1000 };
+    const times = {
+      lease: lease * 1000,
+      longestCall: longestCall * 3_600_000,
+      auditEvery: auditEvery * 1000,
+    };
     const prices = new PriceBook();
     const reserved = new Set<string>();
     let opened: Keeper | undefined;
@@ -63,7 +72,9 @@ export const balance = definePlugin({
 
     function keeper(): Keeper {
       if (opened) return opened;
-      throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', { retryAfter: 1 });
+      throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
+        retryAfter: 1,
+      });
     }
 
     function ledger(): Store {
@@ -71,19 +82,33 @@ export const balance = definePlugin({
     }
 
     async function open(): Promise<Keeper> {
-      return new Keeper({ store: await openStore(store, host.dataFolder, { onGroup: metrics.onGroup, lease: times.lease }), logger, metrics, ...times });
+      return new Keeper({
+        store: await openStore(store, host.dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
+        logger,
+        metrics,
+        ...times,
+      });
     }
 
-    host.readiness.add({ name: 'ledger', fault: () => (opened ? opened.store.health()?.message : 'it is not open yet') });
+    host.readiness.add({
+      name: 'ledger',
+      fault: () => (opened ? opened.store.health()?.message : 'it is not open yet'),
+    });
 
     host.examinations.add(ledgerExamination(() => openStore(store, host.dataFolder)));
     host.keyrings.add(createKeyring(ledger));
-    const routes = [...balanceRoutes(addresses, ledger), ...operatorRoutes(ledger), ...(topUps ? [topUpRoute(topUps, ledger)] : [])];
+    const routes = [
+      ...balanceRoutes(addresses, ledger),
+      ...operatorRoutes(ledger),
+      ...(topUps ? [topUpRoute(topUps, ledger)] : []),
+    ];
     for (const route of routes) host.routes.add(route);
     for (const command of ledgerCommands(() => openStore(store, host.dataFolder))) host.commands.add(command);
 
     hooks.ready.tapPromise('balance', async () => {
-      opened = await host.resource('ledger', { ...store, ...times, folder: host.dataFolder }, open, (kept) => kept.close());
+      opened = await host.resource('ledger', { ...store, ...times, folder: host.dataFolder }, open, (kept) =>
+        kept.close(),
+      );
       sweeping = keepSwept(ledger());
       const told = await makeFirstKey(ledger(), firstCredit);
       if (told) host.tell(told);

@@ -25,7 +25,10 @@ export class KeyHolder implements Principal {
 export function checkInForce(holder: KeyHolder): KeyHolder {
   if (holder.disabled) throw new GatewayError('invalid_api_key', `The API key ${holder.key} is disabled.`);
   if (holder.expires <= Date.now()) {
-    throw new GatewayError('invalid_api_key', `The API key ${holder.key} expired at ${new Date(holder.expires).toISOString()}.`);
+    throw new GatewayError(
+      'invalid_api_key',
+      `The API key ${holder.key} expired at ${new Date(holder.expires).toISOString()}.`,
+    );
   }
   return holder;
 }

@@ -9,10 +9,18 @@ export function keyId(keyHash: string): string {
   return keyHash.slice(0, idLength);
 }
 
-export const noLimits: KeyLimits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
+export const noLimits: KeyLimits = {
+  spendCap: undefined,
+  models: undefined,
+  expires: undefined,
+  callsPerMinute: undefined,
+};
 
 /** A new secret, and the parts of it that may be kept. */
-export function newSecret(kind: SecretKind): { secret: string; kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'> } {
+export function newSecret(kind: SecretKind): {
+  secret: string;
+  kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
+} {
   const secret = createSecret(kind);
   const hash = hashSecret(secret);
   return { secret, kept: { id: keyId(hash), hash, lastFour: secret.slice(-4), at: Date.now() } };
@@ -25,7 +33,10 @@ export interface KeyOrder extends Partial<KeyLimits> {
 }
 
 /** Makes a key. Its secret is in this answer and nowhere else. Undefined where there is no such account. */
-export async function issueKey(store: Store, order: KeyOrder): Promise<{ secret: string; id: string } | undefined> {
+export async function issueKey(
+  store: Store,
+  order: KeyOrder,
+): Promise<{ secret: string; id: string } | undefined> {
   const kind = order.account === undefined ? 'operator' : 'user';
   const { secret, kept } = newSecret(kind);
   const isMade = await store.createKey({ ...noLimits, ...order, ...kept, kind });

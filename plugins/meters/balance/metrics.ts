@@ -42,25 +42,73 @@ function age({ oldestPending }: Totals): number {
 }
 
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
-  const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', 'Seconds from sending a group of writes to its answer.', seconds);
-  const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', operations);
-  asked(metrics, 'tollgate_ledger_pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
-  asked(metrics, 'tollgate_ledger_pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) => toUsdNumber(pendingAmount));
-  asked(metrics, 'tollgate_ledger_oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
+  const commits = histogram(
+    metrics,
+    'tollgate_ledger_commit_seconds',
+    'Seconds from sending a group of writes to its answer.',
+    seconds,
+  );
+  const sizes = histogram(
+    metrics,
+    'tollgate_ledger_group_size',
+    'Operations that shared a commit.',
+    operations,
+  );
+  asked(
+    metrics,
+    'tollgate_ledger_pending_calls',
+    'Reservations that have not ended.',
+    ({ pendingCalls }) => pendingCalls,
+  );
+  asked(
+    metrics,
+    'tollgate_ledger_pending_usd',
+    'What reservations that have not ended hold.',
+    ({ pendingAmount }) => toUsdNumber(pendingAmount),
+  );
+  asked(
+    metrics,
+    'tollgate_ledger_oldest_pending_seconds',
+    'Age of the oldest reservation that has not ended.',
+    age,
+  );
   const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
-  const audit = gauge(metrics, 'tollgate_ledger_audit_ok', '1 while the last audit found nothing wrong, 0 otherwise.', 'min');
+  const audit = gauge(
+    metrics,
+    'tollgate_ledger_audit_ok',
+    '1 while the last audit found nothing wrong, 0 otherwise.',
+    'min',
+  );
   // Before the first audit nothing is known to be wrong.
   if (isNew) audit.set(1);
-  const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', 'max');
+  const findings = gauge(
+    metrics,
+    'tollgate_ledger_audit_findings',
+    'What the last audit found wrong.',
+    'max',
+  );
   return {
-    overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
+    overages: counter(
+      metrics,
+      'tollgate_ledger_overage_total',
+      'Calls that cost more than was reserved for them.',
+    ),
     suspect: counter(
       metrics,
       'tollgate_ledger_suspect_total',
       "Calls whose vendor's figures could not be true, or that it charged for what they did not ask for.",
     ),
-    late: counter(metrics, 'tollgate_ledger_late_total', 'Calls that were settled after they had been recovered or had expired.'),
-    recovered: counter(metrics, 'tollgate_ledger_recovered_total', 'Calls of dead processes that were settled by this one.', ['status']),
+    late: counter(
+      metrics,
+      'tollgate_ledger_late_total',
+      'Calls that were settled after they had been recovered or had expired.',
+    ),
+    recovered: counter(
+      metrics,
+      'tollgate_ledger_recovered_total',
+      'Calls of dead processes that were settled by this one.',
+      ['status'],
+    ),
     onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);
       sizes.observe(size);

@@ -13,7 +13,9 @@ export type Answer<Name extends OperationName> = Awaited<ReturnType<Operations[N
 /** The store's operations as a thread runs them: each is done when it returns. */
 export type Handlers = { readonly [Name in OperationName]: (argument: Argument<Name>) => Answer<Name> };
 
-export type Operation<Name extends OperationName = OperationName> = { [One in Name]: { readonly name: One; readonly argument: Argument<One> } }[Name];
+export type Operation<Name extends OperationName = OperationName> = {
+  [One in Name]: { readonly name: One; readonly argument: Argument<One> };
+}[Name];
 
 /**
  * Operations wait in separate lanes. Those that write travel together and share a transaction. Quick reads need no

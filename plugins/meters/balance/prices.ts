@@ -17,7 +17,9 @@ const records = new WeakMap<Price, PriceRecord>();
 export function priceRecord(price: Price): PriceRecord {
   const known = records.get(price);
   if (known) return known;
-  const rates = JSON.stringify(price, (_, value: unknown) => (typeof value === 'bigint' ? formatUsd(value) : value));
+  const rates = JSON.stringify(price, (_, value: unknown) =>
+    typeof value === 'bigint' ? formatUsd(value) : value,
+  );
   const record = { version: hash('sha256', rates, 'hex').slice(0, versionLength), rates };
   records.set(price, record);
   return record;

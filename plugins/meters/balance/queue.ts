@@ -10,7 +10,10 @@ import type { Lane, Operation, Outcome } from './operations.ts';
 const retryAfter = 1;
 
 export function unavailable(cause: Error): GatewayError {
-  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', { retryAfter, cause });
+  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', {
+    retryAfter,
+    cause,
+  });
 }
 
 interface Waiting<Asked> {
@@ -72,7 +75,10 @@ export class Queue<Asked extends Operation = Operation> {
       if (this.#held || this.#waiting.length === 0) return;
       [this.#sent, this.#waiting] = [this.#waiting, []];
       this.#sentAt = performance.now();
-      this.#send(this.lane, this.#sent.map(({ operation }) => operation));
+      this.#send(
+        this.lane,
+        this.#sent.map(({ operation }) => operation),
+      );
     });
   }
 

@@ -2,8 +2,20 @@
 import type { PendingRow } from './audit.ts';
 import { count, flag, integer, maybe, namedTexts, text, texts, word, type Row } from './rows.ts';
 import {
-  creditKinds, entryKinds, type AccountRecord, type Balance, type ClaimRecord, type Entry, type KeyRecord, type OwnerRecord, type PendingRecord,
-  type Progress, type StoredOutcome, type Totals, type UsageGroup, type UsageRow,
+  creditKinds,
+  entryKinds,
+  type AccountRecord,
+  type Balance,
+  type ClaimRecord,
+  type Entry,
+  type KeyRecord,
+  type OwnerRecord,
+  type PendingRecord,
+  type Progress,
+  type StoredOutcome,
+  type Totals,
+  type UsageGroup,
+  type UsageRow,
 } from './store.ts';
 
 export function balanceOf(row: Row): Balance {
@@ -100,17 +112,32 @@ export function pendingOf(row: Row): PendingRecord {
 }
 
 export function pendingRowOf(row: Row): PendingRow {
-  return { call: text(row, 'call'), number: count(row, 'number'), account: text(row, 'account_name'), amount: integer(row, 'amount') };
+  return {
+    call: text(row, 'call'),
+    number: count(row, 'number'),
+    account: text(row, 'account_name'),
+    amount: integer(row, 'amount'),
+  };
 }
 
 export function ownerOf(row: Row): OwnerRecord {
-  return { owner: text(row, 'owner'), beat: count(row, 'beat'), lease: count(row, 'lease'), pending: count(row, 'pending') };
+  return {
+    owner: text(row, 'owner'),
+    beat: count(row, 'beat'),
+    lease: count(row, 'lease'),
+    pending: count(row, 'pending'),
+  };
 }
 
 function outcomeOf(row: Row): StoredOutcome | undefined {
   const { body } = row;
   if (!(body instanceof Uint8Array)) return undefined;
-  return { status: count(row, 'status'), headers: namedTexts(row, 'headers'), body: new Uint8Array(body), whole: flag(row, 'whole') };
+  return {
+    status: count(row, 'status'),
+    headers: namedTexts(row, 'headers'),
+    body: new Uint8Array(body),
+    whole: flag(row, 'whole'),
+  };
 }
 
 export function claimOf(row: Row): ClaimRecord {

@@ -1,5 +1,11 @@
 /** The balance endpoint: posted amounts of the caller's account, the same at each of its addresses. */
-import { GatewayError, isGatewayError, toUsdNumber, type Route, type RouteReply } from '../../../core/index.ts';
+import {
+  GatewayError,
+  isGatewayError,
+  toUsdNumber,
+  type Route,
+  type RouteReply,
+} from '../../../core/index.ts';
 import type { Store } from './store.ts';
 
 const unauthenticated: RouteReply = { status: 401, body: { error: 'unauthenticated', is_active: false } };
@@ -7,7 +13,9 @@ const internalError: RouteReply = { status: 500, body: { error: 'internal error'
 
 /** The endpoint has two errors: one for a key that is not accepted here, and one for everything else. */
 function errors(error: unknown): RouteReply {
-  return isGatewayError(error) && (error.status === 401 || error.status === 403) ? unauthenticated : internalError;
+  return isGatewayError(error) && (error.status === 401 || error.status === 403)
+    ? unauthenticated
+    : internalError;
 }
 
 export function balanceRoutes(addresses: readonly string[], store: () => Store): Route[] {
@@ -25,7 +33,13 @@ export function balanceRoutes(addresses: readonly string[], store: () => Store):
       return {
         status: 200,
         headers: { 'cache-control': 'no-store' },
-        body: { is_active: true, balance: toUsdNumber(total - used), total: toUsdNumber(total), used: toUsdNumber(used), currency: 'USD' },
+        body: {
+          is_active: true,
+          balance: toUsdNumber(total - used),
+          total: toUsdNumber(total),
+          used: toUsdNumber(used),
+          currency: 'USD',
+        },
       };
     },
   }));

@@ -28,7 +28,9 @@ export function flag(row: Row, column: string): boolean {
 }
 
 /** One of the words that a column may hold. */
-export function word<const Known extends string>(known: readonly Known[]): (row: Row, column: string) => Known {
+export function word<const Known extends string>(
+  known: readonly Known[],
+): (row: Row, column: string) => Known {
   return (row, column) => {
     const found = known.find((each) => each === row[column]);
     if (found === undefined) throw new TypeError(`column ${column} holds a word it should not`);
@@ -37,7 +39,11 @@ export function word<const Known extends string>(known: readonly Known[]): (row:
 }
 
 /** What `read` returns for a column; undefined where the column is null. */
-export function maybe<Value>(row: Row, column: string, read: (row: Row, column: string) => Value): Value | undefined {
+export function maybe<Value>(
+  row: Row,
+  column: string,
+  read: (row: Row, column: string) => Value,
+): Value | undefined {
   return row[column] === null ? undefined : read(row, column);
 }
 
@@ -48,16 +54,20 @@ function isText(value: unknown): value is string {
 /** A list of texts, kept as JSON. */
 export function texts(row: Row, column: string): string[] {
   const value: unknown = JSON.parse(text(row, column));
-  if (!Array.isArray(value) || !value.every(isText)) throw new TypeError(`column ${column} holds no list of texts`);
+  if (!Array.isArray(value) || !value.every(isText))
+    throw new TypeError(`column ${column} holds no list of texts`);
   return value;
 }
 
 /** Texts by their names, kept as JSON. */
 export function namedTexts(row: Row, column: string): Record<string, string> {
   const value: unknown = JSON.parse(text(row, column));
-  if (typeof value !== 'object' || value === null) throw new TypeError(`column ${column} holds no texts by name`);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => {
-    if (!isText(each)) throw new TypeError(`column ${column} holds under ${name} what is no text`);
-    return [name, each];
-  }));
+  if (typeof value !== 'object' || value === null)
+    throw new TypeError(`column ${column} holds no texts by name`);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => {
+      if (!isText(each)) throw new TypeError(`column ${column} holds under ${name} what is no text`);
+      return [name, each];
+    }),
+  );
 }

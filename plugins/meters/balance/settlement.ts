@@ -5,7 +5,17 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
-  chargeSoFar, costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Planned, type Replayed, type Routed,
+  chargeSoFar,
+  costLines,
+  formatUsd,
+  isGatewayError,
+  type Charge,
+  type CostLine,
+  type End,
+  type Host,
+  type Planned,
+  type Replayed,
+  type Routed,
   type Target,
 } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
@@ -30,7 +40,15 @@ function costsText(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
 }
 
-const nobodyAsked = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]' } as const;
+const nobodyAsked = {
+  model: undefined,
+  provider: undefined,
+  price: undefined,
+  input: 0,
+  output: 0,
+  usage: '{}',
+  costs: '[]',
+} as const;
 
 /** The entry that gives back a reservation whose call was sent to no vendor. */
 export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
@@ -45,7 +63,10 @@ export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlemen
   const { basis, cost, suspect } = end.charge;
   return {
     ...consumptionOf(end.charge, end.exchange.attempt.target, attempts),
-    id, at, basis, suspect,
+    id,
+    at,
+    basis,
+    suspect,
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
     outcome: end.recording,
@@ -61,7 +82,13 @@ export function progressOf(exchange: Planned): Progress | undefined {
   if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
   const { attempt, id } = exchange;
   const charge = chargeSoFar(exchange);
-  return { ...consumptionOf(charge, attempt.target, attempt.number), id, sent: true, delivered: attempt.tally.deliveredBytes, owed: charge.cost };
+  return {
+    ...consumptionOf(charge, attempt.target, attempt.number),
+    id,
+    sent: true,
+    delivered: attempt.tally.deliveredBytes,
+    owed: charge.cost,
+  };
 }
 
 const firstPause = 100;
@@ -74,7 +101,11 @@ export interface Retrying {
 }
 
 /** Resolves once the entry is durable. It never rejects: if the gateway stops first, the entry is given up, and the log says so. */
-export async function settleDurably(store: Store, settlement: Settlement, { logger, closing }: Retrying): Promise<Settled | undefined> {
+export async function settleDurably(
+  store: Store,
+  settlement: Settlement,
+  { logger, closing }: Retrying,
+): Promise<Settled | undefined> {
   const call = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
@@ -87,12 +118,17 @@ export async function settleDurably(store: Store, settlement: Settlement, { logg
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
       if (!isOutOfOrder || closing.aborted) {
         logger.error(
-          { error, call, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } },
+          {
+            error,
+            call,
+            settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined },
+          },
           'a call was not settled: its reservation stays pending',
         );
         return undefined;
       }
-      if (pause === firstPause) logger.warn({ error, call }, 'the ledger is out of order: settling is tried again');
+      if (pause === firstPause)
+        logger.warn({ error, call }, 'the ledger is out of order: settling is tried again');
       await pauseFor(pause, undefined, { signal: closing }).catch(() => undefined);
     }
   }

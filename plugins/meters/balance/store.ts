@@ -6,10 +6,20 @@
  * share a transaction, in that order, and each gets its own answer.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
+import type {
+  AccountRecord,
+  Balance,
+  Credit,
+  Credited,
+  CreditKind,
+  KeyChanges,
+  KeyRecord,
+  NewKey,
+  Rotation,
+} from './accounts.ts';
 import type { AuditReport } from './audit.ts';
-import type { AccountRecord, Balance, Credit, Credited, CreditKind, KeyChanges, KeyRecord, NewKey, Rotation } from './people.ts';
 
-export * from './people.ts';
+export * from './accounts.ts';
 
 /** One target a call may go to, and what it could cost there. */
 export interface Quote {
@@ -289,9 +299,17 @@ export interface Store {
   /** Ends the reservations of a dead owner by their last progress, with a flag. Returns none where none are left, or where the owner has beaten since. */
   recover(request: RecoverRequest): Promise<readonly RecoveredCall[]>;
   /** Ends reservations made before a time, whoever owns them, and gives them back. Returns their ids. */
-  expire(request: { readonly before: number; readonly limit: number; readonly at: number }): Promise<readonly string[]>;
+  expire(request: {
+    readonly before: number;
+    readonly limit: number;
+    readonly at: number;
+  }): Promise<readonly string[]>;
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
-  definePrice(price: { readonly version: string; readonly rates: string; readonly at: number }): Promise<void>;
+  definePrice(price: {
+    readonly version: string;
+    readonly rates: string;
+    readonly at: number;
+  }): Promise<void>;
   /** Finds a claim by its name; undefined where nobody has it, or its time is over. */
   findClaim(request: { readonly name: string; readonly at: number }): Promise<ClaimRecord | undefined>;
   /** Deletes up to `limit` claims whose time is over; returns how many. */
@@ -310,7 +328,9 @@ export interface Store {
   findKey(hash: string): Promise<KeyRecord | undefined>;
   hasKeys(): Promise<boolean>;
   /** Keys, in the order of their ids; only those of `account` where it is given. `wanted` is an id, or the last four characters of a key. */
-  listKeys(page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): Promise<readonly KeyRecord[]>;
+  listKeys(
+    page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined },
+  ): Promise<readonly KeyRecord[]>;
   /** Changes a key; false where there is no such key. */
   changeKey(change: { readonly id: string; readonly changes: KeyChanges }): Promise<boolean>;
   /** Replaces a key by another; false where there is no such key, or it was replaced before. */

@@ -15,7 +15,12 @@ const shortestSecret = 32;
 
 export const topUpOptions = z.strictObject({
   /** Shared with the sender. It cannot be empty or short: anybody could sign then. */
-  secret: z.string().refine((secret) => secret.trim().length >= shortestSecret, `the secret of top-ups has to have at least ${shortestSecret} characters`),
+  secret: z
+    .string()
+    .refine(
+      (secret) => secret.trim().length >= shortestSecret,
+      `the secret of top-ups has to have at least ${shortestSecret} characters`,
+    ),
   path: z.string().startsWith('/').default('/webhooks/top-up'),
   /** Seconds that may lie between sending and arrival. */
   tolerance: z.int().positive().max(3600).default(300),
@@ -32,17 +37,32 @@ const header = 'tollgate-signature';
 function partsOf(value: string): { time: string; signatures: string[] } {
   const parts = value.split(',').map((part) => part.trim());
   const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
-  return { time, signatures: parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3)) };
+  return {
+    time,
+    signatures: parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3)),
+  };
 }
 
 /** Throws `forbidden` unless the body was signed with the secret, and recently. */
-export function checkSignature(value: unknown, body: string, { secret, tolerance }: TopUpOptions, now: number): void {
+export function checkSignature(
+  value: unknown,
+  body: string,
+  { secret, tolerance }: TopUpOptions,
+  now: number,
+): void {
   const { time, signatures } = partsOf(typeof value === 'string' ? value : '');
   const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
   const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
-  if (!isSigned || time === '') throw new GatewayError('forbidden', `The ${header} header does not sign this body with the shared secret.`);
+  if (!isSigned || time === '')
+    throw new GatewayError(
+      'forbidden',
+      `The ${header} header does not sign this body with the shared secret.`,
+    );
   if (Math.abs(now / 1000 - Number(time)) > tolerance) {
-    throw new GatewayError('forbidden', `The message was signed more than ${tolerance} seconds from now; sign it anew.`);
+    throw new GatewayError(
+      'forbidden',
+      `The message was signed more than ${tolerance} seconds from now; sign it anew.`,
+    );
   }
 }
 
@@ -58,7 +78,11 @@ export function topUpRoute(options: TopUpOptions, store: () => Store): Route {
       checkSignature(headers[header], text, options, Date.now());
       const { account, reference: credited, kind, amount } = read(message, body);
       const { status, total } = await addCredit(store(), { account, amount, kind, reference: credited });
-      return { status: 200, headers: { 'cache-control': 'no-store' }, body: { status, account, reference: credited, total } };
+      return {
+        status: 200,
+        headers: { 'cache-control': 'no-store' },
+        body: { status, account, reference: credited, total },
+      };
     },
   };
 }

@@ -74,8 +74,12 @@ export const admin = definePlugin({
       if (url !== undefined) return host.tell(`Operators' door: ${url}, its secret is in ${secretFile}`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, "the operators' door stays shut while its port is taken");
-      host.tell(`The operators' door stays shut while port ${address.port} is taken: give it another one, or stop what is there.`);
-      waiting = openLater().catch((error: unknown) => host.logger.error({ error, ...address }, "the operators' door stays shut"));
+      host.tell(
+        `The operators' door stays shut while port ${address.port} is taken: give it another one, or stop what is there.`,
+      );
+      waiting = openLater().catch((error: unknown) =>
+        host.logger.error({ error, ...address }, "the operators' door stays shut"),
+      );
     });
     host.hooks.close.tapPromise('admin', async () => {
       closing.abort();

@@ -33,7 +33,9 @@ export function readSecret(file: string): string {
   if (!statSync(file, { throwIfNoEntry: false })) makeFile(file);
   const secret = readFileSync(file, 'utf8').trim();
   if (secret.length < shortest || /\s/.test(secret)) {
-    throw new Error(`${file} has to hold a secret of at least ${shortest} characters in one word; delete the file to have one made`);
+    throw new Error(
+      `${file} has to hold a secret of at least ${shortest} characters in one word; delete the file to have one made`,
+    );
   }
   tighten(file);
   return secret;

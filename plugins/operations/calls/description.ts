@@ -1,7 +1,7 @@
 /** What the look-up of a call returns, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { errorSchema } from '../../shared/reply-schemas.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 
 const losses = {
   losses: z.array(z.object({ path: z.string(), reason: z.string(), code: z.string() })),

@@ -24,7 +24,14 @@ export function differences(vendor: string, ours: Facts, theirs: Facts, complete
     for (const figure of new Set([...Object.keys(figures), ...Object.keys(told)])) {
       const [from, to] = [figures[figure], told[figure]];
       if (from === to || (to === undefined && !complete)) continue;
-      found.push({ vendor, model, change: 'changed', figure, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
+      found.push({
+        vendor,
+        model,
+        change: 'changed',
+        figure,
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+      });
     }
   }
   for (const model of theirs.keys()) if (!ours.has(model)) found.push({ vendor, model, change: 'added' });

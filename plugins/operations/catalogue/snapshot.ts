@@ -16,11 +16,25 @@ export type Facts = ReadonlyMap<string, Figures>;
 
 /** A sum in USD, as text or as the number JSON makes of it. */
 const sum = z
-  .union([z.string().regex(/^\d+(\.\d{1,9})?$/), z.number().nonnegative().transform((value) => value.toFixed(9))])
+  .union([
+    z.string().regex(/^\d+(\.\d{1,9})?$/),
+    z
+      .number()
+      .nonnegative()
+      .transform((value) => value.toFixed(9)),
+  ])
   .transform((text) => formatUsd(parseUsd(text)));
 
 const rate = sum.optional();
-const rates = { input: rate, output: rate, cache_read: rate, cache_write: rate, reasoning: rate, input_audio: rate, output_audio: rate };
+const rates = {
+  input: rate,
+  output: rate,
+  cache_read: rate,
+  cache_write: rate,
+  reasoning: rate,
+  input_audio: rate,
+  output_audio: rate,
+};
 
 const listedModel = z.looseObject({
   id: z.string(),
@@ -31,14 +45,23 @@ const listedModel = z.looseObject({
       context_over_200k: z.looseObject(rates).optional(),
     })
     .optional(),
-  experimental: z.looseObject({ modes: z.looseObject({ fast: z.looseObject({ cost: z.looseObject(rates).default({}) }).optional() }).optional() }).optional(),
+  experimental: z
+    .looseObject({
+      modes: z
+        .looseObject({ fast: z.looseObject({ cost: z.looseObject(rates).default({}) }).optional() })
+        .optional(),
+    })
+    .optional(),
   limit: z.looseObject({ context: z.int().optional(), output: z.int().optional() }).optional(),
 });
 
 type ListedModel = z.output<typeof listedModel>;
 type ListedRates = Pick<NonNullable<ListedModel['cost']>, keyof typeof rates>;
 
-const models = z.union([z.array(listedModel), z.record(z.string(), listedModel).transform((byId) => Object.values(byId))]);
+const models = z.union([
+  z.array(listedModel),
+  z.record(z.string(), listedModel).transform((byId) => Object.values(byId)),
+]);
 const ownFile = z.looseObject({ vendor: z.string(), asOf: z.string() });
 const oneVendor = z.looseObject({ models });
 const allVendors = z.record(z.string(), oneVendor);
@@ -47,19 +70,29 @@ const allVendors = z.record(z.string(), oneVendor);
 const otherNames: Readonly<Record<string, string>> = { togetherai: 'together' };
 
 const names = [
-  ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'],
-  ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
+  ['input', 'input'],
+  ['output', 'output'],
+  ['cache_read', 'cacheRead'],
+  ['cache_write', 'cacheWrite5m'],
+  ['reasoning', 'reasoning'],
+  ['input_audio', 'inputAudio'],
+  ['output_audio', 'outputAudio'],
 ] as const;
 
 const inMode = (name: string): string => ` served ${name}`;
 
 function ratesOf(listed: ListedRates, suffix = ''): Figures {
-  return Object.fromEntries(names.flatMap(([theirs, ours]) => (listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]])));
+  return Object.fromEntries(
+    names.flatMap(([theirs, ours]) =>
+      listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]],
+    ),
+  );
 }
 
 function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figures {
   const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
-  const long = cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
+  const long =
+    cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
   const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, inMode('fast'));
   const limits = {
     ...(limit.context ? { contextLength: String(limit.context) } : {}),
@@ -69,7 +102,9 @@ function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Fi
 }
 
 function priceFigures(rates: object, suffix = ''): [string, string][] {
-  return Object.entries(rates).flatMap(([name, rate]) => (typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : []));
+  return Object.entries(rates).flatMap(([name, rate]) =>
+    typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : [],
+  );
 }
 
 /** What our own catalogue says of a model. */
@@ -85,7 +120,13 @@ export function figuresOf({ price, contextLength, outputLimit }: Model): Figures
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {
-  return new Map(listed.flatMap((model) => (model.cost?.input !== undefined && model.cost.output !== undefined ? [[model.id, listedFigures(model)]] : [])));
+  return new Map(
+    listed.flatMap((model) =>
+      model.cost?.input !== undefined && model.cost.output !== undefined
+        ? [[model.id, listedFigures(model)]]
+        : [],
+    ),
+  );
 }
 
 export interface Snapshot {
@@ -107,9 +148,23 @@ export function readSnapshot(file: string, vendor?: string): Snapshot {
   const one = oneVendor.safeParse(content);
   if (one.success) {
     const name = basename(path, '.json');
-    return { complete: false, vendors: new Map([[vendor ?? otherNames[name] ?? name, pricedModels(one.data.models)]]) };
+    return {
+      complete: false,
+      vendors: new Map([[vendor ?? otherNames[name] ?? name, pricedModels(one.data.models)]]),
+    };
   }
   const all = allVendors.safeParse(content);
-  if (!all.success) throw new Error(`${path} is neither a catalogue file of ours nor one of models.dev: ${z.prettifyError(one.error)}`);
-  return { complete: false, vendors: new Map(Object.entries(all.data).map(([name, { models: listed }]) => [otherNames[name] ?? name, pricedModels(listed)])) };
+  if (!all.success)
+    throw new Error(
+      `${path} is neither a catalogue file of ours nor one of models.dev: ${z.prettifyError(one.error)}`,
+    );
+  return {
+    complete: false,
+    vendors: new Map(
+      Object.entries(all.data).map(([name, { models: listed }]) => [
+        otherNames[name] ?? name,
+        pricedModels(listed),
+      ]),
+    ),
+  };
 }

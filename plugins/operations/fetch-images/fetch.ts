@@ -7,7 +7,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isGatewayError } from '../../../core/index.ts';
-import { pictureType } from '../../shared/picture-type.ts';
+import { pictureType } from '../../shared/wire-kit/picture-type.ts';
 import type { Reach } from './reach.ts';
 
 export interface Limits {
@@ -33,12 +33,19 @@ const beginning = 16;
 const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 /** `took` is called with the size of each piece that arrives, and throws where that is more than may be held. */
-export async function fetchPicture(address: string, limits: Limits, reach: Reach, signal: AbortSignal, took: (bytes: number) => void): Promise<Picture> {
+export async function fetchPicture(
+  address: string,
+  limits: Limits,
+  reach: Reach,
+  signal: AbortSignal,
+  took: (bytes: number) => void,
+): Promise<Picture> {
   let url = checked(address, undefined, limits);
   for (let left = limits.maxRedirects; ; left -= 1) {
     const reply = await ask(url, await addressesOf(url, reach, signal), signal);
     const { statusCode = 0, headers } = reply;
-    if (!redirects.has(statusCode) || headers.location === undefined) return read(reply, limits, signal, took);
+    if (!redirects.has(statusCode) || headers.location === undefined)
+      return read(reply, limits, signal, took);
     reply.destroy();
     if (left <= 0) throw new Unfetched('is behind more redirects than are followed');
     url = checked(headers.location, url, limits);
@@ -49,22 +56,34 @@ export async function fetchPicture(address: string, limits: Limits, reach: Reach
 function checked(address: string, from: URL | undefined, limits: Limits): URL {
   const url = URL.parse(address, from?.href);
   const schemes = limits.http ? ['https://', 'http://'] : ['https://'];
-  if (!url || !schemes.includes(`${url.protocol}//`)) throw new Unfetched(`has to be at an address that begins with ${schemes.join(' or ')}`);
-  if (from && url.protocol !== from.protocol) throw new Unfetched('is behind a redirect from one scheme to another');
-  if (url.username || url.password) throw new Unfetched('must not be asked for with a name or a password in its address');
+  if (!url || !schemes.includes(`${url.protocol}//`))
+    throw new Unfetched(`has to be at an address that begins with ${schemes.join(' or ')}`);
+  if (from && url.protocol !== from.protocol)
+    throw new Unfetched('is behind a redirect from one scheme to another');
+  if (url.username || url.password)
+    throw new Unfetched('must not be asked for with a name or a password in its address');
   const port = url.port === '' ? (usualPorts[url.protocol] ?? 0) : Number(url.port);
-  if (!limits.ports.includes(port)) throw new Unfetched(`has to be at one of the ports ${limits.ports.join(', ')}`);
+  if (!limits.ports.includes(port))
+    throw new Unfetched(`has to be at one of the ports ${limits.ports.join(', ')}`);
   return url;
 }
 
 /** The addresses of a host. An unknown name gets the same error as a forbidden one, so that nobody can find out which internal names exist. */
-async function addressesOf({ hostname }: URL, reach: Reach, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+async function addressesOf(
+  { hostname }: URL,
+  reach: Reach,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
   const found = await orAborted(reach.addresses(hostname), signal);
   if (found.length === 0) throw new Unfetched('is at a host that this gateway does not fetch from');
   return found;
 }
 
-function ask(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal): Promise<http.IncomingMessage> {
+function ask(
+  url: URL,
+  addresses: readonly LookupAddress[],
+  signal: AbortSignal,
+): Promise<http.IncomingMessage> {
   const known: LookupFunction = (_, { all }, answer) => {
     const [first] = addresses;
     if (all) answer(null, [...addresses]);
@@ -76,12 +95,23 @@ function ask(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal)
     // Without the process's agent: that one may have a proxy, which would resolve the name itself.
     request(url, { agent: false, lookup: known, signal, headers })
       .on('response', resolve)
-      .on('error', (error) => reject(signal.aborted ? error : new Unfetched('could not be had: its server cannot be reached, or breaks off')))
+      .on('error', (error) =>
+        reject(
+          signal.aborted
+            ? error
+            : new Unfetched('could not be had: its server cannot be reached, or breaks off'),
+        ),
+      )
       .end();
   });
 }
 
-async function read(reply: http.IncomingMessage, { maxBytes, types }: Limits, signal: AbortSignal, took: (bytes: number) => void): Promise<Picture> {
+async function read(
+  reply: http.IncomingMessage,
+  { maxBytes, types }: Limits,
+  signal: AbortSignal,
+  took: (bytes: number) => void,
+): Promise<Picture> {
   const tooLong = new Unfetched(`has more than the ${maxBytes} bytes that are taken`);
   const chunks: Buffer[] = [];
   let length = 0;

@@ -13,18 +13,29 @@ export interface Named {
 
 /** The picture that a block names by an `http` or `https` address, if any. */
 function namedIn(block: Block): Named | undefined {
-  if (block.type !== 'media' || block.kind !== 'image' || block.source.type !== 'url' || !/^https?:/i.test(block.source.url)) return undefined;
+  if (
+    block.type !== 'media' ||
+    block.kind !== 'image' ||
+    block.source.type !== 'url' ||
+    !/^https?:/i.test(block.source.url)
+  )
+    return undefined;
   return { url: block.source.url, at: block.at };
 }
 
 /** In the order of the request, with those in results of tools. */
 export function picturesIn({ turns }: CanonicalRequest): Named[] {
-  const blocks = turns.flatMap((turn) => turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])));
+  const blocks = turns.flatMap((turn) =>
+    turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])),
+  );
   return blocks.flatMap((block) => namedIn(block) ?? []);
 }
 
 /** A new request, with fetched pictures in place of their addresses. */
-export function withPictures(request: CanonicalRequest, fetched: ReadonlyMap<string, Picture>): CanonicalRequest {
+export function withPictures(
+  request: CanonicalRequest,
+  fetched: ReadonlyMap<string, Picture>,
+): CanonicalRequest {
   const filled = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
     const picture = fetched.get(namedIn(block)?.url ?? '');
     if (!picture || block.type !== 'media') return block;
@@ -32,7 +43,9 @@ export function withPictures(request: CanonicalRequest, fetched: ReadonlyMap<str
   };
   const turns = request.turns.map((turn) => ({
     ...turn,
-    blocks: turn.blocks.map((block): Block => (block.type === 'tool-result' ? { ...block, content: block.content.map(filled) } : filled(block))),
+    blocks: turn.blocks.map((block): Block =>
+      block.type === 'tool-result' ? { ...block, content: block.content.map(filled) } : filled(block),
+    ),
   }));
   return { ...request, turns };
 }

@@ -22,7 +22,9 @@ export function isPublic(address: string): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.kind() === 'ipv6' && !parsed.match(givenOut)) return false;
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map((each) => ipaddr.parse(each.address).toString()));
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.map((each) => ipaddr.parse(each.address).toString()),
+  );
   return parsed.range() === 'unicast' && parsed.toString() !== hidden && !own.includes(parsed.toString());
 }
 
@@ -30,8 +32,14 @@ export function isPublic(address: string): boolean {
 const names = new Resolver({ timeout: 2000, tries: 2 });
 
 async function resolvePublic(host: string): Promise<readonly LookupAddress[]> {
-  const [four, six] = await Promise.all([names.resolve4(host).catch(() => []), names.resolve6(host).catch(() => [])]);
-  return [...four.map((address) => ({ address, family: 4 })), ...six.map((address) => ({ address, family: 6 }))];
+  const [four, six] = await Promise.all([
+    names.resolve4(host).catch(() => []),
+    names.resolve6(host).catch(() => []),
+  ]);
+  return [
+    ...four.map((address) => ({ address, family: 4 })),
+    ...six.map((address) => ({ address, family: 6 })),
+  ];
 }
 
 /** Uses the system's look-up, since names of your own may be in the machine's hosts file. */
@@ -45,14 +53,20 @@ export interface Reach {
 }
 
 /** `hosts` are the only ones allowed, where given; `privateHosts` may have any address. */
-export function reachOf(hosts: readonly string[] | undefined, privateHosts: readonly string[], resolve: Resolve = resolvePublic, fits = isPublic): Reach {
+export function reachOf(
+  hosts: readonly string[] | undefined,
+  privateHosts: readonly string[],
+  resolve: Resolve = resolvePublic,
+  fits = isPublic,
+): Reach {
   return {
     async addresses(host) {
       const bare = host.replace(/^\[|\]$/g, '');
       const isOwn = privateHosts.includes(bare);
       if (!isOwn && hosts && !hosts.some((pattern) => isMeant(pattern, bare))) return [];
       const family = isIP(bare);
-      const found = family === 0 ? await (isOwn ? resolvePrivate : resolve)(bare) : [{ address: bare, family }];
+      const found =
+        family === 0 ? await (isOwn ? resolvePrivate : resolve)(bare) : [{ address: bare, family }];
       // One address that is not allowed is enough to refuse: an honest name has none.
       return isOwn || found.every(({ address }) => fits(address)) ? found : [];
     },

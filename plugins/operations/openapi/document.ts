@@ -5,9 +5,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import {
-  errorTable, GatewayError, type CallDescription, type Content, type Description, type ErrorCode, type Host, type Protocol, type Route,
+  errorTable,
+  GatewayError,
+  type CallDescription,
+  type Content,
+  type Description,
+  type ErrorCode,
+  type Host,
+  type Protocol,
+  type Route,
 } from '../../../core/index.ts';
-import { errorSchema } from '../../shared/reply-schemas.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
 import { credentialsFor, schemesOf } from './security.ts';
@@ -31,17 +39,25 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A call sent again with the same key is answered again, and neither made nor charged a second time.',
+  description:
+    'A call sent again with the same key is answered again, and neither made nor charged a second time.',
   schema: { type: 'string' },
 };
 
 function contentOf(schemas: Schemas, content: Content, direction: Direction): Json {
-  return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]));
+  return Object.fromEntries(
+    Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]),
+  );
 }
 
 /** The parameters that a path names, such as `{name}`. */
 function pathParameters(path: string): Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
 }
 
 function parametersOf(schemas: Schemas, path: string, { query, headers }: Partial<Description>): Json[] {
@@ -63,8 +79,14 @@ function bodyOf(schemas: Schemas, body: Content | undefined): Json {
 function repliesOf(schemas: Schemas, replies: Description['replies'], headers: Json): Json {
   return Object.fromEntries(
     Object.entries(replies).map(([status, content]) => {
-      const streamed = 'text/event-stream' in content ? ', or a stream of server-sent events, each of which holds one of these as its data' : '';
-      return [status, { description: `The answer${streamed}.`, ...headers, content: contentOf(schemas, content, 'output') }];
+      const streamed =
+        'text/event-stream' in content
+          ? ', or a stream of server-sent events, each of which holds one of these as its data'
+          : '';
+      return [
+        status,
+        { description: `The answer${streamed}.`, ...headers, content: contentOf(schemas, content, 'output') },
+      ];
     }),
   );
 }
@@ -84,23 +106,40 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
     ...bodyOf(schemas, body),
     responses: {
       ...repliesOf(schemas, replies, {}),
-      default: { description: 'What went wrong.', content: contentOf(schemas, { 'application/json': error }, 'output') },
+      default: {
+        description: 'What went wrong.',
+        content: contentOf(schemas, { 'application/json': error }, 'output'),
+      },
     },
   };
 }
 
 /** Error codes by the status that the protocol gives them. `client_gone` is left out, since no client is there to read it. */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
-  const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable && code !== 'client_gone');
+  const codes = Object.keys(errorTable).filter(
+    (code): code is ErrorCode => code in errorTable && code !== 'client_gone',
+  );
   return Map.groupBy(codes, (code) => client.encodeError(new GatewayError(code, code), '').status);
 }
 
-function describeCall(schemas: Schemas, host: Host, protocol: Protocol, description: CallDescription): Operation {
+function describeCall(
+  schemas: Schemas,
+  host: Host,
+  protocol: Protocol,
+  description: CallDescription,
+): Operation {
   const { method, path, replies, error } = description;
   const item = describe(schemas, `${protocol.name} ${method} ${path}`, path, description);
   const content = contentOf(schemas, { 'application/json': error }, 'output');
-  const failures = [...errorsOf(protocol)].map(([status, codes]) => [status, { description: `${codes.join(', ')}.`, content }]);
-  const headers = { headers: Object.fromEntries(Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+  const failures = [...errorsOf(protocol)].map(([status, codes]) => [
+    status,
+    { description: `${codes.join(', ')}.`, content },
+  ]);
+  const headers = {
+    headers: Object.fromEntries(
+      Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    ),
+  };
   const parameters = parametersOf(schemas, path, description);
   const isKept = host.plugins.has('balance') && protocol.client.match(method, path)?.operation !== 'count';
   return {
@@ -130,10 +169,17 @@ function pathOf({ path }: Route): string {
   return path.replace(/[:*](\w+)/g, '{$1}');
 }
 
-const tags: Readonly<Record<Route['access'], string>> = { public: 'open to all', user: 'for holders of a key', operator: "at the operators' door" };
+const tags: Readonly<Record<Route['access'], string>> = {
+  public: 'open to all',
+  user: 'for holders of a key',
+  operator: "at the operators' door",
+};
 
 /** The address of the operators' door is not told to everybody: it is printed at the start. */
-const door = { default: 'http://127.0.0.1:8788', description: "The operators' door, as it was printed at the start." };
+const door = {
+  default: 'http://127.0.0.1:8788',
+  description: "The operators' door, as it was printed at the start.",
+};
 const operatorsDoor = [{ url: '{door}', variables: { door } }];
 
 async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
@@ -141,22 +187,28 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
   if (openapi === false) return [];
   const description = openapi ? await openapi() : {};
   const path = pathOf(route);
-  return [{
-    method,
-    path,
-    item: {
-      ...describe(schemas, name, path, description),
-      tags: [tags[access]],
-      security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
-      ...(access === 'operator' ? { servers: operatorsDoor } : {}),
+  return [
+    {
+      method,
+      path,
+      item: {
+        ...describe(schemas, name, path, description),
+        tags: [tags[access]],
+        security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
+        ...(access === 'operator' ? { servers: operatorsDoor } : {}),
+      },
     },
-  }];
+  ];
 }
 
 function describeHealth(schemas: Schemas): Operation[] {
   const pages = Object.entries({ '/healthz': health, '/readyz': readiness });
   return pages.map(([path, description]) => {
-    const item = { ...describe(schemas, path.slice(1), path, description), tags: [tags.public], security: [] };
+    const item = {
+      ...describe(schemas, path.slice(1), path, description),
+      tags: [tags.public],
+      security: [],
+    };
     return { method: 'GET', path, item };
   });
 }
@@ -164,12 +216,17 @@ function describeHealth(schemas: Schemas): Operation[] {
 /** One entry for each path, with all its methods. */
 function pathsOf(operations: readonly Operation[]): Json {
   const paths: Record<string, Json> = {};
-  for (const { method, path, item } of operations) paths[path] = { ...paths[path], [method.toLowerCase()]: item };
+  for (const { method, path, item } of operations)
+    paths[path] = { ...paths[path], [method.toLowerCase()]: item };
   return paths;
 }
 
 /** Where one part fails to describe itself, only that part is left out of the document. */
-async function orNothing({ logger }: Host, described: string, operations: Promise<Operation[]>): Promise<Operation[]> {
+async function orNothing(
+  { logger }: Host,
+  described: string,
+  operations: Promise<Operation[]>,
+): Promise<Operation[]> {
   try {
     return await operations;
   } catch (error) {
@@ -181,7 +238,8 @@ async function orNothing({ logger }: Host, described: string, operations: Promis
 /** One operation per turn of the event loop: calls that run must not wait for the whole document. */
 async function operationsOf(schemas: Schemas, host: Host): Promise<Operation[]> {
   const groups: Operation[][] = [];
-  for (const protocol of host.protocols.all()) groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
+  for (const protocol of host.protocols.all())
+    groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
   for (const route of host.routes.all()) {
     groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
     await nextTurn();
@@ -201,15 +259,23 @@ export async function documentOf(host: Host): Promise<Json> {
     info: {
       title: 'Tollgate',
       version: '1',
-      summary: 'A gateway in front of generative models: any client protocol, any provider, every token paid for.',
+      summary:
+        'A gateway in front of generative models: any client protocol, any provider, every token paid for.',
       description: about,
     },
     servers: [{ url: '/' }],
-    tags: [...[...host.protocols.all()].map(({ name }) => name), ...Object.values(tags)].map((name) => ({ name })),
+    tags: [...[...host.protocols.all()].map(({ name }) => name), ...Object.values(tags)].map((name) => ({
+      name,
+    })),
     paths: pathsOf(operations),
     components: {
       schemas: schemas.components(),
-      headers: Object.fromEntries(Object.entries(callHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
+      headers: Object.fromEntries(
+        Object.entries(callHeaders).map(([name, description]) => [
+          name,
+          { description, schema: { type: 'string' } },
+        ]),
+      ),
       securitySchemes: schemesOf(host),
     },
   };

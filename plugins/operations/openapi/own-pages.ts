@@ -1,7 +1,7 @@
 /** Descriptions of the pages that belong to no protocol and no other plugin: health, and the document itself. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { errorSchema } from '../../shared/reply-schemas.ts';
+import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema });
 

@@ -38,7 +38,11 @@ export class Schemas {
   #convert(schema: z.ZodType, direction: Direction): Json {
     // Examples of a schema that changes values are of its input, but zod would put them on its output.
     const { title, examples } = z.globalRegistry.get(schema) ?? {};
-    const { $schema: _dialect, ...told } = z.toJSONSchema(schema, { io: direction, unrepresentable: 'any', override: tidy });
+    const { $schema: _dialect, ...told } = z.toJSONSchema(schema, {
+      io: direction,
+      unrepresentable: 'any',
+      override: tidy,
+    });
     const json = examples === undefined ? told : { ...told, examples };
     return title === undefined ? json : this.#refer(title, json);
   }
@@ -46,14 +50,20 @@ export class Schemas {
   /** The members of an object schema, and whether each is required. */
   parts(schema: z.ZodObject): [name: string, part: Json, required: boolean][] {
     return Object.entries(schema.shape).map(([name, part]) => {
-      const type = z.toJSONSchema(z.object({ [name]: part }), { io: 'input', unrepresentable: 'any', override: tidy });
+      const type = z.toJSONSchema(z.object({ [name]: part }), {
+        io: 'input',
+        unrepresentable: 'any',
+        override: tidy,
+      });
       const found = type.properties?.[name];
       return [name, typeof found === 'object' ? { ...found } : {}, type.required?.includes(name) ?? false];
     });
   }
 
   components(): Json {
-    return Object.fromEntries([...this.#components].toSorted(([first], [second]) => (first < second ? -1 : 1)));
+    return Object.fromEntries(
+      [...this.#components].toSorted(([first], [second]) => (first < second ? -1 : 1)),
+    );
   }
 
   #refer(title: string, json: Json): Json {

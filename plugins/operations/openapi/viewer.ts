@@ -60,7 +60,10 @@ const foreign: Readonly<Record<string, string>> = {
 
 function headersOf(type: string): Record<string, string> {
   return {
-    'content-type': type, 'cache-control': 'no-cache', 'content-security-policy': policy, 'x-content-type-options': 'nosniff',
+    'content-type': type,
+    'cache-control': 'no-cache',
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
   };
 }
@@ -84,6 +87,7 @@ export async function viewerFile(name: string): Promise<RouteReply> {
   const [ownType, text] = (Object.hasOwn(own, name) ? own[name] : undefined) ?? [];
   if (ownType !== undefined) return { status: 200, headers: headersOf(ownType), body: text };
   const type = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
-  if (type === undefined) throw new GatewayError('not_found', `The viewer has no file "${name.slice(0, 100)}".`);
+  if (type === undefined)
+    throw new GatewayError('not_found', `The viewer has no file "${name.slice(0, 100)}".`);
   return { status: 200, headers: headersOf(type), body: await readFile(join(folder, name)) };
 }

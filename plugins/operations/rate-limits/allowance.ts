@@ -12,7 +12,9 @@ export interface Left {
 }
 
 function isRefusal(thrown: unknown): thrown is RateLimiterRes {
-  return typeof thrown === 'object' && thrown !== null && 'msBeforeNext' in thrown && !(thrown instanceof Error);
+  return (
+    typeof thrown === 'object' && thrown !== null && 'msBeforeNext' in thrown && !(thrown instanceof Error)
+  );
 }
 
 export class Allowance {

@@ -63,7 +63,12 @@ export class Counter implements Counts {
   async #takeOne(call: string, want: Want, holder: number): Promise<Left & { readonly taken: boolean }> {
     const { name, kind, limit, amount } = want;
     if (kind !== 'parallel') return this.#allowance(want).take(name, amount);
-    return { limit, remaining: 0, resetAfter: untilOneEnds, taken: await this.#slots.take(slotsOf(want), limit, call, holder) };
+    return {
+      limit,
+      remaining: 0,
+      resetAfter: untilOneEnds,
+      taken: await this.#slots.take(slotsOf(want), limit, call, holder),
+    };
   }
 
   #allowance({ whose, kind, limit }: Want): Allowance {

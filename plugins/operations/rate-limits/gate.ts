@@ -27,7 +27,8 @@ function wantsOf(parties: readonly Party[], principal: Principal, tokens: number
   for (const kind of ['parallel', 'requests', 'tokens'] as const) {
     for (const { whose, limits } of parties) {
       const limit = limits[kind];
-      if (limit !== undefined) wants.push({ whose, name: principal[whose], kind, limit, amount: kind === 'tokens' ? tokens : 1 });
+      if (limit !== undefined)
+        wants.push({ whose, name: principal[whose], kind, limit, amount: kind === 'tokens' ? tokens : 1 });
     }
   }
   return wants;
@@ -75,16 +76,26 @@ export class Gate {
     for (const [index, { kind }] of wants.entries()) {
       const one = left[index];
       // Of the key and the account, the client is told about the one with less left.
-      if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity)) told[kind] = one;
+      if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity))
+        told[kind] = one;
     }
     return headersFor(family, told);
   }
 
   #tooMany({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {
     const retryAfter = Math.max(1, Math.ceil(left.resetAfter / 1000));
-    if (kind === 'parallel') return new GatewayError('rate_limited', `This ${whose} may make ${limit} calls at one time. Try again later.`, { retryAfter });
+    if (kind === 'parallel')
+      return new GatewayError(
+        'rate_limited',
+        `This ${whose} may make ${limit} calls at one time. Try again later.`,
+        { retryAfter },
+      );
     const headers = headersFor(family, { [kind]: left });
-    return new GatewayError('rate_limited', `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`, { retryAfter, headers });
+    return new GatewayError(
+      'rate_limited',
+      `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`,
+      { retryAfter, headers },
+    );
   }
 
   /** Runs once for each call that entered, even if another plugin refused it afterwards. */
@@ -99,7 +110,11 @@ export class Gate {
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
     const now = performance.now();
     // Unused tokens need not be given back after the end of their window, but tokens that are owed count in the next one.
-    const isOver = ({ kind, amount }: Want, index: number): boolean => kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
-    await taken.from.give(exchange.id, back.filter((want, index) => want.amount !== 0 && !isOver(want, index)));
+    const isOver = ({ kind, amount }: Want, index: number): boolean =>
+      kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
+    await taken.from.give(
+      exchange.id,
+      back.filter((want, index) => want.amount !== 0 && !isOver(want, index)),
+    );
   }
 }

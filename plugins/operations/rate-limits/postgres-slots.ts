@@ -82,7 +82,9 @@ export class PostgresSlots implements Slots {
   /** Gives back everything that this process holds. */
   async close(): Promise<void> {
     clearInterval(this.#beating);
-    await this.#pool.query('DELETE FROM tollgate_limited_processes WHERE process = $1', [this.#process]).catch(() => undefined);
+    await this.#pool
+      .query('DELETE FROM tollgate_limited_processes WHERE process = $1', [this.#process])
+      .catch(() => undefined);
   }
 
   async #beat(): Promise<void> {

@@ -31,19 +31,30 @@ const tables = `
 /** Imports what it needs only when called, since most gateways limit nothing. */
 export async function inMemory(window: number, slots: Slots = new MemorySlots()): Promise<Counter> {
   const { RateLimiterMemory } = await import('rate-limiter-flexible');
-  return new Counter((keyPrefix, points) => new Allowance(new RateLimiterMemory({ keyPrefix, points, duration: window })), slots);
+  return new Counter(
+    (keyPrefix, points) => new Allowance(new RateLimiterMemory({ keyPrefix, points, duration: window })),
+    slots,
+  );
 }
 
 export async function openStore({ window, url }: StoreOptions, workers: Workers): Promise<Store> {
   if (url !== undefined) return inPostgres(window, url);
   const own = await inMemory(window);
-  return { counts: workers.several ? new SupervisedCounter(workers, window, own) : own, close: async () => undefined };
+  return {
+    counts: workers.several ? new SupervisedCounter(workers, window, own) : own,
+    close: async () => undefined,
+  };
 }
 
 async function inPostgres(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const { Pool } = await import('pg');
-  const pool = new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2000, query_timeout: 5000 });
+  const pool = new Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: 2000,
+    query_timeout: 5000,
+  });
   // A connection that breaks while idle emits `error`, which would end the process if nobody listened.
   pool.on('error', () => undefined);
   await pool.query(tables);
@@ -51,7 +62,15 @@ async function inPostgres(window: number, url: string): Promise<Store> {
   const allowance = (keyPrefix: string, points: number): Allowance => {
     const limits = { keyPrefix, points, duration: window };
     const insuranceLimiter = new RateLimiterMemory(limits);
-    return new Allowance(new RateLimiterPostgres({ ...limits, storeClient: pool, tableName: table, tableCreated: true, insuranceLimiter }));
+    return new Allowance(
+      new RateLimiterPostgres({
+        ...limits,
+        storeClient: pool,
+        tableName: table,
+        tableCreated: true,
+        insuranceLimiter,
+      }),
+    );
   };
   return {
     counts: new Counter(allowance, slots),

@@ -10,11 +10,22 @@ import { MemorySlots } from './slots.ts';
 const topic = 'rate-limits';
 
 const wantSchema = z.object({
-  whose: z.enum(['key', 'account']), name: z.string(), kind: z.enum(['parallel', 'requests', 'tokens']), limit: z.number(),
+  whose: z.enum(['key', 'account']),
+  name: z.string(),
+  kind: z.enum(['parallel', 'requests', 'tokens']),
+  limit: z.number(),
   amount: z.number(),
 });
-const questionSchema = z.object({ window: z.number(), call: z.string(), act: z.enum(['take', 'give']), wants: z.array(wantSchema) });
-const takingSchema = z.object({ left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })), refused: z.boolean() });
+const questionSchema = z.object({
+  window: z.number(),
+  call: z.string(),
+  act: z.enum(['take', 'give']),
+  wants: z.array(wantSchema),
+});
+const takingSchema = z.object({
+  left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })),
+  refused: z.boolean(),
+});
 
 type Question = z.output<typeof questionSchema>;
 
@@ -34,7 +45,11 @@ export class SupervisedCounter implements Counts {
     const { success, data } = takingSchema.safeParse(await this.#ask(call, 'take', wants));
     if (success) return { ...data, from: this };
     // An answer that came too late may have taken a place, so it is given back.
-    void this.#ask(call, 'give', wants.filter(({ kind }) => kind === 'parallel'));
+    void this.#ask(
+      call,
+      'give',
+      wants.filter(({ kind }) => kind === 'parallel'),
+    );
     return this.#own.take(call, wants);
   }
 
@@ -43,12 +58,20 @@ export class SupervisedCounter implements Counts {
   }
 
   #ask(call: string, act: Question['act'], wants: readonly Want[]): Promise<unknown> {
-    return this.#workers.askSupervisor(topic, { window: this.#window, call, act, wants: [...wants] } satisfies Question);
+    return this.#workers.askSupervisor(topic, {
+      window: this.#window,
+      call,
+      act,
+      wants: [...wants],
+    } satisfies Question);
   }
 }
 
 /** Answers the workers' questions. `open` makes a counter in memory for windows of so many seconds. */
-export function superviseLimits(supervisor: Supervisor, open: (window: number, slots: MemorySlots) => Promise<Counter>): void {
+export function superviseLimits(
+  supervisor: Supervisor,
+  open: (window: number, slots: MemorySlots) => Promise<Counter>,
+): void {
   // Shared by all counters: calls at one time do not depend on the window.
   const slots = new MemorySlots();
   const counters = new Map<number, Promise<Counter>>();

@@ -15,7 +15,9 @@ const drawerDigits = 4;
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4' ? parsed.toString() : `${Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
+  return parsed.kind() === 'ipv4'
+    ? parsed.toString()
+    : `${Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
 }
 
 function isThisMachine(address: string): boolean {

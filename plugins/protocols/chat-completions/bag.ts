@@ -1,5 +1,5 @@
 /** The protocol's name, and its slots on canonical things. */
-import { bagOf } from '../../shared/vendor-bag.ts';
+import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'chat-completions';
 export const bag = bagOf(protocolName);

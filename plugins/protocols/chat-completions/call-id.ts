@@ -6,5 +6,9 @@ import { createHash } from 'node:crypto';
 
 /** Passed the id of the reply, and which call of it this is. */
 export function makeCallId(reply: string, candidate: number, ordinal: number): string {
-  return `call_${createHash('sha256').update(JSON.stringify([reply, candidate, ordinal])).digest('base64url').replaceAll(/[-_]/g, '0').slice(0, 24)}`;
+  return `call_${createHash('sha256')
+    .update(JSON.stringify([reply, candidate, ordinal]))
+    .digest('base64url')
+    .replaceAll(/[-_]/g, '0')
+    .slice(0, 24)}`;
 }

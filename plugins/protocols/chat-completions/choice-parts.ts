@@ -3,10 +3,10 @@
  * one by one, a whole reply joins them: what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import { seal } from '../../shared/envelope.ts';
-import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
-import { Transcript } from '../../shared/transcript.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { seal } from '../../shared/wire-kit/envelope.ts';
+import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation, type Annotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { makeCallId } from './call-id.ts';
@@ -68,7 +68,9 @@ export class ChoiceParts {
         return this.#cite(event);
       case 'logprobs': {
         const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
-        this.#candidate(event.candidate).logprobs = refused ? { content: null, refusal: event.content } : { content: event.content, refusal: null };
+        this.#candidate(event.candidate).logprobs = refused
+          ? { content: null, refusal: event.content }
+          : { content: event.content, refusal: null };
         return undefined;
       }
       case 'finish':
@@ -92,19 +94,40 @@ export class ChoiceParts {
   #start(start: Event<'block-start'>): ChoicePart | undefined {
     const candidate = this.#candidate(start.candidate);
     const call = candidate.calls;
-    this.#blocks.set(start.block, { start, call, offset: candidate.length, said: new Transcript(), cited: [], over: false });
-    if (start.kind === 'audio') return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
-    if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
+    this.#blocks.set(start.block, {
+      start,
+      call,
+      offset: candidate.length,
+      said: new Transcript(),
+      cited: [],
+      over: false,
+    });
+    if (start.kind === 'audio')
+      return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
+    if (start.kind === 'server-tool' || start.kind === 'code')
+      this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
-    const { id = makeCallId(this.#context.id, start.candidate, call), name = '', custom, opaque = [] } = start;
-    const called = custom ? { type: 'custom', custom: { name, input: '' } } : { type: 'function', function: { name, arguments: '' } };
-    return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called, ...signatures(opaque) }] } };
+    const {
+      id = makeCallId(this.#context.id, start.candidate, call),
+      name = '',
+      custom,
+      opaque = [],
+    } = start;
+    const called = custom
+      ? { type: 'custom', custom: { name, input: '' } }
+      : { type: 'function', function: { name, arguments: '' } };
+    return {
+      candidate: start.candidate,
+      delta: { tool_calls: [{ index: call, id, ...called, ...signatures(opaque) }] },
+    };
   }
 
   /** What a sound is called; one of another vendor has none of what clients expect beside its data. */
   #audioHead({ id }: Event<'block-start'>): Fields {
-    return id === undefined ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created } : { id };
+    return id === undefined
+      ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created }
+      : { id };
   }
 
   #add({ candidate: index, block: number, text, vendor }: Event<'block-delta'>): ChoicePart | undefined {
@@ -125,7 +148,10 @@ export class ChoiceParts {
         return { candidate: index, delta: { tool_calls: [callPiece(block, text)] } };
       }
       case 'audio':
-        return { candidate: index, delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } } };
+        return {
+          candidate: index,
+          delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } },
+        };
       case 'image':
         block.said.add(text);
         return undefined;
@@ -148,7 +174,8 @@ export class ChoiceParts {
   #written(annotations: readonly Annotation[], candidate: number, block: OpenBlock | undefined): Fields[] {
     return annotations.flatMap((annotation) => {
       const written = encodeAnnotation(annotation, block?.offset ?? 0, this.#candidate(candidate).length);
-      if (!written) this.#context.lost?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
+      if (!written)
+        this.#context.lost?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
       return written ? [written] : [];
     });
   }
@@ -167,13 +194,18 @@ export class ChoiceParts {
     const annotations = this.#written(cited, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
-      const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
-      return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] } };
+      const url = bag.fields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
+      return {
+        candidate: index,
+        delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] },
+      };
     }
     if (opaque.length === 0) return citing && { candidate: index, delta: citing };
     if (start.kind === 'tool-call') {
       const late = opaque.slice(start.opaque?.length ?? 0);
-      return late.length > 0 ? { candidate: index, delta: { tool_calls: [{ ...callPiece(block, ''), ...signatures(late) }] } } : undefined;
+      return late.length > 0
+        ? { candidate: index, delta: { tool_calls: [{ ...callPiece(block, ''), ...signatures(late) }] } }
+        : undefined;
     }
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
       this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
@@ -181,7 +213,10 @@ export class ChoiceParts {
     }
     const candidate = this.#candidate(index);
     // What seals text travels beside the thoughts, and says so.
-    const details = start.kind === 'reasoning' ? envelopeDetails({ text: said.text, opaque }, candidate.entries) : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
+    const details =
+      start.kind === 'reasoning'
+        ? envelopeDetails({ text: said.text, opaque }, candidate.entries)
+        : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
     candidate.entries += 1;
     return { candidate: index, delta: { ...citing, reasoning_details: details } };
   }
@@ -189,7 +224,8 @@ export class ChoiceParts {
   #finish(event: Event<'finish'>): ChoicePart {
     const { candidate: index, reason } = event;
     loseForeign(this.#context, event, protocolName);
-    if (event.stopSequence !== undefined) this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
+    if (event.stopSequence !== undefined)
+      this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#candidate(index);
     return {
       ...this.#weighed(index, candidate, {}),
@@ -206,5 +242,11 @@ function callPiece({ start, call }: OpenBlock, text: string): Fields {
 
 /** What seals a call or a picture, in the slot Google's chat layer has for it. */
 function signatures(opaque: readonly Opaque[]): Fields {
-  return opaque.length > 0 ? { extra_content: Object.fromEntries(opaque.map((state) => [state.vendor, { thought_signature: seal(state) }])) } : {};
+  return opaque.length > 0
+    ? {
+        extra_content: Object.fromEntries(
+          opaque.map((state) => [state.vendor, { thought_signature: seal(state) }]),
+        ),
+      }
+    : {};
 }

@@ -1,15 +1,22 @@
 /** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { documentType, isUrl } from '../../shared/data-url.ts';
-import { unseal } from '../../shared/envelope.ts';
-import { markUnknown } from '../../shared/open-values.ts';
-import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { documentType, isUrl } from '../../shared/wire-kit/data-url.ts';
+import { unseal } from '../../shared/wire-kit/envelope.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { readForeignMarks } from './foreign-marks.ts';
 import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
 import { readReasoning, thinkingForm } from './reasoning.ts';
 import { isKnownCall, isKnownMessage, isKnownPart } from './wire.ts';
-import type { WireAnyMessage, WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
+import type {
+  WireAnyMessage,
+  WireAssistantMessage,
+  WireContent,
+  WireMessage,
+  WirePart,
+  WireToolCall,
+} from './wire.ts';
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
 /** How a message is kept whole whose role is not known here. */
@@ -26,8 +33,10 @@ export function decodeMessages(messages: readonly WireAnyMessage[]): Turn[] {
   const called = new Map<string, string>();
   return messages.map((message, index) => {
     if (!isKnownMessage(message)) return decodeStrange(message, `messages[${index}]`);
-    for (const call of (message.role === 'assistant' && message.tool_calls) || []) if (isKnownCall(call)) called.set(call.id, nameOf(call));
-    if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
+    for (const call of (message.role === 'assistant' && message.tool_calls) || [])
+      if (isKnownCall(call)) called.set(call.id, nameOf(call));
+    if (message.role === 'assistant' && message.function_call)
+      formerCalls.set(message.function_call.name, `call_${index}`);
     const turn = { ...decodeMessage(message, index, formerCalls, called), at: `messages[${index}]` };
     readForeignMarks(turn);
     return turn;
@@ -44,20 +53,36 @@ function foreign(value: Fields, at: string, spoken: boolean): Block {
 }
 
 function decodeStrange(message: Fields, at: string): Turn {
-  return { role: 'user', blocks: [foreign(message, `${at}.role`, true)], at, ...bag.keep({}, [wholeMessage]) };
+  return {
+    role: 'user',
+    blocks: [foreign(message, `${at}.role`, true)],
+    at,
+    ...bag.keep({}, [wholeMessage]),
+  };
 }
 
 const contentFields = new Set(['role', 'content', 'name']);
 const toolFieldsRead = new Set(['role', 'name', 'tool_call_id']);
 const toolFields = new Set([...toolFieldsRead, 'content']);
 
-function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>, called: ReadonlyMap<string, string>): Turn {
+function decodeMessage(
+  message: WireMessage,
+  index: number,
+  formerCalls: ReadonlyMap<string, string>,
+  called: ReadonlyMap<string, string>,
+): Turn {
   const at = `messages[${index}]`;
   if (message.role === 'assistant') return decodeAssistant(message, index);
   if (message.role === 'function') {
     const { content, name } = message;
     const callId = formerCalls.get(name) ?? `call_${name}`;
-    const result: Block = { type: 'tool-result', callId, name, content: content === null ? [] : [{ type: 'text', text: content }], at };
+    const result: Block = {
+      type: 'tool-result',
+      callId,
+      name,
+      content: content === null ? [] : [{ type: 'text', text: content }],
+      at,
+    };
     return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, contentFields), ['function']) };
   }
   const content = decodeContent(message.content, `${at}.content`, true);
@@ -68,10 +93,26 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
     const known = parts.length < content.length ? toolFieldsRead : toolFields;
     // Some clients say again what the call was named: no name of a participant, which other wires would have to lose.
     const again = name !== undefined && name === called.get(message.tool_call_id);
-    const result: Block = { type: 'tool-result', callId: message.tool_call_id, ...(again ? { name } : {}), content: parts, at };
-    return { role: 'tool', blocks: [result], ...(again ? {} : { name }), ...bag.keep(leftover(message, known), formOf(message.content)) };
+    const result: Block = {
+      type: 'tool-result',
+      callId: message.tool_call_id,
+      ...(again ? { name } : {}),
+      content: parts,
+      at,
+    };
+    return {
+      role: 'tool',
+      blocks: [result],
+      ...(again ? {} : { name }),
+      ...bag.keep(leftover(message, known), formOf(message.content)),
+    };
   }
-  return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
+  return {
+    role: message.role,
+    blocks: content,
+    name,
+    ...bag.keep(leftover(message, contentFields), formOf(message.content)),
+  };
 }
 
 const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal', 'images']);
@@ -81,24 +122,45 @@ export const madePicture = 'made';
 function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
   const reasoning = readReasoning(message, at);
-  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`, false)];
+  const blocks: Block[] = [
+    ...reasoning.blocks,
+    ...decodeContent(message.content ?? [], `${at}.content`, false),
+  ];
   const sealed = blocks.findLast((block) => block.type === 'text');
   if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
-  for (const [position, image] of message.images?.entries() ?? []) blocks.push({ ...decodeMade(image), at: `${at}.images[${position}]` });
-  if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
+  for (const [position, image] of message.images?.entries() ?? [])
+    blocks.push({ ...decodeMade(image), at: `${at}.images[${position}]` });
+  if (typeof message.refusal === 'string')
+    blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
   for (const [position, call] of message.tool_calls?.entries() ?? []) {
     const place = `${at}.tool_calls[${position}]`;
     if (isKnownCall(call)) blocks.push({ ...decodeCall(call), at: place });
-    else blocks.push({ ...foreign(call, place, false), ...bag.keep({}, [...bag.form(markUnknown(protocolName)), wholeCall]) });
+    else
+      blocks.push({
+        ...foreign(call, place, false),
+        ...bag.keep({}, [...bag.form(markUnknown(protocolName)), wholeCall]),
+      });
   }
   if (message.function_call) {
     const { name, arguments: text } = message.function_call;
     const rest = leftover(message.function_call, new Set(['name', 'arguments']));
-    blocks.push({ type: 'tool-call', id: `call_${index}`, name, arguments: text, at: `${at}.function_call`, ...bag.keep(rest, ['function']) });
+    blocks.push({
+      type: 'tool-call',
+      id: `call_${index}`,
+      name,
+      arguments: text,
+      at: `${at}.function_call`,
+      ...bag.keep(rest, ['function']),
+    });
   }
   const known = new Set([...assistantFields, ...reasoning.read]);
   const form = 'content' in message ? formOf(message.content) : ['no-content'];
-  return { role: 'assistant', blocks, name: message.name ?? undefined, ...bag.keep(leftover(message, known), form) };
+  return {
+    role: 'assistant',
+    blocks,
+    name: message.name ?? undefined,
+    ...bag.keep(leftover(message, known), form),
+  };
 }
 
 function formOf(content: WireContent | null | undefined): string[] {
@@ -120,11 +182,21 @@ const thinkingFields = new Set(['type', 'thinking']);
 
 function decodePart(part: WirePart): Block {
   if (part.type === 'text') {
-    return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }) };
+    return {
+      type: 'text',
+      text: part.text,
+      ...decodeCache(part),
+      ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }),
+    };
   }
-  if (part.type === 'refusal') return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
+  if (part.type === 'refusal')
+    return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
   if (part.type === 'thinking') {
-    return { type: 'reasoning', text: part.thinking.map(({ text }) => text ?? '').join(''), ...bag.keep(leftover(part, thinkingFields), [thinkingForm]) };
+    return {
+      type: 'reasoning',
+      text: part.thinking.map(({ text }) => text ?? '').join(''),
+      ...bag.keep(leftover(part, thinkingFields), [thinkingForm]),
+    };
   }
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
@@ -132,8 +204,17 @@ function decodePart(part: WirePart): Block {
 type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
 
 /** What a media part leaves over, outside and inside the object that bears its type's name. */
-function keepMedia(part: MediaPart, name: string, inner: object, known: readonly string[], form: readonly string[]): Sides {
-  const outside = leftover(part, new Set(['type', 'prompt_cache_breakpoint', name, ...(name === 'document_url' ? ['document_name'] : [])]));
+function keepMedia(
+  part: MediaPart,
+  name: string,
+  inner: object,
+  known: readonly string[],
+  form: readonly string[],
+): Sides {
+  const outside = leftover(
+    part,
+    new Set(['type', 'prompt_cache_breakpoint', name, ...(name === 'document_url' ? ['document_name'] : [])]),
+  );
   return bag.keep({ ...outside, ...cacheLeft(part), ...nested(name, leftover(inner, new Set(known))) }, form);
 }
 
@@ -144,7 +225,13 @@ function decodeImage(part: ImagePart, words: readonly string[] = []): MediaBlock
   const { url, detail } = typeof image === 'string' ? { url: image, detail: undefined } : image;
   const { source, mediaType, form } = readUrl(url);
   const inner = typeof image === 'string' ? {} : image;
-  const sides = keepMedia(part, 'image_url', inner, ['url', 'detail'], [...form, ...words, ...(typeof image === 'string' ? [shortForm] : [])]);
+  const sides = keepMedia(
+    part,
+    'image_url',
+    inner,
+    ['url', 'detail'],
+    [...form, ...words, ...(typeof image === 'string' ? [shortForm] : [])],
+  );
   return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...sides };
 }
 
@@ -156,16 +243,32 @@ function decodeMade({ extra_content: extra, ...part }: ImagePart): MediaBlock {
 
 /** A sound without its format: bare data, or an address. */
 function decodeBareSound(part: MediaPart, sound: string): MediaBlock {
-  const bare = { source: { type: 'base64' as const, data: sound }, mediaType: soundTypeOf(sound), form: ['bare'] };
+  const bare = {
+    source: { type: 'base64' as const, data: sound },
+    mediaType: soundTypeOf(sound),
+    form: ['bare'],
+  };
   const { source, mediaType, form } = isUrl(sound) ? readUrl(sound) : bare;
-  return { type: 'media', kind: 'audio', source, mediaType, ...keepMedia(part, 'input_audio', {}, [], [...form, shortForm]) };
+  return {
+    type: 'media',
+    kind: 'audio',
+    source,
+    mediaType,
+    ...keepMedia(part, 'input_audio', {}, [], [...form, shortForm]),
+  };
 }
 
 function decodeVideo(part: Extract<WirePart, { type: 'video_url' }>): MediaBlock {
   const { video_url: video } = part;
   const { source, mediaType, form } = readUrl(typeof video === 'string' ? video : video.url);
   const inner = typeof video === 'string' ? {} : video;
-  const sides = keepMedia(part, 'video_url', inner, ['url'], [...form, ...(typeof video === 'string' ? [shortForm] : [])]);
+  const sides = keepMedia(
+    part,
+    'video_url',
+    inner,
+    ['url'],
+    [...form, ...(typeof video === 'string' ? [shortForm] : [])],
+  );
   return { type: 'media', kind: 'video', source, mediaType, ...sides };
 }
 
@@ -176,22 +279,56 @@ function decodeMedia(part: MediaPart): MediaBlock {
     if (typeof sound === 'string') return decodeBareSound(part, sound);
     const { data, format } = sound;
     const sides = keepMedia(part, 'input_audio', sound, ['data', 'format'], []);
-    return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioType(format), ...sides };
+    return {
+      type: 'media',
+      kind: 'audio',
+      source: { type: 'base64', data },
+      mediaType: audioType(format),
+      ...sides,
+    };
   }
   if (part.type === 'video_url') return decodeVideo(part);
   if (part.type === 'document_url') {
     const { source, mediaType, form } = readUrl(part.document_url);
-    const sides = keepMedia(part, 'document_url', { document_name: part.document_name }, ['document_name'], [...form, shortForm]);
-    return { type: 'media', kind: 'document', source, mediaType, filename: part.document_name ?? undefined, ...sides };
+    const sides = keepMedia(
+      part,
+      'document_url',
+      { document_name: part.document_name },
+      ['document_name'],
+      [...form, shortForm],
+    );
+    return {
+      type: 'media',
+      kind: 'document',
+      source,
+      mediaType,
+      filename: part.document_name ?? undefined,
+      ...sides,
+    };
   }
   const { file_data: data, file_id: id, filename } = part.file;
   const name = filename ?? undefined;
   if (!data) {
     const source = { type: 'file' as const, vendor: fileVendor, id: id ?? '' };
-    return { type: 'media', kind: 'document', source, filename: name, ...keepMedia(part, 'file', part.file, ['file_id', 'filename'], []) };
+    return {
+      type: 'media',
+      kind: 'document',
+      source,
+      filename: name,
+      ...keepMedia(part, 'file', part.file, ['file_id', 'filename'], []),
+    };
   }
-  const { source, mediaType, form } = isUrl(data) ? readUrl(data) : { source: { type: 'base64' as const, data }, mediaType: documentType(data), form: ['bare'] };
-  return { type: 'media', kind: 'document', source, mediaType, filename: name, ...keepMedia(part, 'file', part.file, ['file_data', 'filename'], form) };
+  const { source, mediaType, form } = isUrl(data)
+    ? readUrl(data)
+    : { source: { type: 'base64' as const, data }, mediaType: documentType(data), form: ['bare'] };
+  return {
+    type: 'media',
+    kind: 'document',
+    source,
+    mediaType,
+    filename: name,
+    ...keepMedia(part, 'file', part.file, ['file_data', 'filename'], form),
+  };
 }
 
 type Breakpoint = Exclude<WirePart, { type: 'refusal' | 'thinking' }>['prompt_cache_breakpoint'];
@@ -200,7 +337,11 @@ function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
   return cacheTimes.find((time) => time === ttl);
 }
 
-function decodeCache({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Pick<MediaBlock, 'cache'> {
+function decodeCache({
+  prompt_cache_breakpoint: mark,
+}: {
+  prompt_cache_breakpoint?: Breakpoint;
+}): Pick<MediaBlock, 'cache'> {
   return mark && isExplicit(mark) ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
 }
 
@@ -211,7 +352,12 @@ function isExplicit({ mode }: NonNullable<Breakpoint>): boolean {
 /** Of a cache mark, what the canonical one does not say. */
 function cacheLeft({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Fields {
   if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
-  return mark ? nested('prompt_cache_breakpoint', leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']))) : {};
+  return mark
+    ? nested(
+        'prompt_cache_breakpoint',
+        leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode'])),
+      )
+    : {};
 }
 
 /** Google's chat layer hangs its thought signatures on tool calls: `extra_content.google.thought_signature`. */
@@ -219,7 +365,7 @@ export function readSignatures(extra: unknown): { opaque: Opaque[]; rest: Fields
   if (!isObject(extra)) return { opaque: [], rest: {} };
   const opaque: Opaque[] = [];
   const rest = Object.entries(extra).flatMap(([vendor, fields]) => {
-    const value = isObject(fields) ? fields['thought_signature'] : undefined;
+    const value = isObject(fields) ? fields.thought_signature : undefined;
     if (!isObject(fields) || typeof value !== 'string') return [[vendor, fields]];
     opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
     return Object.entries(nested(vendor, leftover(fields, new Set(['thought_signature']))));
@@ -235,6 +381,9 @@ function decodeCall(call: WireToolCall): Block {
   const outside = leftover(call, new Set(['id', 'type', type, 'extra_content']));
   const sides = bag.keep({ ...outside, ...nested(type, inside), ...nested('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};
-  const facts = call.type === 'custom' ? { name: call.custom.name, arguments: call.custom.input, custom: true } : { name: call.function.name, arguments: call.function.arguments };
+  const facts =
+    call.type === 'custom'
+      ? { name: call.custom.name, arguments: call.custom.input, custom: true }
+      : { name: call.function.name, arguments: call.function.arguments };
   return { type: 'tool-call', id: call.id, ...facts, ...sealed, ...sides };
 }

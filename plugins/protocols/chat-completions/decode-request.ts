@@ -3,23 +3,60 @@
  * how things were spelt is kept beside them, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { oneOfKnown } from '../../shared/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { hasForeignMarks, isForeign, withToolMark } from './foreign-marks.ts';
-import { isKnownFormat, isNamedChoice, isOwnTool, type WireFormat, type WireNamedChoice, type WireRequest, type WireTool, type WireToolReference } from './wire.ts';
+import {
+  isKnownFormat,
+  isNamedChoice,
+  isOwnTool,
+  type WireFormat,
+  type WireNamedChoice,
+  type WireRequest,
+  type WireTool,
+  type WireToolReference,
+} from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that are read into a canonical one, whole: whatever they held stands there. */
 const readWhole = new Set([
-  'model', 'messages', 'stream', 'tools', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p', 'top_k',
-  'frequency_penalty', 'presence_penalty', 'seed', 'stop', 'logprobs', 'top_logprobs', 'verbosity', 'reasoning_effort', 'modalities',
-  'user', 'metadata', 'service_tier', 'prompt_cache_key', 'web_search_options',
+  'model',
+  'messages',
+  'stream',
+  'tools',
+  'parallel_tool_calls',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'logprobs',
+  'top_logprobs',
+  'verbosity',
+  'reasoning_effort',
+  'modalities',
+  'user',
+  'metadata',
+  'service_tier',
+  'prompt_cache_key',
+  'web_search_options',
   // Read in part, below; the rest of them is kept with the others.
-  'stream_options', 'tool_choice', 'response_format', 'functions', 'function_call', 'reasoning', 'safety_identifier',
+  'stream_options',
+  'tool_choice',
+  'response_format',
+  'functions',
+  'function_call',
+  'reasoning',
+  'safety_identifier',
 ]);
 
 export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
@@ -55,10 +92,12 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: namesIn(wire, hasForeignMarks(turns), calling.tools?.some(isForeign)),
-    ...bag.keep(
-      { ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest },
-      ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
-    ),
+    ...bag.keep({ ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest }, [
+      'read',
+      ...spelling(wire),
+      ...calling.form,
+      ...reasoning.form,
+    ]),
   };
 }
 
@@ -67,19 +106,35 @@ function isEvery(topK: WireRequest['top_k']): boolean {
 }
 
 /** Where both names of the limit are used, neither may be passed. */
-export function leastLimit({ max_tokens: former, max_completion_tokens: current }: WireRequest): number | undefined {
+export function leastLimit({
+  max_tokens: former,
+  max_completion_tokens: current,
+}: WireRequest): number | undefined {
   return former && current ? Math.min(former, current) : (former ?? current ?? undefined);
 }
 
 /** Names of fields other than those this protocol uses today. */
-function namesIn(wire: WireRequest, marked: boolean, markedTools = false): Record<string, string> | undefined {
+function namesIn(
+  wire: WireRequest,
+  marked: boolean,
+  markedTools = false,
+): Record<string, string> | undefined {
   const { reasoning } = wire;
   const names = {
     ...(wire.max_tokens && !wire.max_completion_tokens ? { outputLimit: 'max_tokens' } : {}),
-    ...(wire.functions && !wire.tools ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' } : {}),
+    ...(wire.functions && !wire.tools
+      ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' }
+      : {}),
     ...(wire.function_call && !wire.tool_choice ? { toolChoice: 'function_call' } : {}),
-    ...(reasoning && !wire.reasoning_effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
-    ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string' ? { user: 'safety_identifier' } : {}),
+    ...(reasoning && !wire.reasoning_effort
+      ? {
+          reasoning: 'reasoning',
+          'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled',
+        }
+      : {}),
+    ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string'
+      ? { user: 'safety_identifier' }
+      : {}),
     ...(marked ? { '.cache': 'cache_control' } : {}),
     ...(wire.response_format?.type === 'json_object' ? { 'format.': 'response_format' } : {}),
     ...(markedTools ? { 'tools.cache': 'cache_control' } : {}),
@@ -94,12 +149,17 @@ function spelling(wire: WireRequest): string[] {
   if (typeof wire.stop === 'string') form.push('stop-string');
   if (wire.logprobs === false) form.push('logprobs-false');
   if (wire.top_logprobs === 0 && !wire.logprobs) form.push('top-logprobs-zero');
-  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string') form.push('safety-identifier');
+  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string')
+    form.push('safety-identifier');
   return form;
 }
 
 const includeUsage = new Set(['include_usage']);
-const formatFields = { text: new Set(['type']), json_object: new Set(['type', 'schema']), json_schema: new Set(['type', 'json_schema']) };
+const formatFields = {
+  text: new Set(['type']),
+  json_object: new Set(['type', 'schema']),
+  json_schema: new Set(['type', 'json_schema']),
+};
 
 /** Of the fields that are read in part, the rest. */
 function partsLeft(wire: WireRequest): Fields {
@@ -108,7 +168,9 @@ function partsLeft(wire: WireRequest): Fields {
     ...formatLeft(wire.response_format),
     ...choiceLeft(wire),
     ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
-    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
+    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
+      ? { safety_identifier: wire.safety_identifier }
+      : {}),
     ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
     ...(wire.tool_choice && wire.function_call ? { function_call: wire.function_call } : {}),
   };
@@ -116,12 +178,15 @@ function partsLeft(wire: WireRequest): Fields {
 
 function formatLeft(format: WireRequest['response_format']): Fields {
   if (!format) return {};
-  return isKnownFormat(format) ? nested('response_format', leftover(format, formatFields[format.type])) : { response_format: format };
+  return isKnownFormat(format)
+    ? nested('response_format', leftover(format, formatFields[format.type]))
+    : { response_format: format };
 }
 
 /** A choice that only its vendor knows. */
 function choiceLeft({ tool_choice: choice, function_call: former }: WireRequest): Fields {
-  const known = !choice || (typeof choice === 'string' ? modeOf(choice) !== undefined : isNamedChoice(choice));
+  const known =
+    !choice || (typeof choice === 'string' ? modeOf(choice) !== undefined : isNamedChoice(choice));
   const formerKnown = typeof former !== 'string' || modeOf(former) !== undefined;
   return { ...(known ? {} : { tool_choice: choice }), ...(formerKnown ? {} : { function_call: former }) };
 }
@@ -135,15 +200,30 @@ interface Calling {
 /** Tools in either generation: `functions` and `function_call` are the former names of `tools` and `tool_choice`. */
 function decodeCalling(wire: WireRequest): Calling {
   const form: string[] = [];
-  let tools = wire.tools?.map((tool, index): Tool => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
+  let tools = wire.tools?.map((tool, index): Tool =>
+    withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }),
+  );
   if (!wire.tools && wire.functions) {
     form.push('functions');
-    tools = wire.functions.map((definition, index): Tool => ({ ...decodeTool({ type: 'function', function: definition }), at: `functions[${index}]` }));
+    tools = wire.functions.map((definition, index): Tool => ({
+      ...decodeTool({ type: 'function', function: definition }),
+      at: `functions[${index}]`,
+    }));
   }
   if (wire.web_search_options) {
     if (!tools) form.push('no-tools');
     const at = 'web_search_options';
-    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire[at], at, ...bag.keep({}, ['options']) }];
+    tools = [
+      ...(tools ?? []),
+      {
+        type: 'hosted',
+        protocol: protocolName,
+        kind: 'web-search',
+        value: wire[at],
+        at,
+        ...bag.keep({}, ['options']),
+      },
+    ];
   }
   const former = wire.function_call;
   if (wire.tool_choice || !former) return { tools, choice: decodeChoice(wire.tool_choice), form };
@@ -152,7 +232,15 @@ function decodeCalling(wire: WireRequest): Calling {
     const mode = modeOf(former);
     return { tools, choice: mode && { mode }, form: mode ? form : form.slice(0, -1) };
   }
-  return { tools, choice: { mode: 'one', names: [former.name], ...bag.keep(nested('function', leftover(former, namedOnly))) }, form };
+  return {
+    tools,
+    choice: {
+      mode: 'one',
+      names: [former.name],
+      ...bag.keep(nested('function', leftover(former, namedOnly))),
+    },
+    form,
+  };
 }
 
 const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
@@ -168,11 +256,23 @@ export function isSearch({ type }: WireTool): boolean {
 }
 
 function decodeTool(tool: WireTool): Tool {
-  if (!isOwnTool(tool)) return { type: 'hosted', protocol: protocolName, kind: isSearch(tool) ? 'web-search' : 'other', value: tool };
+  if (!isOwnTool(tool))
+    return {
+      type: 'hosted',
+      protocol: protocolName,
+      kind: isSearch(tool) ? 'web-search' : 'other',
+      value: tool,
+    };
   if (tool.type === 'custom') {
     const { name, description, format } = tool.custom;
     const sides = bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields));
-    return { type: 'custom', name, description: description ?? undefined, format: format ?? undefined, ...sides };
+    return {
+      type: 'custom',
+      name,
+      description: description ?? undefined,
+      format: format ?? undefined,
+      ...sides,
+    };
   }
   const { name, description, parameters, strict } = tool.function;
   return {
@@ -206,11 +306,20 @@ function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefine
 function decodeNamed(choice: WireNamedChoice): ToolChoice {
   if (choice.type !== 'allowed_tools') {
     const inner = choice.type === 'function' ? choice.function : choice.custom;
-    return { mode: 'one', names: [inner.name], ...bag.keep(leftoverInside(choice, choice.type, inner, namedOnly)) };
+    return {
+      mode: 'one',
+      names: [inner.name],
+      ...bag.keep(leftoverInside(choice, choice.type, inner, namedOnly)),
+    };
   }
   const { mode, tools } = choice.allowed_tools;
   const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
-  return { mode: 'subset', names: tools.flatMap(referredName), required: mode === 'required', ...bag.keep(rest) };
+  return {
+    mode: 'subset',
+    names: tools.flatMap(referredName),
+    required: mode === 'required',
+    ...bag.keep(rest),
+  };
 }
 
 type AnyReference = Extract<WireNamedChoice, { type: 'allowed_tools' }>['allowed_tools']['tools'][number];
@@ -234,7 +343,10 @@ function decodeFormat(format: WireRequest['response_format']): Format | undefine
 
 function decodeKnownFormat(format: WireFormat): Format {
   if (format.type === 'text') return { type: 'text' };
-  if (format.type === 'json_object') return format.schema ? { type: 'schema', schema: format.schema, ...bag.keep({}, [bareSchema]) } : { type: 'json' };
+  if (format.type === 'json_object')
+    return format.schema
+      ? { type: 'schema', schema: format.schema, ...bag.keep({}, [bareSchema]) }
+      : { type: 'json' };
   const { name, description, schema, strict } = format.json_schema;
   return {
     type: 'schema',
@@ -262,7 +374,11 @@ export function decodeReasoning({ reasoning_effort: effort, reasoning }: WireReq
   const budget = reasoning.max_tokens ?? undefined;
   // Reasoning that is only switched on is of the middle kind there.
   const switched = enabled === false ? 'none' : enabled && budget === undefined ? 'medium' : undefined;
-  const value: CanonicalRequest['reasoning'] = { effort: reasoning.effort ?? switched, budget, display: exclude ? 'none' : undefined };
+  const value: CanonicalRequest['reasoning'] = {
+    effort: reasoning.effort ?? switched,
+    budget,
+    display: exclude ? 'none' : undefined,
+  };
   const form = ['reasoning-object'];
   if (!reasoning.effort) form.push('no-effort');
   if (exclude === false) form.push('exclude-false');
@@ -278,9 +394,12 @@ function exactSeed(seed: number | null | undefined, text: string): number | stri
   if (typeof seed !== 'number') return undefined;
   if (Number.isSafeInteger(seed)) return seed;
   const digits = new Map<unknown, string>();
-  const root: unknown = JSON.parse(text, function (this: unknown, key: string, value: unknown, context?: { source?: string }) {
-    if (key === 'seed' && context?.source !== undefined) digits.set(this, context.source);
-    return value;
-  });
+  const root: unknown = JSON.parse(
+    text,
+    function (this: unknown, key: string, value: unknown, context?: { source?: string }) {
+      if (key === 'seed' && context?.source !== undefined) digits.set(this, context.source);
+      return value;
+    },
+  );
   return digits.get(root) ?? seed;
 }

@@ -1,15 +1,25 @@
 /** What chat-completions takes and gives, for the document that describes the gateway. What vendors add to it passes. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
-import { architecture, count, errorSchema, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import {
+  architecture,
+  count,
+  errorSchema,
+  pricing,
+  topProvider,
+} from '../../shared/wire-kit/reply-schemas.ts';
 import { requestWire } from './wire.ts';
 
 const usage = z.looseObject({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
-  prompt_tokens_details: z.looseObject({ cached_tokens: count.nullish(), audio_tokens: count.nullish() }).nullish(),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: count.nullish(), audio_tokens: count.nullish() }).nullish(),
+  prompt_tokens_details: z
+    .looseObject({ cached_tokens: count.nullish(), audio_tokens: count.nullish() })
+    .nullish(),
+  completion_tokens_details: z
+    .looseObject({ reasoning_tokens: count.nullish(), audio_tokens: count.nullish() })
+    .nullish(),
 });
 
 const toolCall = z.looseObject({
@@ -27,15 +37,28 @@ const message = z.looseObject({
   annotations: z.array(z.looseObject({})).optional(),
 });
 
-const finishReason = z.string().nullable().meta({ description: '`stop`, `length`, `tool_calls` or `content_filter`; null while a stream goes on.' });
+const finishReason = z
+  .string()
+  .nullable()
+  .meta({ description: '`stop`, `length`, `tool_calls` or `content_filter`; null while a stream goes on.' });
 const head = { id: z.string(), created: z.number(), model: z.string() };
 const choice = { index: count, logprobs: z.looseObject({}).nullish(), finish_reason: finishReason };
 
 const completion = z
-  .looseObject({ ...head, object: z.literal('chat.completion'), choices: z.array(z.looseObject({ ...choice, message })), usage: usage.nullish() })
+  .looseObject({
+    ...head,
+    object: z.literal('chat.completion'),
+    choices: z.array(z.looseObject({ ...choice, message })),
+    usage: usage.nullish(),
+  })
   .meta({ title: 'ChatCompletion' });
 const chunk = z
-  .looseObject({ ...head, object: z.literal('chat.completion.chunk'), choices: z.array(z.looseObject({ ...choice, delta: message })), usage: usage.nullish() })
+  .looseObject({
+    ...head,
+    object: z.literal('chat.completion.chunk'),
+    choices: z.array(z.looseObject({ ...choice, delta: message })),
+    usage: usage.nullish(),
+  })
   .meta({ title: 'ChatCompletionChunk' });
 
 const request = requestWire.meta({
@@ -77,7 +100,13 @@ const model = z
 
 export const models: Description = {
   summary: 'All models, in the chat style',
-  replies: { 200: { 'application/json': z.object({ object: z.literal('list'), data: z.array(model) }).meta({ title: 'ChatModelList' }) } },
+  replies: {
+    200: {
+      'application/json': z
+        .object({ object: z.literal('list'), data: z.array(model) })
+        .meta({ title: 'ChatModelList' }),
+    },
+  },
   error: errorSchema,
 };
 

@@ -2,8 +2,14 @@
  * Canonical events as a client's stream of chunks: one with the role first, then deltas, one with the finish reason
  * for each candidate, the usage where it was asked for, and `[DONE]`.
  */
-import { GatewayError, type CanonicalEvent, type EventEncoder, type ReplyContext, type Usage } from '../../../core/index.ts';
-import { errorBody } from '../../shared/openai-error.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type EventEncoder,
+  type ReplyContext,
+  type Usage,
+} from '../../../core/index.ts';
+import { errorBody } from '../../shared/wire-kit/openai-error.ts';
 import { bag } from './bag.ts';
 import { ChoiceParts, type ChoicePart } from './choice-parts.ts';
 import { encodeUsage } from './usage.ts';
@@ -15,13 +21,24 @@ const textless = ['tool_calls', 'reasoning_content', 'reasoning_details'] as con
 
 /** How a candidate's message begins: with no text rather than an empty one, which some clients show, where there may be none to come. */
 function opening({ candidate, delta }: ChoicePart): ChoicePart {
-  return { candidate, delta: { role: 'assistant', content: textless.some((field) => field in delta) ? null : '', refusal: null } };
+  return {
+    candidate,
+    delta: {
+      role: 'assistant',
+      content: textless.some((field) => field in delta) ? null : '',
+      refusal: null,
+    },
+  };
 }
 
 type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
 
 /** What every reply of this wire says of itself, with what its vendor added. */
-export function replyHead({ id, created, model }: ReplyContext, object: string, start?: Start): Record<string, unknown> {
+export function replyHead(
+  { id, created, model }: ReplyContext,
+  object: string,
+  start?: Start,
+): Record<string, unknown> {
   return { ...bag.fields(start), id: `chatcmpl-${id}`, object, created, model };
 }
 

@@ -4,17 +4,25 @@
  * of the step.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/call-ids.ts';
-import { inSteps } from '../../shared/steps.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
+import { wrapInput } from '../../shared/wire-kit/custom-tools.ts';
+import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { madePicture, wholeCall, wholeMessage } from './decode-messages.ts';
 import { cacheMark, contentOf, encodeParts, type Encoding } from './encode-parts.ts';
 import { refuses } from './fields.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
 import { writeUrl } from './media.ts';
-import { wrapInput } from '../../shared/custom-tools.ts';
-import { blankThoughts, lacksThoughts, refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import {
+  blankThoughts,
+  lacksThoughts,
+  refusesExtensions,
+  takesThinkingParts,
+  thinkingForm,
+  writeReasoning,
+  type ReasoningBlock,
+} from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
@@ -30,7 +38,9 @@ interface Placed<Kind extends Block = Block> {
 export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fields[] {
   const { capabilities } = encoding.model;
   const asked = Object.keys(capabilities.chatFields).length > 0 ? withoutRefused(spoken, encoding) : spoken;
-  const turns = encoding.own ? [...asked.entries()].map((step): Steps => [step]) : together(inSteps(withDistinctCallIds(asked)));
+  const turns = encoding.own
+    ? [...asked.entries()].map((step): Steps => [step])
+    : together(inSteps(withDistinctCallIds(asked)));
   const messages: Fields[] = [];
   let shown: Fields[] = [];
   let files = 0;
@@ -48,7 +58,8 @@ export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fie
     }
     const placed = placedIn(steps);
     if (bag.form(turn).includes(wholeMessage)) {
-      for (const { block } of placed) if (block.type === 'foreign' && isObject(block.value)) messages.push(block.value);
+      for (const { block } of placed)
+        if (block.type === 'foreign' && isObject(block.value)) messages.push(block.value);
       continue;
     }
     const others: Placed[] = [];
@@ -65,14 +76,22 @@ export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fie
     }
     if (others.length === 0 && placed.length > 0) continue;
     showMedia();
-    const message = turn.role === 'assistant' ? encodeAssistant(turn, encoding.own ? others : withBreaks(others), encoding) : encodeSpoken(turn, others, encoding);
+    const message =
+      turn.role === 'assistant'
+        ? encodeAssistant(turn, encoding.own ? others : withBreaks(others), encoding)
+        : encodeSpoken(turn, others, encoding);
     if (turn.role === 'assistant') for (const part of encodeShown(others, encoding)) shown.push(part);
     // A turn of which nothing is left says nothing.
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
   if (!capabilities.thinkingMode || encoding.thoughtless || !lacksThoughts(messages)) return messages;
-  if (encoding.own) encoding.lose('turns', 'sent with a blank in place of the thoughts that led to calls of tools, without which the model refuses them', 'approximated');
+  if (encoding.own)
+    encoding.lose(
+      'turns',
+      'sent with a blank in place of the thoughts that led to calls of tools, without which the model refuses them',
+      'approximated',
+    );
   return blankThoughts(messages);
 }
 
@@ -84,11 +103,16 @@ function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn
     const fields = Object.entries(bag.fields(turn));
     const kept = fields.filter(([field, value]) => {
       if (!refuses(model, field)) return true;
-      if (value !== null && !(Array.isArray(value) && value.length === 0)) lose(`turns[${index}].${field}`, 'the model does not take it', 'model');
+      if (value !== null && !(Array.isArray(value) && value.length === 0))
+        lose(`turns[${index}].${field}`, 'the model does not take it', 'model');
       return false;
     });
     if (!named && kept.length === fields.length) return turn;
-    return { ...turn, name: named ? undefined : turn.name, vendor: bag.keep(Object.fromEntries(kept)).vendor };
+    return {
+      ...turn,
+      name: named ? undefined : turn.name,
+      vendor: bag.keep(Object.fromEntries(kept)).vendor,
+    };
   });
 }
 
@@ -111,29 +135,47 @@ function together(turns: readonly Step[]): Steps[] {
 }
 
 function placedIn(steps: Steps): Placed[] {
-  return steps.flatMap(([index, { blocks }]) => blocks.map((block, position) => ({ block, path: `turns[${index}].blocks[${position}]` })));
+  return steps.flatMap(([index, { blocks }]) =>
+    blocks.map((block, position) => ({ block, path: `turns[${index}].blocks[${position}]` })),
+  );
 }
 
 /** The text of a turn that is nothing else, as most of a long conversation are. */
 function onlyText(turn: Turn): string | undefined {
   const { blocks, name, vendor } = turn;
   const [block] = blocks;
-  if (blocks.length !== 1 || block?.type !== 'text' || name !== undefined || vendor || bag.form(turn).length > 0) return undefined;
+  if (
+    blocks.length !== 1 ||
+    block?.type !== 'text' ||
+    name !== undefined ||
+    vendor ||
+    bag.form(turn).length > 0
+  )
+    return undefined;
   return block.opaque || block.cache || block.vendor ? undefined : block.text;
 }
 
 function saysNothing({ content, tool_calls: calls, refusal, audio, images }: Fields): boolean {
-  return (content === '' || content === null) && [calls, refusal, audio, images].every((field) => field === undefined);
+  return (
+    (content === '' || content === null) &&
+    [calls, refusal, audio, images].every((field) => field === undefined)
+  );
 }
 
 /** A tool message, and the media that has to follow it: for each a line that names it, and the part itself. */
-function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: Encoding, files: number): { message: Fields; media: Fields[] } {
+function encodeResult(
+  turn: Turn,
+  result: ToolResult,
+  path: string,
+  encoding: Encoding,
+  files: number,
+): { message: Fields; media: Fields[] } {
   const form = bag.form(turn);
   const texts: Fields[] = [];
   const media: Fields[] = [];
   for (const [position, block] of result.content.entries()) {
     for (const part of encodeParts(block, `${path}.content[${position}]`, encoding)) {
-      if (part['type'] === 'text') {
+      if (part.type === 'text') {
         texts.push(part);
         continue;
       }
@@ -149,11 +191,29 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
   const fields = bag.fields(turn);
   // What only some vendors know is kept with the whole.
-  const content = fields['content'] ? fields['content'] : contentOf(texts, form, '\n\n', encoding);
-  if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null, ...messageMark([result]) }), media };
+  const content = fields.content ? fields.content : contentOf(texts, form, '\n\n', encoding);
+  if (form.includes('function'))
+    return {
+      message: overlay(fields, {
+        role: 'function',
+        name: result.name,
+        content: content ?? null,
+        ...messageMark([result]),
+      }),
+      media,
+    };
   const id = callIdOf(result.callId, encoding);
   const name = turn.name ?? (encoding.own ? result.name : undefined);
-  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name, content: content ?? '', ...messageMark([result]) }), media };
+  return {
+    message: overlay(fields, {
+      role: 'tool',
+      tool_call_id: id,
+      name,
+      content: content ?? '',
+      ...messageMark([result]),
+    }),
+    media,
+  };
 }
 
 function roleOf({ role }: Turn, { extras }: Encoding): string {
@@ -166,7 +226,8 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
   const instructs = turn.role === 'system' || turn.role === 'developer';
   const parts = placed.flatMap(({ block, path }): Fields[] => {
     if (isOwnForeign(block)) return [block.value];
-    if (encoding.own && block.type === 'refusal') return [overlay(bag.fields(block), { type: 'refusal', refusal: block.text })];
+    if (encoding.own && block.type === 'refusal')
+      return [overlay(bag.fields(block), { type: 'refusal', refusal: block.text })];
     if (encoding.own && block.type === 'reasoning') return [thoughtPart(block)];
     if (block.type !== 'text' && (block.type !== 'media' || (instructs && !encoding.own))) {
       encoding.lose(path, `a ${turn.role} message has no place for it`);
@@ -175,7 +236,12 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
     return encodeParts(block, path, encoding);
   });
   const content = contentOf(parts, bag.form(turn), '\n\n', encoding);
-  return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '', ...messageMark(turn.blocks) });
+  return overlay(bag.fields(turn), {
+    role: roleOf(turn, encoding),
+    name: turn.name,
+    content: content ?? '',
+    ...messageMark(turn.blocks),
+  });
 }
 
 /** All texts of a message become one: a break is put between two that something else stood between, thoughts or a call. */
@@ -206,10 +272,17 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
       else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     } else if (block.type === 'refusal') {
       if (refuses(encoding.model, 'refusal')) spoken.push({ type: 'text', text: block.text });
-      else if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
-      else spoken.push(encoding.own ? overlay(bag.fields(block), { type: 'refusal', refusal: block.text }) : { type: 'text', text: block.text });
+      else if (bag.form(block).includes('field') || (!encoding.own && encoding.extras))
+        fields.refusal = block.text;
+      else
+        spoken.push(
+          encoding.own
+            ? overlay(bag.fields(block), { type: 'refusal', refusal: block.text })
+            : { type: 'text', text: block.text },
+        );
     } else if (block.type === 'tool-call') {
-      if (bag.form(block).includes('function')) fields['function_call'] = overlay(bag.fields(block), { name: block.name, arguments: block.arguments });
+      if (bag.form(block).includes('function'))
+        fields.function_call = overlay(bag.fields(block), { name: block.name, arguments: block.arguments });
       else calls.push(encodeCall({ block, path }, encoding));
     } else if (block.type === 'media') {
       if (isMade(block, encoding)) images.push(encodeMade({ block, path }, encoding));
@@ -220,7 +293,7 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     }
   }
   const form = bag.form(turn);
-  const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn)['audio'] ? null : '';
+  const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn).audio ? null : '';
   const content = contentOf(spoken, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty);
   return overlay(bag.fields(turn), {
     role: 'assistant',
@@ -253,12 +326,18 @@ function isMade(block: Media, { own, model }: Encoding): boolean {
 }
 
 function encodeMade({ block, path }: Placed<Media>, encoding: Encoding): Fields {
-  return overlay(bag.fields(block), { type: 'image_url', image_url: { url: writeUrl(block, bag.form(block)), detail: block.detail }, ...encodeSeals(block.opaque, path, encoding) });
+  return overlay(bag.fields(block), {
+    type: 'image_url',
+    image_url: { url: writeUrl(block, bag.form(block)), detail: block.detail },
+    ...encodeSeals(block.opaque, path, encoding),
+  });
 }
 
 /** What a model showed is shown to it again, by the user. */
 function encodeShown(placed: readonly Placed[], encoding: Encoding): Fields[] {
-  const media = placed.flatMap(({ block, path }) => (block.type === 'media' && !isMade(block, encoding) ? [{ block, path }] : []));
+  const media = placed.flatMap(({ block, path }) =>
+    block.type === 'media' && !isMade(block, encoding) ? [{ block, path }] : [],
+  );
   for (const { path } of media) encoding.lose(path, 'sent as if the user showed it', 'approximated');
   const parts = media.flatMap(({ block, path }) => encodeParts(block, path, encoding));
   return parts.length > 0 ? [{ type: 'text', text: 'What the assistant showed:' }, ...parts] : [];
@@ -267,8 +346,15 @@ function encodeShown(placed: readonly Placed[], encoding: Encoding): Fields[] {
 /** What the vendor of the model sealed, in the slot Google's chat layer has for it. */
 function encodeSeals(opaque: ToolCall['opaque'] = [], path: string, { owner, lose }: Encoding): Fields {
   const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
-  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
-  return kept.length > 0 ? { extra_content: Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }])) } : {};
+  if (kept.length < opaque.length)
+    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  return kept.length > 0
+    ? {
+        extra_content: Object.fromEntries(
+          kept.map(({ vendor, value }) => [vendor, { thought_signature: value }]),
+        ),
+      }
+    : {};
 }
 
 /** A call's id as the model takes it. One of this protocol's own client stays as it is, where the model takes any. */
@@ -292,6 +378,12 @@ function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fiel
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
   const extra = { ...encodeSeals(block.opaque, path, encoding), ...ownMark(block) };
-  if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
-  return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : own ? text : text || '{}' }, ...extra });
+  if (custom && (own || extras))
+    return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
+  return overlay(bag.fields(block), {
+    id,
+    type: 'function',
+    function: { name, arguments: custom ? wrapInput(text) : own ? text : text || '{}' },
+    ...extra,
+  });
 }

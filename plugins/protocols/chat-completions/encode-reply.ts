@@ -1,6 +1,6 @@
 /** A whole reply as one chat completion: the parts a stream would have sent, joined. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { ChoiceParts, type ChoicePart } from './choice-parts.ts';
 import { replyHead } from './encode-events.ts';
 import { encodeUsage } from './usage.ts';
@@ -20,14 +20,21 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     if (event.type === 'usage') usage = { ...usage, ...event.usage };
     const part = parts.push(event);
     if (!part) continue;
-    const choice = choices.get(part.candidate) ?? { message: {}, logprobs: null, finish: null, native: undefined };
+    const choice = choices.get(part.candidate) ?? {
+      message: {},
+      logprobs: null,
+      finish: null,
+      native: undefined,
+    };
     choices.set(part.candidate, choice);
     addPart(choice, part);
   }
   const start = events.find((event) => event.type === 'response-start');
   return {
     ...replyHead(context, 'chat.completion', start),
-    choices: [...choices].toSorted(([first], [second]) => first - second).map(([index, choice]) => writeChoice(index, choice)),
+    choices: [...choices]
+      .toSorted(([first], [second]) => first - second)
+      .map(([index, choice]) => writeChoice(index, choice)),
     ...(usage ? { usage: encodeUsage(usage) } : {}),
   };
 }
@@ -48,7 +55,8 @@ function join(into: Record<string, unknown>, delta: Readonly<Record<string, unkn
     if (name === '__proto__') continue;
     const there = into[name];
     if (typeof there === 'string' && typeof value === 'string') into[name] = there + value;
-    else if (Array.isArray(value)) into[name] = name === 'tool_calls' ? joinCalls(there, value) : joinItems(there, value);
+    else if (Array.isArray(value))
+      into[name] = name === 'tool_calls' ? joinCalls(there, value) : joinItems(there, value);
     else if (isObject(there) && isObject(value)) join(there, value);
     else if (value !== null || there === undefined) into[name] = isObject(value) ? { ...value } : value;
   }
@@ -76,7 +84,7 @@ function joinCalls(there: unknown, fragments: readonly unknown[]): unknown[] {
 function writeChoice(index: number, { message, logprobs, finish, native }: Choice): unknown {
   const { content, refusal = null, ...rest } = message;
   // A message that says nothing else says at least the empty text.
-  const silent = refusal === null && rest['tool_calls'] === undefined && rest['audio'] === undefined;
+  const silent = refusal === null && rest.tool_calls === undefined && rest.audio === undefined;
   return {
     index,
     message: { role: 'assistant', content: content ?? (silent ? '' : null), refusal, ...rest },

@@ -3,16 +3,21 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/fit-limit.ts';
-import { foreignFields } from '../../shared/foreign-fields.ts';
-import { loseSettings } from '../../shared/image-settings.ts';
-import { instructionMessage, planFormat, type FormatPlan } from '../../shared/json-mode.ts';
-import { noteLosses } from '../../shared/losses.ts';
-import { isUnpriced, unpriced } from '../../shared/modes.ts';
-import { fitStrict } from '../../shared/object-schema.ts';
-import { fitVerbosity, openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
-import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
+import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
+import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
+import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
+import {
+  fitVerbosity,
+  openaiFieldsFor,
+  openaiFieldsOf,
+  saysSafety,
+} from '../../shared/wire-kit/openai-fields.ts';
+import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -22,7 +27,11 @@ import { refuses } from './fields.ts';
 import { isThinkingOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
-export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+export function encodeRequest(
+  request: CanonicalRequest,
+  model: Model,
+  outputLimit: number | undefined,
+): EncodedRequest {
   const { losses, lose } = noteLosses();
   const own = bag.form(request).includes('read');
   const { capabilities } = model;
@@ -39,31 +48,56 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, model, encoding);
-  const body = overlay(fitting(alike ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) } : bag.fields(request), model, encoding), {
-    model: model.upstream,
-    messages: [...instructionMessage(plan), ...encodeMessages(request.turns, encoding)],
-    ...encodeStream(request, model),
-    ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
-    n: request.candidates,
-    ...encodeTools(request, model, encoding),
-    ...encodeSampling(request, model, encoding),
-    stop: encodeStop(request, sent, encoding),
-    ...encodeReasoning(request, model, encoding),
-    response_format: encodeFormat(request, plan, encoding),
-    ...encodeModalities(request, model, encoding),
-    ...encodeExtras(request, encoding),
-  });
+  const body = overlay(
+    fitting(
+      alike
+        ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) }
+        : bag.fields(request),
+      model,
+      encoding,
+    ),
+    {
+      model: model.upstream,
+      messages: [...instructionMessage(plan), ...encodeMessages(request.turns, encoding)],
+      ...encodeStream(request, model),
+      ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
+      n: request.candidates,
+      ...encodeTools(request, model, encoding),
+      ...encodeSampling(request, model, encoding),
+      stop: encodeStop(request, sent, encoding),
+      ...encodeReasoning(request, model, encoding),
+      response_format: encodeFormat(request, plan, encoding),
+      ...encodeModalities(request, model, encoding),
+      ...encodeExtras(request, encoding),
+    },
+  );
   loseSettings(request.image, [], encoding.lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched, expects: plan.expects };
+  return {
+    body,
+    losses: [...losses, ...foreignFields(request, protocolName, alike)],
+    stops: watched,
+    expects: plan.expects,
+  };
 }
 
 function encodeStream(request: CanonicalRequest, model: Model): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
-  return { stream: true, stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true } };
+  return {
+    stream: true,
+    stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true },
+  };
 }
 
 /** What a vendor answers 400 to where its model does not sample as asked. */
-const samplingFields = new Set(['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logprobs', 'top_logprobs', 'logit_bias']);
+const samplingFields = new Set([
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+]);
 /** What a list of supported parameters, where a model has one, is complete about. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 
@@ -103,7 +137,8 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field))) fields[model.capabilities.chatFields[field] ?? field] = value;
+    if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field)))
+      fields[model.capabilities.chatFields[field] ?? field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -112,13 +147,20 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
 const mostStops = 4;
 
 /** As many stop sequences as are taken; the reply is watched for the others. */
-function splitStops({ stop = [] }: CanonicalRequest, model: Model): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
+function splitStops(
+  { stop = [] }: CanonicalRequest,
+  model: Model,
+): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
   const taken = takes(model, 'stop') ? mostStops : 0;
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
 /** OpenAI refuses an empty list, and models that reason refuse any: only what was said in this protocol is said again. */
-function encodeStop(request: CanonicalRequest, sent: readonly string[], { own }: Encoding): string | readonly string[] | undefined {
+function encodeStop(
+  request: CanonicalRequest,
+  sent: readonly string[],
+  { own }: Encoding,
+): string | readonly string[] | undefined {
   if (sent.length === 0) return own && request.stop?.length === 0 ? [] : undefined;
   return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
@@ -127,25 +169,34 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
-  if (bag.form(request).includes('reasoning-object')) return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
+  if (bag.form(request).includes('reasoning-object'))
+    return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
+      lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
-  if (wanted === 'none' && canDisable && model.capabilities.thinkingMode && !own) return { thinking: { type: 'disabled' } };
+  if (wanted === 'none' && canDisable && model.capabilities.thinkingMode && !own)
+    return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
-  else if (display !== undefined && model.capabilities.chatExtras && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
+  else if (display !== undefined && model.capabilities.chatExtras && refusesExtensions(model))
+    lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);
-  if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
-  else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
+  if (effort === undefined || budget !== undefined)
+    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
+  else if (sent !== wanted)
+    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
   return { reasoning_effort: sent };
 }
 
 /** OpenRouter's object as it was written. */
-function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>, form: readonly string[]): Fields {
+function restoreReasoning(
+  { effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>,
+  form: readonly string[],
+): Fields {
   return {
     effort: form.includes('no-effort') ? undefined : effort,
     max_tokens: budget,
@@ -154,20 +205,29 @@ function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequ
   };
 }
 
-function encodeFormat({ format }: CanonicalRequest, { mode }: FormatPlan, { own, lose }: Encoding): Fields | undefined {
+function encodeFormat(
+  { format }: CanonicalRequest,
+  { mode }: FormatPlan,
+  { own, lose }: Encoding,
+): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema, strict } = format;
   if (bag.form(format).includes(bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
-  return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }) };
+  return {
+    type: 'json_schema',
+    json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }),
+  };
 }
 
 /** Fields that only some vendors know, and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, extras, model, lose } = encoding;
-  const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName]) ? 'safety_identifier' : 'user';
+  const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName])
+    ? 'safety_identifier'
+    : 'user';
   const rows = [
     ['verbosity', 'verbosity', extras ? fitVerbosity(request, model, encoding) : request.verbosity],
     ['metadata', 'metadata', request.metadata],
@@ -180,7 +240,8 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (!extras) lose(path, 'the model does not take it', 'model');
-    else if (field === 'service_tier' && !own && isUnpriced(request.serviceTier, model)) lose(path, unpriced, 'model');
+    else if (field === 'service_tier' && !own && isUnpriced(request.serviceTier, model))
+      lose(path, unpriced, 'model');
     else fields[field] = value;
   }
   return fields;

@@ -1,12 +1,12 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/custom-tools.ts';
-import { loseHosted, withoutForbidden } from '../../shared/hosted-tools.ts';
-import { loseNamespaces } from '../../shared/namespaces.ts';
-import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
-import { searchOptions, type SearchWords } from '../../shared/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
+import { loseHosted, withoutForbidden } from '../../shared/wire-kit/hosted-tools.ts';
+import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
+import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
+import { searchOptions, type SearchWords } from '../../shared/wire-kit/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
@@ -29,14 +29,16 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const tools: Fields[] = [];
   let search: unknown;
   // Where a choice cannot name a subset of tools, those that are not allowed are left out.
-  const allowed = request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
+  const allowed =
+    request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
   for (const [index, tool] of (encoding.own ? (request.tools ?? []) : withoutForbidden(request)).entries()) {
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
-    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options')) search = searchOptions(tool, path, searchWords, lose);
+    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options'))
+      search = searchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);
   }
   // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
@@ -48,7 +50,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const formerCall = form.includes('function-call');
   return {
     tools: request.tools === undefined || form.includes('no-tools') || former ? undefined : tools,
-    functions: former ? tools.map((tool) => tool['function']) : undefined,
+    functions: former ? tools.map((tool) => tool.function) : undefined,
     web_search_options: search,
     tool_choice: formerCall ? undefined : encodeChoice(request, encoding),
     function_call: formerCall ? formerChoice(request) : undefined,
@@ -56,15 +58,29 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   };
 }
 
-function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own, extras, lose }: Encoding): Fields {
+function encodeTool(
+  tool: Exclude<Tool, { type: 'hosted' }>,
+  path: string,
+  { own, extras, lose }: Encoding,
+): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
   const fields = { ...bag.fields(tool), ...ownMark(tool) };
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
-    if (own) return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
-    const parameters = tool.schema === undefined ? undefined : objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
-    return overlay(fields, { type: 'function', function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) } });
+    if (own)
+      return overlay(fields, {
+        type: 'function',
+        function: { name, description, parameters: tool.schema, strict: tool.strict },
+      });
+    const parameters =
+      tool.schema === undefined
+        ? undefined
+        : objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+    return overlay(fields, {
+      type: 'function',
+      function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) },
+    });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
   const { description: told, schema: parameters } = asFunction(tool, path, lose);
@@ -87,12 +103,15 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   if (!encoding.extras) return required ? 'required' : 'auto';
-  const allowed = { mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) };
+  const allowed = {
+    mode: required ? 'required' : 'auto',
+    tools: names.map((name) => reference(name, tools, encoding)),
+  };
   return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
 }
 
 function formerChoice({ toolChoice }: CanonicalRequest): unknown {
   if (toolChoice?.mode !== 'one') return toolChoice?.mode;
-  const inside = bag.fields(toolChoice)['function'];
+  const inside = bag.fields(toolChoice).function;
   return overlay(isObject(inside) ? inside : {}, { name: toolChoice.names?.[0] });
 }

@@ -21,7 +21,14 @@ const read: Readonly<Record<string, FinishReason>> = {
   insufficient_system_resource: 'error',
 };
 
-const keepsItsReason: ReadonlySet<FinishReason> = new Set(['length', 'context-length', 'content-filter', 'refusal', 'pause', 'error']);
+const keepsItsReason: ReadonlySet<FinishReason> = new Set([
+  'length',
+  'context-length',
+  'content-filter',
+  'refusal',
+  'pause',
+  'error',
+]);
 
 function seeCalls(reason: FinishReason, calls: boolean): FinishReason {
   return calls && !keepsItsReason.has(reason) ? 'tool-calls' : reason;

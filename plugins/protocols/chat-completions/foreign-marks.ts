@@ -3,7 +3,7 @@
  * on whole messages, on calls and on tools as well; without it a Claude model reads every step of an agent's work at full price.
  */
 import type { Tool, Turn } from '../../../core/index.ts';
-import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 const field = 'cache_control';
@@ -59,7 +59,11 @@ function markOf(written: unknown): Markable['cache'] {
 
 /** Whether any mark of a request was written in this way. */
 export function hasForeignMarks(turns: readonly Turn[]): boolean {
-  return turns.some(({ blocks }) => blocks.some((block) => isForeign(block) || (block.type === 'tool-result' && block.content.some(isForeign))));
+  return turns.some(({ blocks }) =>
+    blocks.some(
+      (block) => isForeign(block) || (block.type === 'tool-result' && block.content.some(isForeign)),
+    ),
+  );
 }
 
 /** Whether a mark was read here: then it goes back as it was written. */

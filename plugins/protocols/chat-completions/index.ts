@@ -1,9 +1,9 @@
 /** The chat-completions protocol: its client side, its upstream side, and the listing its clients look models up in. */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
-import { AlikeEvents } from '../../shared/alike-events.ts';
-import { decodeError, encodeError } from '../../shared/openai-error.ts';
-import { openaiHeaders } from '../../shared/openai-fields.ts';
+import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
+import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
+import { openaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, terminator } from './encode-events.ts';

@@ -1,7 +1,20 @@
 /** The public listing of models in the chat style: clients fill their menus from it, and read prices and limits. */
-import { toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, feesOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
-import { encodeError } from '../../shared/openai-error.ts';
+import {
+  toGatewayError,
+  type Catalog,
+  type Model,
+  type Route,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import {
+  architectureOf,
+  feesOf,
+  Listings,
+  ownerOf,
+  pricesOf,
+  topProviderOf,
+} from '../../shared/wire-kit/model-listing.ts';
+import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
 function pricingOf({ price }: Model): Record<string, string> {
   const rates = pricesOf([
@@ -43,13 +56,18 @@ function find(catalog: Catalog, id: string): Model {
 /** The routes of the family's listing, below its base address. */
 export function listingRoutes(catalog: Catalog): Route[] {
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
+  const shared = {
+    method: 'GET',
+    access: 'public',
+    errors: (error: unknown) => encodeError(toGatewayError(error)),
+  } as const;
   return [
     {
       ...shared,
       name: 'chat-models',
       path: '/v1/models',
-      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describe) })),
+      handle: async ({ headers }: RouteRequest) =>
+        listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describe) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
@@ -57,7 +75,8 @@ export function listingRoutes(catalog: Catalog): Route[] {
       name: 'chat-model',
       // An id holds slashes, which some clients send as they are and some as %2F.
       path: '/v1/models/*id',
-      handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => describe(find(catalog, id))),
+      handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
+        listings.reply(id, headers, () => describe(find(catalog, id))),
       openapi: async () => (await import('./description.ts')).oneModel,
     },
   ];

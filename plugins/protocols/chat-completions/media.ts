@@ -3,7 +3,7 @@
  * at their content, and one written in an unusual way (parameters, upper case) keeps its own beginning.
  */
 import type { Block } from '../../../core/index.ts';
-import { dataUrl, readDataUrl } from '../../shared/data-url.ts';
+import { dataUrl, readDataUrl } from '../../shared/wire-kit/data-url.ts';
 
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 export type Source = MediaBlock['source'];
@@ -20,20 +20,31 @@ export function readUrl(url: string): ReadUrl {
   const read = readDataUrl(url);
   if (!read) return { source: { type: 'url', url }, form: [] };
   const { data, mediaType, prefix } = read;
-  return { source: { type: 'base64', data }, ...(mediaType === '' ? {} : { mediaType }), form: prefix === undefined ? [] : [prefix] };
+  return {
+    source: { type: 'base64', data },
+    ...(mediaType === '' ? {} : { mediaType }),
+    form: prefix === undefined ? [] : [prefix],
+  };
 }
 
 /** A source as a URL; undefined where it has none: a vendor's own file, or bare text. */
 export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
   if (source.type === 'url') return source.url;
   if (source.type !== 'base64') return undefined;
-  return dataUrl(source.data, mediaType, form.find((word) => word.startsWith('data:')));
+  return dataUrl(
+    source.data,
+    mediaType,
+    form.find((word) => word.startsWith('data:')),
+  );
 }
 
 /** How media is kept that was written in one of Mistral's short forms. */
 export const shortForm = 'short';
 
-const audioTypes: ReadonlyMap<string, string> = new Map([['wav', 'audio/wav'], ['mp3', 'audio/mpeg']]);
+const audioTypes: ReadonlyMap<string, string> = new Map([
+  ['wav', 'audio/wav'],
+  ['mp3', 'audio/mpeg'],
+]);
 const audioFormats: Readonly<Record<string, string>> = {
   'audio/wav': 'wav',
   'audio/x-wav': 'wav',
@@ -46,7 +57,13 @@ export function audioType(format: string): string {
   return audioTypes.get(format) ?? `audio/${format}`;
 }
 
-const beginnings = [['UklGR', 'audio/wav'], ['SUQz', 'audio/mpeg'], ['//', 'audio/mpeg'], ['ZkxhQ', 'audio/flac'], ['T2dnU', 'audio/ogg']] as const;
+const beginnings = [
+  ['UklGR', 'audio/wav'],
+  ['SUQz', 'audio/mpeg'],
+  ['//', 'audio/mpeg'],
+  ['ZkxhQ', 'audio/flac'],
+  ['T2dnU', 'audio/ogg'],
+] as const;
 
 /** The type of a sound in base64 that came without one, as far as its beginning shows. */
 export function soundTypeOf(data: string): string | undefined {

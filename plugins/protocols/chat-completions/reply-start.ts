@@ -1,12 +1,24 @@
 /** What the first chunk of a reply, or a whole completion, says of the reply as such. */
 import { knownCount, type CanonicalEvent } from '../../../core/index.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 
 /** Known fields of a chunk, and those that are about the vendor's account rather than the reply. */
-const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'provider', 'usage_breakdown']);
+const chunkFields = new Set([
+  'id',
+  'object',
+  'created',
+  'model',
+  'choices',
+  'usage',
+  'error',
+  'obfuscation',
+  'x_groq',
+  'provider',
+  'usage_breakdown',
+]);
 const nothing: Fields = {};
 
 function unknownIn(chunk: Fields): Fields {
@@ -19,7 +31,7 @@ function unknownIn(chunk: Fields): Fields {
 
 export function decodeStart(chunk: Fields): ResponseStart {
   const { id, model } = chunk;
-  const created = knownCount(chunk['created']);
+  const created = knownCount(chunk.created);
   const start: ResponseStart = { type: 'response-start' };
   if (typeof id === 'string') start.id = id;
   if (typeof model === 'string') start.model = model;

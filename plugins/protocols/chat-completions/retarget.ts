@@ -14,7 +14,12 @@ export function retarget({ call, model, outputLimit, capabilities }: Retarget): 
     { path: ['model'], value: model },
     { path: ['provider'], value: undefined },
   ];
-  if (call.stream) edits.push(refuses({ capabilities }, 'stream_options') ? { path: ['stream_options'], value: undefined } : { path: ['stream_options', 'include_usage'], value: true });
+  if (call.stream)
+    edits.push(
+      refuses({ capabilities }, 'stream_options')
+        ? { path: ['stream_options'], value: undefined }
+        : { path: ['stream_options', 'include_usage'], value: true },
+    );
   for (const field of limitFields) {
     const stated = call instanceof ChatCall ? call.limits[field] : undefined;
     const wanted = field === capabilities.outputLimitField ? limit : undefined;

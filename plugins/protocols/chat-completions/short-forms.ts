@@ -2,21 +2,37 @@
  * What Mistral takes in a shorter form than other vendors of this wire. A body with such forms goes on as it is to a model
  * that takes them, and is written out for any other.
  */
-import { isKnownCall, isKnownMessage, isKnownPart, type WireAnyMessage, type WireAnyPart, type WireRequest } from './wire.ts';
+import {
+  isKnownCall,
+  isKnownMessage,
+  isKnownPart,
+  type WireAnyMessage,
+  type WireAnyPart,
+  type WireRequest,
+} from './wire.ts';
 
 export function usesShortForms({ messages, tools, tool_choice: choice }: WireRequest): boolean {
-  return choice === 'any' || (tools?.some(({ type }) => type === undefined) ?? false) || messages.some(isShortMessage);
+  return (
+    choice === 'any' ||
+    (tools?.some(({ type }) => type === undefined) ?? false) ||
+    messages.some(isShortMessage)
+  );
 }
 
 function isShortMessage(message: WireAnyMessage): boolean {
   if (!isKnownMessage(message)) return false;
   const { content } = message;
   if (Array.isArray(content) && (content.length === 0 || content.some(isShortPart))) return true;
-  return message.role === 'assistant' && (message.tool_calls?.some((call) => isKnownCall(call) && call.type === undefined) ?? false);
+  return (
+    message.role === 'assistant' &&
+    (message.tool_calls?.some((call) => isKnownCall(call) && call.type === undefined) ?? false)
+  );
 }
 
 function isShortPart(part: WireAnyPart): boolean {
   if (!isKnownPart(part)) return false;
   if (part.type === 'image_url') return typeof part.image_url === 'string';
-  return part.type === 'document_url' || (part.type === 'input_audio' && typeof part.input_audio === 'string');
+  return (
+    part.type === 'document_url' || (part.type === 'input_audio' && typeof part.input_audio === 'string')
+  );
 }

@@ -3,15 +3,18 @@
  * protocols are given is samples, since that is what their own vendors make, and streams hold nothing else.
  */
 import type { CanonicalRequest, ClientCall, Model } from '../../../core/index.ts';
-import { fitModalities } from '../../shared/fit-modalities.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { ChatCall } from './read-request.ts';
 
 const usual = { voice: 'alloy', format: 'pcm16' } as const;
 
 /** What each format is called elsewhere. */
-const mediaTypes: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg'], ['pcm16', 'audio/L16;codec=pcm;rate=24000']]);
+const mediaTypes: ReadonlyMap<string, string> = new Map([
+  ['mp3', 'audio/mpeg'],
+  ['pcm16', 'audio/L16;codec=pcm;rate=24000'],
+]);
 
 export function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const modalities = fitModalities(request, model, encoding);

@@ -4,14 +4,14 @@
  * with empty ids. All calls stay open until the candidate ends, since fragments may still come for any of them.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
+import { areNone, mayBeNone, noArguments } from '../../shared/wire-kit/no-arguments.ts';
+import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
-import { JsonEnd } from './json-end.ts';
-import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
-import { areNone, mayBeNone, noArguments } from '../../shared/no-arguments.ts';
-import type { AskedTool } from '../../shared/offered-tools.ts';
-import { Transcript } from '../../shared/transcript.ts';
+import { JsonEnd } from './json-end.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {
@@ -95,17 +95,29 @@ export class ToolCalls {
 
   /** Passed a fragment, and where it stands among those that came with it. */
   take(fragment: Fields, position: number): void {
-    const called = isObject(fragment['custom']) ? fragment['custom'] : fragment['function'];
+    const called = isObject(fragment.custom) ? fragment.custom : fragment.function;
     const body = isObject(called) ? called : {};
-    const index = fragment['index'] ?? position;
-    const id = word(fragment['id']);
-    const name = word(body['name']);
-    const text = textOf(body['arguments'] ?? body['input']);
+    const index = fragment.index ?? position;
+    const id = word(fragment.id);
+    const name = word(body.name);
+    const text = textOf(body.arguments ?? body.input);
     let call = this.#byIndex.get(index);
     // Snowflake and some relays send a call with nothing in it beside plain text.
     if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
-      call = { ordinal: this.#count, block: undefined, id, name, custom: isObject(fragment['custom']), disguised: false, said: new Transcript(), waiting: '', end: new JsonEnd(), isObject: undefined, opaque: [] };
+      call = {
+        ordinal: this.#count,
+        block: undefined,
+        id,
+        name,
+        custom: isObject(fragment.custom),
+        disguised: false,
+        said: new Transcript(),
+        waiting: '',
+        end: new JsonEnd(),
+        isObject: undefined,
+        opaque: [],
+      };
       this.#count += 1;
       this.#byIndex.set(index, call);
       this.#open.push(call);
@@ -113,7 +125,8 @@ export class ToolCalls {
     call.id ||= id;
     call.name ||= name;
     if (text !== '') addText(call, text);
-    if (fragment['extra_content'] !== undefined) for (const state of readSignatures(fragment['extra_content']).opaque) call.opaque.push(state);
+    if (fragment.extra_content !== undefined)
+      for (const state of readSignatures(fragment.extra_content).opaque) call.opaque.push(state);
     if (call.name !== '') this.#tell(call);
   }
 
@@ -125,7 +138,12 @@ export class ToolCalls {
       // Other vendors, and the examples of OpenAI's clients, read arguments as JSON.
       else if (!call.custom && areNone(call.said.text)) call.waiting = noArguments;
       const block = this.#tell(call, true);
-      emit({ type: 'block-end', candidate, block, ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}) });
+      emit({
+        type: 'block-end',
+        candidate,
+        block,
+        ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}),
+      });
     }
     this.#open = [];
     this.#byIndex.clear();
@@ -141,7 +159,16 @@ export class ToolCalls {
       const custom = call.custom || call.disguised ? { custom: true } : {};
       const id = call.id || makeCallId(reply(), candidate, call.ordinal);
       const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
-      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom, ...sealed });
+      emit({
+        type: 'block-start',
+        candidate,
+        block: call.block,
+        kind: 'tool-call',
+        id,
+        name: tool?.name ?? call.name,
+        ...custom,
+        ...sealed,
+      });
     }
     const isUntold = call.said.length === call.waiting.length;
     const isHeld = !last && (call.disguised || (!call.custom && isUntold && mayBeNone(call.waiting)));

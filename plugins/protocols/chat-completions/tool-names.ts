@@ -1,6 +1,6 @@
 /** Names and ids that other protocols allow and this wire does not, made anew from themselves. */
 import type { Capabilities } from '../../../core/index.ts';
-import { digest, fitByRule } from '../../shared/offered-tools.ts';
+import { digest, fitByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const longest = 64;
 const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };

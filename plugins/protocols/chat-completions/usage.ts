@@ -3,7 +3,7 @@
  * xAI and Google's chat layer leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function inside(wire: Fields, name: string): Fields {
   const value = wire[name];
@@ -11,9 +11,9 @@ function inside(wire: Fields, name: string): Fields {
 }
 
 function outputOf(wire: Fields): number | undefined {
-  const completion = knownCount(wire['completion_tokens']);
-  const prompt = knownCount(wire['prompt_tokens']);
-  const total = knownCount(wire['total_tokens']);
+  const completion = knownCount(wire.completion_tokens);
+  const prompt = knownCount(wire.prompt_tokens);
+  const total = knownCount(wire.total_tokens);
   if (completion === undefined || prompt === undefined || total === undefined) return completion;
   return Math.max(completion, total - prompt);
 }
@@ -21,33 +21,37 @@ function outputOf(wire: Fields): number | undefined {
 /** Where a chunk has its counts: those of Groq stand in a field of its own. */
 export function usageIn({ usage, x_groq: groq }: Fields): Fields | undefined {
   if (isObject(usage)) return usage;
-  return isObject(groq) && isObject(groq['usage']) ? groq['usage'] : undefined;
+  return isObject(groq) && isObject(groq.usage) ? groq.usage : undefined;
 }
 
 /** Undefined where nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const prompt = inside(wire, 'prompt_tokens_details');
   const completion = inside(wire, 'completion_tokens_details');
-  const tools = isObject(wire['server_tool_use']) ? wire['server_tool_use'] : inside(wire, 'server_tool_use_details');
+  const tools = isObject(wire.server_tool_use)
+    ? wire.server_tool_use
+    : inside(wire, 'server_tool_use_details');
   return known({
-    input: knownCount(wire['prompt_tokens']),
+    input: knownCount(wire.prompt_tokens),
     // DeepSeek counted its cache before OpenAI had a name for that.
-    cacheRead: knownCount(prompt['cached_tokens']) ?? knownCount(wire['prompt_cache_hit_tokens']),
-    cacheWrite5m: knownCount(prompt['cache_write_tokens']),
-    inputAudio: knownCount(prompt['audio_tokens']),
-    inputImage: knownCount(prompt['image_tokens']),
+    cacheRead: knownCount(prompt.cached_tokens) ?? knownCount(wire.prompt_cache_hit_tokens),
+    cacheWrite5m: knownCount(prompt.cache_write_tokens),
+    inputAudio: knownCount(prompt.audio_tokens),
+    inputImage: knownCount(prompt.image_tokens),
     output: outputOf(wire),
-    reasoning: knownCount(completion['reasoning_tokens']),
-    outputAudio: knownCount(completion['audio_tokens']),
-    outputImage: knownCount(completion['image_tokens']),
-    acceptedPrediction: knownCount(completion['accepted_prediction_tokens']),
-    rejectedPrediction: knownCount(completion['rejected_prediction_tokens']),
-    webSearches: knownCount(tools['web_search_requests']),
+    reasoning: knownCount(completion.reasoning_tokens),
+    outputAudio: knownCount(completion.audio_tokens),
+    outputImage: knownCount(completion.image_tokens),
+    acceptedPrediction: knownCount(completion.accepted_prediction_tokens),
+    rejectedPrediction: knownCount(completion.rejected_prediction_tokens),
+    webSearches: knownCount(tools.web_search_requests),
   });
 }
 
 /** Undefined where none of the counts is known: a zero that nobody counted would be believed. */
-function known(counts: Readonly<Record<string, number | undefined>>): Record<string, number | undefined> | undefined {
+function known(
+  counts: Readonly<Record<string, number | undefined>>,
+): Record<string, number | undefined> | undefined {
   let found: Record<string, number | undefined> | undefined;
   for (const name of Object.keys(counts)) {
     if (counts[name] !== undefined) (found ??= {})[name] = counts[name];

@@ -23,7 +23,10 @@ export function readBase64(text: string): ReadBase64 {
   const data = isUrlSafe ? standard(text) : text;
   const missing = (4 - (data.length % 4)) % 4;
   const pads = missing === 1 || missing === 2;
-  return { data: pads ? data + '='.repeat(missing) : data, form: [...(isUrlSafe ? [urlSafe] : []), ...(pads ? [unpadded] : [])] };
+  return {
+    data: pads ? data + '='.repeat(missing) : data,
+    form: [...(isUrlSafe ? [urlSafe] : []), ...(pads ? [unpadded] : [])],
+  };
 }
 
 /** The text as it was written. */

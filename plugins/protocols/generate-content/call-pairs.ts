@@ -37,7 +37,10 @@ export class Calls {
 
   /** Passed a result's name, and its id if it has one; the answer is the id of the call it belongs to. */
   answered(name: string, id: string | undefined): string {
-    const found = id === undefined ? this.#first(`name ${name}`) : this.#first(`id ${id}`) ?? this.#first(`made ${name}`);
+    const found =
+      id === undefined
+        ? this.#first(`name ${name}`)
+        : (this.#first(`id ${id}`) ?? this.#first(`made ${name}`));
     if (!found) return id ?? makeCallId(name);
     this.#answered.add(found);
     return found.id;
@@ -46,7 +49,12 @@ export class Calls {
   #first(key: string): Pending | undefined {
     const queue = this.#queues.get(key);
     if (!queue) return undefined;
-    for (let call = queue.calls[queue.first]; call && this.#answered.has(call); call = queue.calls[queue.first]) queue.first += 1;
+    for (
+      let call = queue.calls[queue.first];
+      call && this.#answered.has(call);
+      call = queue.calls[queue.first]
+    )
+      queue.first += 1;
     return queue.calls[queue.first];
   }
 }

@@ -1,16 +1,21 @@
 /** Counting tokens on this wire: a whole request inside the count's body, and one number back. */
 import { knownCount, type CountSide } from '../../../core/index.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 export const count: CountSide = {
   addressFor: (calls) => calls.replace(/:(generate|streamGenerate)Content(?=\?|$)/, ':countTokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
-    return { body: { generateContentRequest: { ...(isObject(body) ? body : {}), model: `models/${model.upstream}` } }, losses };
+    return {
+      body: {
+        generateContentRequest: { ...(isObject(body) ? body : {}), model: `models/${model.upstream}` },
+      },
+      losses,
+    };
   },
   decodeReply(body) {
-    const total = isObject(body) ? knownCount(body['totalTokens']) : undefined;
+    const total = isObject(body) ? knownCount(body.totalTokens) : undefined;
     if (total === undefined) throw new TypeError('the count holds no totalTokens');
     return total;
   },

@@ -3,9 +3,9 @@
  * contents of the model in a row are one turn, since other protocols tie calls and reasoning to theirs.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { holdsNumber, isUsual, parseExactly } from '../../shared/exact-json.ts';
-import { markUnknown } from '../../shared/open-values.ts';
-import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { holdsNumber, isUsual, parseExactly } from '../../shared/wire-kit/exact-json.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { Calls } from './call-pairs.ts';
 import { decodePart } from './decode-parts.ts';
@@ -20,7 +20,11 @@ export const contentStart = 'content';
 export const roleForm = 'role:';
 
 const contentFields = new Set(['role', 'parts']);
-const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([['model', 'assistant'], ['user', 'user'], ['function', 'tool']]);
+const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
+  ['model', 'assistant'],
+  ['user', 'user'],
+  ['function', 'tool'],
+]);
 /** How a content is kept whole whose role is not known here. */
 export const wholeContent = 'whole';
 
@@ -37,12 +41,16 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
       turns.push(decodeStrange(content, at));
       continue;
     }
-    const blocks = content.parts.map((part, place) => decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }));
-    if (role !== 'assistant') for (const block of blocks) if (isStrange(block)) Object.assign(block, markUnknown(protocolName));
+    const blocks = content.parts.map((part, place) =>
+      decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }),
+    );
+    if (role !== 'assistant')
+      for (const block of blocks) if (isStrange(block)) Object.assign(block, markUnknown(protocolName));
     const previous = turns.at(-1);
     const rest = leftover(content, contentFields);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
-      for (const [place, block] of blocks.entries()) previous.blocks.push(place === 0 ? marked(block) : block);
+      for (const [place, block] of blocks.entries())
+        previous.blocks.push(place === 0 ? marked(block) : block);
     } else {
       turns.push({ role, blocks, at, ...bag.keep(rest, content.role ? [] : ['no-role']) });
     }
@@ -57,13 +65,29 @@ function isStrange(block: Block): boolean {
 }
 
 function decodeStrange(content: WireContent, at: string): Turn {
-  const block: Block = { type: 'foreign', protocol: protocolName, value: content, at: `${at}.role`, ...markUnknown(protocolName) };
+  const block: Block = {
+    type: 'foreign',
+    protocol: protocolName,
+    value: content,
+    at: `${at}.role`,
+    ...markUnknown(protocolName),
+  };
   return { role: 'user', blocks: [block], at, ...bag.keep({}, [wholeContent]) };
 }
 
-function decodeInstruction({ parts, role, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {
-  const blocks = parts.map((part, place) => decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }));
-  return { role: 'system', blocks, at: 'systemInstruction', ...bag.keep(role === null ? { role, ...rest } : rest, role ? [`${roleForm}${role}`] : []) };
+function decodeInstruction(
+  { parts, role, ...rest }: NonNullable<WireRequest['systemInstruction']>,
+  calls: Calls,
+): Turn {
+  const blocks = parts.map((part, place) =>
+    decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }),
+  );
+  return {
+    role: 'system',
+    blocks,
+    at: 'systemInstruction',
+    ...bag.keep(role === null ? { role, ...rest } : rest, role ? [`${roleForm}${role}`] : []),
+  };
 }
 
 function marked(block: Block): Block {
@@ -71,8 +95,16 @@ function marked(block: Block): Block {
 }
 
 /** Parts with the digits the client wrote in arguments and responses; the text is only read again where there are any. */
-function exactParts(contents: readonly WireContent[], text: string): (content: number, part: number) => Fields | undefined {
-  const counts = contents.some(({ parts }) => parts.some(({ functionCall, functionResponse }) => holdsNumber(functionCall?.args) || holdsNumber(functionResponse?.response)));
+function exactParts(
+  contents: readonly WireContent[],
+  text: string,
+): (content: number, part: number) => Fields | undefined {
+  const counts = contents.some(({ parts }) =>
+    parts.some(
+      ({ functionCall, functionResponse }) =>
+        holdsNumber(functionCall?.args) || holdsNumber(functionResponse?.response),
+    ),
+  );
   const whole = counts && !isUsual(text) ? readSpelling(parseExactly(text)).body : undefined;
   const exact = member(member(whole, 'generateContentRequest') ?? whole, 'contents');
   return (content, part) => {

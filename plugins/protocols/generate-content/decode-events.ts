@@ -3,25 +3,35 @@
  * only; blocks end where a part of another kind begins. It runs on every event of every stream, for metering if for
  * nothing else, so the guards are written out by hand.
  */
-import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
-import { codeResult } from '../../shared/hosted-tools.ts';
-import { servedMode } from '../../shared/modes.ts';
-import { parsed } from '../../shared/parsed.ts';
-import { longestCited, Transcript } from '../../shared/transcript.ts';
-import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
-import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  knownCount,
+  type BlockKind,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventDecoder,
+  type Model,
+  type Opaque,
+  type WireEvent,
+} from '../../../core/index.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { servedMode } from '../../shared/wire-kit/modes.ts';
+import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { parsed } from '../../shared/wire-kit/parsed.ts';
+import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
+import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
+import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { FunctionCalls } from './function-calls.ts';
 import { streamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
+import { FunctionCalls } from './function-calls.ts';
 import { decodeCitations, decodeGrounding, mostParts, Searches, type Answer } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
+import { GenerateCall } from './read-request.ts';
 import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
-import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
 import { counters, decodeUsage } from './usage.ts';
-import { GenerateCall } from './read-request.ts';
 
 interface OpenBlock {
   readonly block: number;
@@ -44,7 +54,14 @@ interface Candidate {
   finished: boolean;
 }
 
-const chunkFields = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'promptFeedback', 'error']);
+const chunkFields = new Set([
+  'candidates',
+  'usageMetadata',
+  'modelVersion',
+  'responseId',
+  'promptFeedback',
+  'error',
+]);
 const candidateFields = new Set(['content', 'index', 'finishReason', 'logprobsResult']);
 
 export class ReplyDecoder implements EventDecoder {
@@ -80,8 +97,11 @@ export class ReplyDecoder implements EventDecoder {
   /** A whole reply at once, or the chunks of one in an array. Throws where it is none. */
   whole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
-    const told = chunks.some((chunk) => isObject(chunk) && (chunk['candidates'] ?? chunk['promptFeedback'] ?? chunk['error']));
-    if (!told) throw new GatewayError('upstream_failed', 'The provider sent a reply that holds no candidates.');
+    const told = chunks.some(
+      (chunk) => isObject(chunk) && (chunk.candidates ?? chunk.promptFeedback ?? chunk.error),
+    );
+    if (!told)
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that holds no candidates.');
     this.#events = [];
     for (const chunk of chunks) if (!this.#over) this.#take(chunk);
     if (!this.#over && !Array.isArray(body)) this.#stopAll();
@@ -90,20 +110,27 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #take(chunk: unknown, wire?: WireEvent): void {
-    if (!isObject(chunk)) return wire && canSkip(wire) ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
+    if (!isObject(chunk))
+      return wire && canSkip(wire)
+        ? void this.#events.push({ type: 'unreadable' })
+        : this.#fail({ message: cannotBeRead });
     const { candidates, usageMetadata: usage, promptFeedback: feedback, error } = chunk;
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);
-    if (Array.isArray(candidates)) for (const candidate of candidates) if (isObject(candidate)) this.#searches.note(candidate['groundingMetadata']);
+    if (Array.isArray(candidates))
+      for (const candidate of candidates)
+        if (isObject(candidate)) this.#searches.note(candidate.groundingMetadata);
     if (isObject(usage)) this.#count(usage);
-    if (Array.isArray(candidates)) for (const [place, candidate] of candidates.entries()) if (isObject(candidate)) this.#read(candidate, place);
-    if (isObject(feedback) && feedback['blockReason']) this.#block(feedback);
+    if (Array.isArray(candidates))
+      for (const [place, candidate] of candidates.entries())
+        if (isObject(candidate)) this.#read(candidate, place);
+    if (isObject(feedback) && feedback.blockReason) this.#block(feedback);
   }
 
   #start(chunk: Fields): void {
     const { responseId: id, modelVersion: model } = chunk;
     this.#started = true;
-    this.#reply = `${String(id)} ${String(chunk['createTime'])}`;
+    this.#reply = `${String(id)} ${String(chunk.createTime)}`;
     this.#events.push({
       type: 'response-start',
       ...(typeof id === 'string' ? { id } : {}),
@@ -113,8 +140,11 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #count(wire: Fields): void {
-    const counted = this.#searches.count > 0 ? { ...decodeUsage(wire), webSearches: this.#searches.count } : decodeUsage(wire);
-    const usage = counted && { ...counted, ...servedMode({ serviceTier: wire['serviceTier'] }, this.#call) };
+    const counted =
+      this.#searches.count > 0
+        ? { ...decodeUsage(wire), webSearches: this.#searches.count }
+        : decodeUsage(wire);
+    const usage = counted && { ...counted, ...servedMode({ serviceTier: wire.serviceTier }, this.#call) };
     const told = JSON.stringify(usage);
     if (!usage || told === this.#counted) return;
     this.#counted = told;
@@ -129,9 +159,21 @@ export class ReplyDecoder implements EventDecoder {
       nextBlock: () => this.#nextBlock(),
       emit: (event) => void this.#events.push(event),
       reply: () => this.#reply,
-      offered: (this.#offered ??= this.#call instanceof GenerateCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName)),
+      offered: (this.#offered ??=
+        this.#call instanceof GenerateCall
+          ? new Map()
+          : offeredOtherwise(this.#call.decode().tools ?? [], fitName)),
     });
-    const candidate: Candidate = { index, calls, open: undefined, text: undefined, answer: { said: new Transcript(longestCited), starts: [] }, extras: {}, reason: undefined, finished: false };
+    const candidate: Candidate = {
+      index,
+      calls,
+      open: undefined,
+      text: undefined,
+      answer: { said: new Transcript(longestCited), starts: [] },
+      extras: {},
+      reason: undefined,
+      finished: false,
+    };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -144,11 +186,19 @@ export class ReplyDecoder implements EventDecoder {
   #read(wire: Fields, place: number): void {
     const { index = place, content, finishReason: reason, logprobsResult: logprobs } = wire;
     const candidate = this.#candidate(knownCount(index) ?? place);
-    const parts: unknown = isObject(content) ? content['parts'] : undefined;
+    const parts: unknown = isObject(content) ? content.parts : undefined;
     if (isObject(logprobs)) this.#weigh(candidate, logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#part(candidate, part);
-    const extras = Object.entries(leftover(wire, candidateFields)).filter(([, value]) => value !== null && !(isObject(value) && Object.keys(value).length === 0));
-    for (const [name, value] of extras) Object.defineProperty(candidate.extras, name, { value, writable: true, enumerable: true, configurable: true });
+    const extras = Object.entries(leftover(wire, candidateFields)).filter(
+      ([, value]) => value !== null && !(isObject(value) && Object.keys(value).length === 0),
+    );
+    for (const [name, value] of extras)
+      Object.defineProperty(candidate.extras, name, {
+        value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return;
     candidate.reason = reason;
     // Older models say `STOP` in every chunk. A translated reply tells its end when the stream has ended; one that goes
@@ -157,7 +207,15 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #part(candidate: Candidate, part: Fields): void {
-    const { text, functionCall: call, inlineData: blob, executableCode: code, codeExecutionResult: result, thought, thoughtSignature } = part;
+    const {
+      text,
+      functionCall: call,
+      inlineData: blob,
+      executableCode: code,
+      codeExecutionResult: result,
+      thought,
+      thoughtSignature,
+    } = part;
     const { said, starts } = candidate.answer;
     if (starts.length < mostParts) starts.push(said.length);
     const { opaque } = readSignature(typeof thoughtSignature === 'string' ? thoughtSignature : undefined);
@@ -166,14 +224,23 @@ export class ReplyDecoder implements EventDecoder {
       return candidate.calls.take(call, opaque);
     }
     candidate.calls.end();
-    if (typeof text === 'string' || (opaque.length > 0 && Object.keys(part).every((name) => name === 'thoughtSignature' || name === 'thought'))) {
-      return this.#say(candidate, thought === true ? 'reasoning' : 'text', typeof text === 'string' ? text : '', opaque);
+    if (
+      typeof text === 'string' ||
+      (opaque.length > 0 &&
+        Object.keys(part).every((name) => name === 'thoughtSignature' || name === 'thought'))
+    ) {
+      return this.#say(
+        candidate,
+        thought === true ? 'reasoning' : 'text',
+        typeof text === 'string' ? text : '',
+        opaque,
+      );
     }
     if (isObject(blob) && thought !== true && this.#show(candidate, blob, opaque)) return;
-    if (isObject(code) && typeof code['code'] === 'string') {
-      this.#whole(candidate, 'code', code['code'], opaque, leftover(code, new Set(['code'])));
+    if (isObject(code) && typeof code.code === 'string') {
+      this.#whole(candidate, 'code', code.code, opaque, leftover(code, new Set(['code'])));
     } else if (isObject(result)) {
-      this.#whole(candidate, 'server-tool', String(result['output'] ?? ''), [], { part }, codeResult);
+      this.#whole(candidate, 'server-tool', String(result.output ?? ''), [], { part }, codeResult);
     } else if (Object.keys(part).length > 0) {
       // A picture of its thoughts is no answer, and other kinds of parts are told by this protocol alone.
       this.#whole(candidate, 'server-tool', '', [], { part });
@@ -183,20 +250,36 @@ export class ReplyDecoder implements EventDecoder {
   #say(candidate: Candidate, kind: 'text' | 'reasoning', text: string, opaque: readonly Opaque[]): void {
     if (text === '' && opaque.length === 0) return;
     // Two seals are over two thoughts.
-    const another = kind === 'reasoning' && opaque.length > 0 && candidate.open !== undefined && candidate.open.opaque.length > 0;
+    const another =
+      kind === 'reasoning' &&
+      opaque.length > 0 &&
+      candidate.open !== undefined &&
+      candidate.open.opaque.length > 0;
     const open = candidate.open?.kind === kind && !another ? candidate.open : this.#open(candidate, kind);
-    if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
+    if (text !== '')
+      this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     if (kind === 'text') candidate.answer.said.add(text);
     for (const state of opaque) open.opaque.push(state);
   }
 
-  #open(candidate: Candidate, kind: BlockKind, mediaType?: string, fields: Fields = {}, name?: string): OpenBlock {
+  #open(
+    candidate: Candidate,
+    kind: BlockKind,
+    mediaType?: string,
+    fields: Fields = {},
+    name?: string,
+  ): OpenBlock {
     this.#close(candidate);
     const open: OpenBlock = { block: this.#nextBlock(), kind, mediaType, opaque: [], samples: new Samples() };
     candidate.open = open;
     if (kind === 'text') candidate.text = open.block;
     const start = { type: 'block-start' as const, candidate: candidate.index, block: open.block, kind };
-    this.#events.push({ ...start, ...(name === undefined ? {} : { name }), ...(mediaType === undefined ? {} : { mediaType }), ...bag.keep(fields) });
+    this.#events.push({
+      ...start,
+      ...(name === undefined ? {} : { name }),
+      ...(mediaType === undefined ? {} : { mediaType }),
+      ...bag.keep(fields),
+    });
     return open;
   }
 
@@ -206,12 +289,25 @@ export class ReplyDecoder implements EventDecoder {
     candidate.open = undefined;
     const rest = open.samples.end();
     if (rest) this.#events.push({ type: 'block-delta', candidate: index, block: open.block, text: rest });
-    this.#events.push({ type: 'block-end', candidate: index, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
+    this.#events.push({
+      type: 'block-end',
+      candidate: index,
+      block: open.block,
+      ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}),
+    });
   }
 
-  #whole(candidate: Candidate, kind: BlockKind, text: string, opaque: readonly Opaque[], fields: Fields, name?: string): void {
+  #whole(
+    candidate: Candidate,
+    kind: BlockKind,
+    text: string,
+    opaque: readonly Opaque[],
+    fields: Fields,
+    name?: string,
+  ): void {
     const open = this.#open(candidate, kind, undefined, fields, name);
-    if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
+    if (text !== '')
+      this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     for (const state of opaque) open.opaque.push(state);
     this.#close(candidate);
   }
@@ -222,10 +318,14 @@ export class ReplyDecoder implements EventDecoder {
     const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
     if (!kind) return false;
     const joined = kind === 'audio' && isSamples(mimeType);
-    const same = joined && candidate.open?.kind === 'audio' && candidate.open.mediaType === mimeType ? candidate.open : undefined;
+    const same =
+      joined && candidate.open?.kind === 'audio' && candidate.open.mediaType === mimeType
+        ? candidate.open
+        : undefined;
     const open = same ?? this.#open(candidate, kind, mimeType);
     const text = joined ? open.samples.add(data) : data;
-    if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
+    if (text !== '')
+      this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     for (const state of opaque) open.opaque.push(state);
     if (!joined) this.#close(candidate);
     return true;
@@ -241,9 +341,17 @@ export class ReplyDecoder implements EventDecoder {
   #cite(candidate: Candidate): void {
     const { groundingMetadata: grounding, citationMetadata: citations } = candidate.extras;
     const { answer, index } = candidate;
-    const annotations = [...(isObject(grounding) ? decodeGrounding(grounding, answer) : []), ...(isObject(citations) ? decodeCitations(citations, answer) : [])];
+    const annotations = [
+      ...(isObject(grounding) ? decodeGrounding(grounding, answer) : []),
+      ...(isObject(citations) ? decodeCitations(citations, answer) : []),
+    ];
     for (const annotation of annotations) {
-      this.#events.push({ type: 'annotation', candidate: index, block: candidate.text ?? this.#open(candidate, 'text').block, annotation });
+      this.#events.push({
+        type: 'annotation',
+        candidate: index,
+        block: candidate.text ?? this.#open(candidate, 'text').block,
+        annotation,
+      });
     }
   }
 
@@ -254,7 +362,12 @@ export class ReplyDecoder implements EventDecoder {
     candidate.calls.end();
     this.#cite(candidate);
     this.#close(candidate);
-    this.#events.push({ type: 'finish', candidate: index, reason: { unified: decodeFinish(raw, candidate.calls.any), raw }, ...bag.keep(extras) });
+    this.#events.push({
+      type: 'finish',
+      candidate: index,
+      reason: { unified: decodeFinish(raw, candidate.calls.any), raw },
+      ...bag.keep(extras),
+    });
   }
 
   /** Some relays leave the reason out of a reply that is whole. */
@@ -266,7 +379,12 @@ export class ReplyDecoder implements EventDecoder {
   #block(feedback: Fields): void {
     if (this.#blocked || this.#candidates.size > 0) return;
     this.#blocked = true;
-    this.#events.push({ type: 'finish', candidate: 0, reason: { unified: 'content-filter', raw: String(feedback['blockReason']) }, ...bag.keep({ promptFeedback: feedback }) });
+    this.#events.push({
+      type: 'finish',
+      candidate: 0,
+      reason: { unified: 'content-filter', raw: String(feedback.blockReason) },
+      ...bag.keep({ promptFeedback: feedback }),
+    });
   }
 
   #fail(error: Fields): void {

@@ -3,7 +3,7 @@
  * heard of, are kept whole.
  */
 import type { Block } from '../../../core/index.ts';
-import { isObject, leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Calls } from './call-pairs.ts';
 import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
@@ -34,8 +34,14 @@ export function decodePart(part: WirePart, place: Place): Block {
   if (part.inlineData) return decodeMedia(part, readBlob(part.inlineData), 'inlineData', place.at);
   if (part.fileData) return decodeMedia(part, readFile(part.fileData), 'fileData', place.at);
   const saysText = typeof part.text === 'string';
-  const foreign = !saysText && Object.entries(part).some(([name, value]) => value !== null && value !== undefined && !partAsides.has(name));
-  return foreign ? { type: 'foreign', protocol: protocolName, value: part, at: place.at } : decodeText(part, saysText, place.at);
+  const foreign =
+    !saysText &&
+    Object.entries(part).some(
+      ([name, value]) => value !== null && value !== undefined && !partAsides.has(name),
+    );
+  return foreign
+    ? { type: 'foreign', protocol: protocolName, value: part, at: place.at }
+    : decodeText(part, saysText, place.at);
 }
 
 const textFields = new Set(['thoughtSignature', 'text']);
@@ -63,9 +69,18 @@ function detailOf({ mediaResolution }: WirePart): string | undefined {
 function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: string, at: string): MediaBlock {
   const { form: signatureForm, ...opaque } = sealed(part);
   const detail = detailOf(part);
-  const resolution = detail === undefined ? {} : nested('mediaResolution', leftover(part.mediaResolution ?? {}, new Set(['level'])));
+  const resolution =
+    detail === undefined
+      ? {}
+      : nested('mediaResolution', leftover(part.mediaResolution ?? {}, new Set(['level'])));
   const known = new Set([name, 'thoughtSignature', ...(detail === undefined ? [] : ['mediaResolution'])]);
-  return { ...block, ...(detail === undefined ? {} : { detail }), ...opaque, at, ...bag.keep({ ...leftover(part, known), ...rest, ...resolution }, [...signatureForm, ...form]) };
+  return {
+    ...block,
+    ...(detail === undefined ? {} : { detail }),
+    ...opaque,
+    at,
+    ...bag.keep({ ...leftover(part, known), ...rest, ...resolution }, [...signatureForm, ...form]),
+  };
 }
 
 const callFields = new Set(['id', 'name', 'args']);
@@ -78,15 +93,22 @@ function inside(value: unknown, name: string): unknown {
 function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact = part }: Place): Block {
   const { form, ...opaque } = sealed(part);
   const id = calls.called(call.name, call.id || undefined, content);
-  const spelt = [...form, ...(call.id ? [] : [call.id === '' ? 'empty-id' : 'no-id']), ...(call.args ? [] : ['no-args'])];
+  const spelt = [
+    ...form,
+    ...(call.id ? [] : [call.id === '' ? 'empty-id' : 'no-id']),
+    ...(call.args ? [] : ['no-args']),
+  ];
   return {
     type: 'tool-call',
     id,
     name: call.name,
-    arguments: call.args ? JSON.stringify(inside(exact['functionCall'], 'args')) : '{}',
+    arguments: call.args ? JSON.stringify(inside(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
-    ...bag.keep({ ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) }, spelt),
+    ...bag.keep(
+      { ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) },
+      spelt,
+    ),
   };
 }
 
@@ -95,16 +117,32 @@ const resultPart = new Set(['functionResponse']);
 const filePart = new Set(['inlineData', 'fileData']);
 
 function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = part }: Place): ToolResult {
-  const { text, isError, form } = readResponse(inside(exact['functionResponse'], 'response'));
+  const { text, isError, form } = readResponse(inside(exact.functionResponse, 'response'));
   const callId = calls.answered(result.name, result.id || undefined);
-  const files = (result.parts ?? []).map((file) => ({ file, read: file.inlineData ? readBlob(file.inlineData) : file.fileData ? readFile(file.fileData) : undefined }));
+  const files = (result.parts ?? []).map((file) => ({
+    file,
+    read: file.inlineData ? readBlob(file.inlineData) : file.fileData ? readFile(file.fileData) : undefined,
+  }));
   const legible = files.every(({ read }) => read !== undefined);
   const media = (legible ? files : []).flatMap(({ file, read }, index): ResultContent[] =>
-    read ? [{ ...read.block, at: `${at}.functionResponse.parts[${index}]`, ...bag.keep({ ...leftover(file, filePart), ...read.rest }, read.form) }] : [],
+    read
+      ? [
+          {
+            ...read.block,
+            at: `${at}.functionResponse.parts[${index}]`,
+            ...bag.keep({ ...leftover(file, filePart), ...read.rest }, read.form),
+          },
+        ]
+      : [],
   );
   const said: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
   const spelt = [...form, ...idForm(result.id, callId)];
-  const rest = leftover(result, legible && media.length > 0 ? resultFields : new Set([...resultFields].filter((name) => name !== 'parts')));
+  const rest = leftover(
+    result,
+    legible && media.length > 0
+      ? resultFields
+      : new Set([...resultFields].filter((name) => name !== 'parts')),
+  );
   return {
     type: 'tool-result',
     callId,
@@ -131,8 +169,11 @@ interface ReadResponse {
 function readResponse(response: unknown): ReadResponse {
   if (!isObject(response)) return { text: undefined, isError: false, form: ['no-response'] };
   const [only, ...others] = Object.keys(response);
-  if (others.length > 0 || (only !== 'output' && only !== 'error')) return { text: JSON.stringify(response), isError: false, form: ['object'] };
+  if (others.length > 0 || (only !== 'output' && only !== 'error'))
+    return { text: JSON.stringify(response), isError: false, form: ['object'] };
   const value = response[only];
   const isError = only === 'error';
-  return typeof value === 'string' ? { text: value, isError, form: [] } : { text: JSON.stringify(value), isError, form: ['json'] };
+  return typeof value === 'string'
+    ? { text: value, isError, form: [] }
+    : { text: JSON.stringify(value), isError, form: ['json'] };
 }

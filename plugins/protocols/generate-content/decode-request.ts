@@ -3,7 +3,7 @@
  * them, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, openApiForm } from './decode-tools.ts';
@@ -23,14 +23,33 @@ export interface Circumstances {
   readonly words: readonly string[];
 }
 
-const requestFields = new Set(['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'serviceTier', 'model']);
+const requestFields = new Set([
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'serviceTier',
+  'model',
+]);
 /** Fields inside `generationConfig` that are read whole; `thinkingConfig` and the format are read apart. */
 const generationFields = new Set([
-  'temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'presencePenalty', 'frequencyPenalty', 'seed',
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
   'responseModalities',
 ]);
 
-export function decodeRequest(wire: WireRequest, { model, stream, text, words }: Circumstances): CanonicalRequest {
+export function decodeRequest(
+  wire: WireRequest,
+  { model, stream, text, words }: Circumstances,
+): CanonicalRequest {
   const config = wire.generationConfig ?? {};
   const calling = decodeToolConfig(wire.toolConfig);
   const format = decodeFormat(config);
@@ -39,10 +58,22 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
   const generation = { ...leftover(config, known), ...thinking.rest };
   const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
-  const form = ['read', ...words, ...thinking.form, ...groups, ...('model' in wire ? ['model'] : []), ...modalityForm(config), ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : [])];
+  const form = [
+    'read',
+    ...words,
+    ...thinking.form,
+    ...groups,
+    ...('model' in wire ? ['model'] : []),
+    ...modalityForm(config),
+    ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : []),
+  ];
   // How to route is the gateway's own business, and told in the preferences.
   const { provider: _preferences, ...vendorsOwn } = wire;
-  const own = { ...leftover(vendorsOwn, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) };
+  const own = {
+    ...leftover(vendorsOwn, requestFields),
+    ...flattened('toolConfig', calling.rest),
+    ...flattened('generationConfig', generation),
+  };
   const spell = spellingOf(words);
   const request: CanonicalRequest = {
     model,
@@ -64,7 +95,11 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
     serviceTier: wire.serviceTier ? (tiers.get(wire.serviceTier) ?? wire.serviceTier) : undefined,
-    names: namesBy(spell ?? asRead, own, config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema'),
+    names: namesBy(
+      spell ?? asRead,
+      own,
+      config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema',
+    ),
     ...bag.keep(own, form),
   };
   return spell ? placesBy(spell, request) : request;
@@ -75,7 +110,10 @@ function asRead(path: string): string {
 }
 
 /** Google's words for a tier where others have another. */
-const tiers = new Map([['unspecified', 'auto'], ['standard', 'default']]);
+const tiers = new Map([
+  ['unspecified', 'auto'],
+  ['standard', 'default'],
+]);
 
 /** Members by their paths, so that each is told by its own when it is lost. */
 function flattened(name: string, fields: Fields): Fields {
@@ -94,16 +132,26 @@ function decodeFormat(config: WireGeneration): Read<Format> {
   if (type === 'text/plain') return { value: { type: 'text' }, read };
   if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
-    return { value: { type: 'schema', schema: fromOpenApi(responseSchema), ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]) }, read: [...read, 'responseSchema'] };
+    return {
+      value: {
+        type: 'schema',
+        schema: fromOpenApi(responseSchema),
+        ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]),
+      },
+      read: [...read, 'responseSchema'],
+    };
   }
-  if (responseJsonSchema === undefined || responseJsonSchema === null) return { value: { type: 'json' }, read };
+  if (responseJsonSchema === undefined || responseJsonSchema === null)
+    return { value: { type: 'json' }, read };
   return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'] };
 }
 
 const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
 
 /** The level as it was written stands in the form: SDKs write it in upper case, the documentation in lower. */
-function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<Reasoning> & { readonly rest: Fields; readonly form: readonly string[] } {
+function decodeThinking({
+  thinkingConfig: config,
+}: WireGeneration): Read<Reasoning> & { readonly rest: Fields; readonly form: readonly string[] } {
   if (!config) return { value: undefined, read: [], form: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
@@ -121,7 +169,10 @@ function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<Reason
   };
 }
 
-function decodeLogprobs({ responseLogprobs: asked, logprobs: top }: WireGeneration): Read<NonNullable<CanonicalRequest['logprobs']>> {
+function decodeLogprobs({
+  responseLogprobs: asked,
+  logprobs: top,
+}: WireGeneration): Read<NonNullable<CanonicalRequest['logprobs']>> {
   if (!asked) return { value: undefined, read: [] };
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
 }

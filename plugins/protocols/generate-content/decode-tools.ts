@@ -3,7 +3,7 @@
  * them: here each is a tool, with the number of the group it came from.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { WireDeclaration, WireRequest } from './wire.ts';
@@ -16,7 +16,11 @@ export const openApiForm = 'openapi:';
 /** The words that tell which group a tool stood in. */
 export const groupForm = 'group:';
 
-const searches: ReadonlySet<string> = new Set(['googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch']);
+const searches: ReadonlySet<string> = new Set([
+  'googleSearch',
+  'googleSearchRetrieval',
+  'enterpriseWebSearch',
+]);
 
 /** The names of its searches of the web. */
 export function searchesOf(tool: Readonly<Record<string, unknown>>): string[] {
@@ -33,13 +37,25 @@ export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
     const at = `tools[${index}]`;
     const group = `${groupForm}${index}`;
     const { functionDeclarations: declared, ...others } = tool;
-    const functions = declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ?? [];
-    const empty: Fields = functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
+    const functions =
+      declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ??
+      [];
+    const empty: Fields =
+      functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
     const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): Hosted => {
-      return { type: 'hosted', protocol: protocolName, kind: value ? kindOf(name) : 'other', value: { [name]: value }, at: `${at}.${name}`, ...bag.keep({}, [group]) };
+      return {
+        type: 'hosted',
+        protocol: protocolName,
+        kind: value ? kindOf(name) : 'other',
+        value: { [name]: value },
+        at: `${at}.${name}`,
+        ...bag.keep({}, [group]),
+      };
     });
     if (functions.length + hosted.length > 0) return [...functions, ...hosted];
-    return [{ type: 'hosted', protocol: protocolName, kind: 'other', value: {}, at, ...bag.keep({}, [group]) }];
+    return [
+      { type: 'hosted', protocol: protocolName, kind: 'other', value: {}, at, ...bag.keep({}, [group]) },
+    ];
   });
 }
 
@@ -53,7 +69,10 @@ function decodeFunction(declared: WireDeclaration, at: string, group: string): T
     description: description ?? undefined,
     schema: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : undefined),
     at,
-    ...bag.keep(leftover(declared, functionFields), [group, ...(parameters ? [openApiForm + JSON.stringify(parameters)] : [])]),
+    ...bag.keep(leftover(declared, functionFields), [
+      group,
+      ...(parameters ? [openApiForm + JSON.stringify(parameters)] : []),
+    ]),
   };
 }
 
@@ -68,7 +87,10 @@ export interface ReadToolConfig {
 
 export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolConfig {
   const { functionCallingConfig: calling, ...others } = config ?? {};
-  const choice = calling?.mode && knownModes.has(calling.mode.toUpperCase()) ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined) : undefined;
+  const choice =
+    calling?.mode && knownModes.has(calling.mode.toUpperCase())
+      ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined)
+      : undefined;
   const inside = calling && leftover(calling, choice ? callingFields : new Set());
   const told = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
   return { choice, rest: told ? { ...others, functionCallingConfig: inside } : others };

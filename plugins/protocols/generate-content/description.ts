@@ -1,11 +1,18 @@
 /** What generate-content takes and gives, for the document that describes the gateway. What vendors add to it passes. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
-import { architecture, count, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
 import { countWire, requestWire } from './wire.ts';
 
 const errorSchema = z
-  .object({ error: z.looseObject({ code: z.int(), message: z.string(), status: z.string(), details: z.array(z.looseObject({})).optional() }) })
+  .object({
+    error: z.looseObject({
+      code: z.int(),
+      message: z.string(),
+      status: z.string(),
+      details: z.array(z.looseObject({})).optional(),
+    }),
+  })
   .meta({ title: 'GenerateContentError' });
 
 const example = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
@@ -20,7 +27,9 @@ const part = z.looseObject({
   text: z.string().optional(),
   thought: z.boolean().optional(),
   inlineData: z.looseObject({ mimeType: z.string(), data: z.string() }).optional(),
-  functionCall: z.looseObject({ id: z.string().nullish(), name: z.string(), args: z.looseObject({}).nullish() }).optional(),
+  functionCall: z
+    .looseObject({ id: z.string().nullish(), name: z.string(), args: z.looseObject({}).nullish() })
+    .optional(),
 });
 
 const modality = z.looseObject({ modality: z.string(), tokenCount: count });
@@ -52,7 +61,12 @@ const response = z
 
 const tokens = z.looseObject({ totalTokens: count }).meta({ title: 'GenerateContentTokens' });
 
-const streamQuery = z.object({ alt: z.literal('sse').optional().meta({ description: 'Server-sent events; without it the stream is one JSON array.' }) });
+const streamQuery = z.object({
+  alt: z
+    .literal('sse')
+    .optional()
+    .meta({ description: 'Server-sent events; without it the stream is one JSON array.' }),
+});
 
 function callsBelow(models: string): CallDescription[] {
   const shared = { method: 'POST', error: errorSchema } as const;
@@ -117,7 +131,8 @@ export const models: Description = {
 
 export const namedModels: Description = {
   summary: 'One model, or all of an owner, in the generate-content style',
-  details: 'A name without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+  details:
+    'A name without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
   replies: { 200: { 'application/json': z.union([model, list]) } },
   error: errorSchema,
 };

@@ -3,10 +3,10 @@
  * calls, right behind them; a request of this protocol keeps the contents it came in.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/call-ids.ts';
-import { refusePart } from '../../shared/refuse-part.ts';
-import { inSteps } from '../../shared/steps.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
+import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { contentStart, roleForm, wholeContent } from './decode-contents.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
@@ -39,17 +39,33 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     writer.loseName(turn, index);
     for (const part of writer.instruct(turn, index)) instructions.push(part);
-    const role = bag.form(turn).find((word) => word.startsWith(roleForm))?.slice(roleForm.length);
+    const role = bag
+      .form(turn)
+      .find((word) => word.startsWith(roleForm))
+      ?.slice(roleForm.length);
     rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
   }
-  for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns)) if (index >= leading) writer.add(turn, index);
+  for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns))
+    if (index >= leading) writer.add(turn, index);
   const last = turns.at(-1);
   if (writer.contents.length === 0 && !encoding.own && last) {
-    refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
+    refusePart(
+      last,
+      `turns[${turns.length - 1}]`,
+      'The provider of this model answers to what is said, and nothing is: send a text that is not empty.',
+    );
   }
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
-  const contents = writer.contents.map(({ role, parts, files, rest: fields }) => overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }));
-  return { systemInstruction: instructions.length > 0 || (encoding.own && leading > 0) ? overlay(rest, { parts: instructions }) : undefined, contents };
+  const contents = writer.contents.map(({ role, parts, files, rest: fields }) =>
+    overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }),
+  );
+  return {
+    systemInstruction:
+      instructions.length > 0 || (encoding.own && leading > 0)
+        ? overlay(rest, { parts: instructions })
+        : undefined,
+    contents,
+  };
 }
 
 class ContentWriter {
@@ -62,20 +78,23 @@ class ContentWriter {
 
   constructor(turns: readonly Turn[], encoding: Encoding) {
     this.#encoding = encoding;
-    for (const { blocks } of turns) for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
+    for (const { blocks } of turns)
+      for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
   }
 
   instruct(turn: Turn, index: number): Fields[] {
     return turn.blocks.flatMap((block, place): Fields[] => {
       const path = `turns[${index}].blocks[${place}]`;
-      if (block.type !== 'tool-result' && (block.type === 'text' || this.#encoding.own)) return encodeBlock(block, path, this.#encoding);
+      if (block.type !== 'tool-result' && (block.type === 'text' || this.#encoding.own))
+        return encodeBlock(block, path, this.#encoding);
       this.#encoding.lose(path, 'instructions are text alone');
       return [];
     });
   }
 
   loseName({ name }: Turn, index: number): void {
-    if (name !== undefined) this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
+    if (name !== undefined)
+      this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
   }
 
   add(turn: Turn, index: number): void {
@@ -90,14 +109,27 @@ class ContentWriter {
     const [block] = blocks;
     if (block?.type !== 'foreign' || !isObject(block.value)) return;
     const { role, parts, ...rest } = block.value;
-    this.contents.push({ kind: 'user', role: typeof role === 'string' ? role : undefined, parts: Array.isArray(parts) ? [...parts] : [], files: [], rest });
+    this.contents.push({
+      kind: 'user',
+      role: typeof role === 'string' ? role : undefined,
+      parts: Array.isArray(parts) ? [...parts] : [],
+      files: [],
+      rest,
+    });
   }
 
   /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */
   #interrupt(turn: Turn, index: number): void {
-    const parts = this.instruct(turn, index).map(({ text }) => ({ text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text }));
+    const parts = this.instruct(turn, index).map(({ text }) => ({
+      text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text,
+    }));
     if (parts.length === 0) return;
-    if (this.contents.length > 0) this.#encoding.lose(`turns[${index}].role`, 'generate-content takes no system text in mid-conversation; sent as a marked text of the user', 'approximated');
+    if (this.contents.length > 0)
+      this.#encoding.lose(
+        `turns[${index}].role`,
+        'generate-content takes no system text in mid-conversation; sent as a marked text of the user',
+        'approximated',
+      );
     this.#put('user', 'user', parts);
   }
 
@@ -119,12 +151,18 @@ class ContentWriter {
     let content: Content | undefined;
     for (const [place, block] of turn.blocks.entries()) {
       const path = `turns[${index}].blocks[${place}]`;
-      const parts = block.type === 'tool-result' ? [this.#result(block, path).part] : encodeBlock(block, path, this.#encoding);
+      const parts =
+        block.type === 'tool-result'
+          ? [this.#result(block, path).part]
+          : encodeBlock(block, path, this.#encoding);
       const [first] = parts;
       if (!first) continue;
-      content = content && !bag.form(block).includes(contentStart) ? content : this.#content('model', 'model', content ? {} : bag.fields(turn));
+      content =
+        content && !bag.form(block).includes(contentStart)
+          ? content
+          : this.#content('model', 'model', content ? {} : bag.fields(turn));
       for (const part of parts) content.parts.push(part);
-      if (block.type === 'tool-call' && first['thoughtSignature'] === undefined) this.#unsealed.add(first);
+      if (block.type === 'tool-call' && first.thoughtSignature === undefined) this.#unsealed.add(first);
     }
   }
 
@@ -158,7 +196,11 @@ class ContentWriter {
   }
 
   #result(block: Extract<Block, { type: 'tool-result' }>, path: string): ReturnType<typeof encodeResult> {
-    const name = (this.#encoding.own ? block.name : undefined) ?? this.#names.get(block.callId) ?? block.name ?? block.callId;
+    const name =
+      (this.#encoding.own ? block.name : undefined) ??
+      this.#names.get(block.callId) ??
+      block.name ??
+      block.callId;
     const encoded = encodeResult(block, name, path, this.#encoding, this.#files);
     this.#files += encoded.files.length / 2;
     return encoded;

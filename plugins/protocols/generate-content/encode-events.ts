@@ -2,17 +2,33 @@
  * Canonical events as a client's stream of chunks: frames of nothing but data, or elements of one JSON array. Why the
  * candidates ended is told in the last chunk alone, which is the reply's last word.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type Usage } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/losses.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventEncoder,
+  type ReplyContext,
+  type Usage,
+} from '../../../core/index.ts';
+import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { errorBody } from './errors.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
 /** What every reply of this wire says of itself, with what its vendor added. */
-export function replyTail({ id, model }: ReplyContext, usageMetadata: Fields | undefined, start?: Extract<CanonicalEvent, { type: 'response-start' }>): Fields {
-  return { ...(usageMetadata ? { usageMetadata } : {}), modelVersion: model, ...bag.fields(start), responseId: id };
+export function replyTail(
+  { id, model }: ReplyContext,
+  usageMetadata: Fields | undefined,
+  start?: Extract<CanonicalEvent, { type: 'response-start' }>,
+): Fields {
+  return {
+    ...(usageMetadata ? { usageMetadata } : {}),
+    modelVersion: model,
+    ...bag.fields(start),
+    responseId: id,
+  };
 }
 
 export function hidesThoughts({ call }: ReplyContext): boolean {
@@ -30,7 +46,11 @@ export class ChunkEncoder implements EventEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#parts = new ReplyParts({ streamed: true, hidesThoughts: hidesThoughts(context), lost: context.lost });
+    this.#parts = new ReplyParts({
+      streamed: true,
+      hidesThoughts: hidesThoughts(context),
+      lost: context.lost,
+    });
     this.#close();
   }
 
@@ -49,7 +69,11 @@ export class ChunkEncoder implements EventEncoder {
       case 'response-end':
         return this.#last();
       case 'error':
-        return encodeStreamError(new GatewayError('upstream_failed', event.message), this.#context.call, this.#begun);
+        return encodeStreamError(
+          new GatewayError('upstream_failed', event.message),
+          this.#context.call,
+          this.#begun,
+        );
       default: {
         const parts = this.#parts.push(event);
         if (parts.length === 0 || !('candidate' in event)) return '';
@@ -75,8 +99,15 @@ export class ChunkEncoder implements EventEncoder {
 
   #last(): string {
     const { endings, promptFeedback } = this.#parts;
-    const candidates = [...endings].map(([index, ending]) => ({ content: { parts: [{ text: '' }], role: 'model' }, ...ending, index }));
-    const chunk = promptFeedback === undefined ? this.#chunk(candidates) : this.#frame(`{"promptFeedback":${JSON.stringify(promptFeedback)}${this.#tail}`);
+    const candidates = [...endings].map(([index, ending]) => ({
+      content: { parts: [{ text: '' }], role: 'model' },
+      ...ending,
+      index,
+    }));
+    const chunk =
+      promptFeedback === undefined
+        ? this.#chunk(candidates)
+        : this.#frame(`{"promptFeedback":${JSON.stringify(promptFeedback)}${this.#tail}`);
     return this.#context.call.framing === 'array' ? chunk + closing : chunk;
   }
 }

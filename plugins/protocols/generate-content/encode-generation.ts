@@ -1,18 +1,23 @@
 /** The fields of `generationConfig`, fitted to what the model can take. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/fit-limit.ts';
-import { fitModalities } from '../../shared/fit-modalities.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { fitSettings, loseSettings } from '../../shared/image-settings.ts';
-import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
+import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { efforts, effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
 const mostStops = 5;
 const largestSeed = 2147483647;
 
-export function encodeGeneration(request: CanonicalRequest, model: Model, outputLimit: number | undefined, { format, encoding }: { readonly format: Fields; readonly encoding: Encoding }): Fields {
+export function encodeGeneration(
+  request: CanonicalRequest,
+  model: Model,
+  outputLimit: number | undefined,
+  { format, encoding }: { readonly format: Fields; readonly encoding: Encoding },
+): Fields {
   return {
     ...encodeSampling(request, model, encoding),
     stopSequences: splitStops(request, model, encoding).sent,
@@ -39,12 +44,19 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
 }
 
 /** As many stop sequences as are taken; the reply is watched for the others. */
-export function splitStops({ stop }: CanonicalRequest, model: Model, encoding: Encoding): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
+export function splitStops(
+  { stop }: CanonicalRequest,
+  model: Model,
+  encoding: Encoding,
+): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop || encoding.own) return { sent: stop, watched: [] };
   const taken = takes(model, 'stop', encoding) ? mostStops : 0;
   // An empty one stops nothing.
   const asked = stop.filter((text) => text !== '');
-  return { sent: taken > 0 && asked.length > 0 ? asked.slice(0, taken) : undefined, watched: asked.slice(taken) };
+  return {
+    sent: taken > 0 && asked.length > 0 ? asked.slice(0, taken) : undefined,
+    watched: asked.slice(taken),
+  };
 }
 
 function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
@@ -85,11 +97,17 @@ function ratio(shape: string, between: string): number {
 
 function nearestShape(size: string): string | undefined {
   const wanted = ratio(size, 'x');
-  return shapes.toSorted((first, second) => Math.abs(ratio(first, ':') - wanted) - Math.abs(ratio(second, ':') - wanted))[0];
+  return shapes.toSorted(
+    (first, second) => Math.abs(ratio(first, ':') - wanted) - Math.abs(ratio(second, ':') - wanted),
+  )[0];
 }
 
 /** Of how a picture is wanted Gemini is told its shape; the rest is its own choice, or refused. */
-function encodeImage({ image }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {
+function encodeImage(
+  { image }: CanonicalRequest,
+  { capabilities }: Model,
+  { lose }: Encoding,
+): Fields | undefined {
   if (!image) return undefined;
   const { size } = fitSettings(image, capabilities, lose);
   loseSettings(image, ['size', 'quality', 'format', 'background'], lose);
@@ -98,12 +116,24 @@ function encodeImage({ image }: CanonicalRequest, { capabilities }: Model, { los
 
 const modalityForm = 'modalities:';
 
-function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): readonly string[] | undefined {
+function encodeModalities(
+  request: CanonicalRequest,
+  model: Model,
+  encoding: Encoding,
+): readonly string[] | undefined {
   const modalities = fitModalities(request, model, encoding);
   // Google's models that speak do nothing else.
   if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
-  const written = bag.form(request).find((word) => word.startsWith(modalityForm))?.slice(modalityForm.length).split(',');
-  if (written?.length === modalities?.length && written?.every((each, index) => each.toLowerCase() === modalities?.[index])) return written;
+  const written = bag
+    .form(request)
+    .find((word) => word.startsWith(modalityForm))
+    ?.slice(modalityForm.length)
+    .split(',');
+  if (
+    written?.length === modalities?.length &&
+    written?.every((each, index) => each.toLowerCase() === modalities?.[index])
+  )
+    return written;
   return modalities?.map((each) => each.toUpperCase());
 }
 
@@ -112,16 +142,21 @@ type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encoding): Fields | undefined {
   const { reasoning } = request;
   const form = bag.form(request);
-  if (encoding.own) return reasoning || form.includes('thinking') ? restoreThinking(reasoning ?? {}, form) : undefined;
+  if (encoding.own)
+    return reasoning || form.includes('thinking') ? restoreThinking(reasoning ?? {}, form) : undefined;
   if (!reasoning) return undefined;
   const { effort, budget, display } = reasoning;
   const { style } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
+      encoding.lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
-  const depth = style === 'budget' ? thinkingBudget(reasoning, model, encoding.lose) : thinkingLevel(reasoning, wanted, model, encoding.lose);
+  const depth =
+    style === 'budget'
+      ? thinkingBudget(reasoning, model, encoding.lose)
+      : thinkingLevel(reasoning, wanted, model, encoding.lose);
   const shown = display === undefined ? wanted !== 'none' : display !== 'none';
   return { ...depth, includeThoughts: shown };
 }
@@ -147,13 +182,23 @@ function thinkingBudget({ effort, budget }: Reasoning, { capabilities }: Model, 
   }
   // None at all is allowed beside the least of a model that can do without.
   const sent = asked < 0 ? -1 : asked === 0 && canDisable ? 0 : Math.min(Math.max(asked, min, 1), max);
-  if (Number.isFinite(asked) && sent !== asked) lose(budget === undefined ? 'reasoning.effort' : 'reasoning.budget', `sent as a budget of ${sent}`, 'approximated');
+  if (Number.isFinite(asked) && sent !== asked)
+    lose(
+      budget === undefined ? 'reasoning.effort' : 'reasoning.budget',
+      `sent as a budget of ${sent}`,
+      'approximated',
+    );
   return { thinkingBudget: Number.isFinite(sent) ? sent : undefined };
 }
 
 const levels = ['minimal', 'low', 'medium', 'high'];
 
-function thinkingLevel({ effort, budget }: Reasoning, wanted: string | undefined, { capabilities }: Model, lose: Lose): Fields {
+function thinkingLevel(
+  { effort, budget }: Reasoning,
+  wanted: string | undefined,
+  { capabilities }: Model,
+  lose: Lose,
+): Fields {
   if (wanted === undefined) return {};
   const { efforts: known = levels } = capabilities.reasoning;
   const level = nearestEffort(wanted, known);
@@ -161,8 +206,10 @@ function thinkingLevel({ effort, budget }: Reasoning, wanted: string | undefined
     lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};
   }
-  if (budget !== undefined && effort === undefined) lose('reasoning.budget', `sent as level "${level}"`, 'approximated');
+  if (budget !== undefined && effort === undefined)
+    lose('reasoning.budget', `sent as level "${level}"`, 'approximated');
   else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level', 'model');
-  if (effort !== undefined && level !== effort) lose('reasoning.effort', `sent as "${level}"`, 'approximated');
+  if (effort !== undefined && level !== effort)
+    lose('reasoning.effort', `sent as "${level}"`, 'approximated');
   return { thinkingLevel: level.toUpperCase() };
 }

@@ -1,8 +1,8 @@
 /** Canonical blocks as parts of a content. What this wire has no words for is told as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
-import { contextOf } from '../../shared/document-context.ts';
-import { argumentsObject, parseExactly } from '../../shared/exact-json.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { contextOf } from '../../shared/wire-kit/document-context.ts';
+import { argumentsObject, parseExactly } from '../../shared/wire-kit/exact-json.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { writeMedia, type MediaBlock } from './media.ts';
@@ -16,7 +16,11 @@ type TextBlock = Extract<Block, { type: 'text' }>;
 const notTheirs = 'sealed state is only given back to the vendor it came from';
 
 /** The signature of a part, and every seal that is not for this model told as lost. */
-function signatureOf(block: { opaque?: Opaque[] | undefined } & Parameters<typeof bag.form>[0], path: string, { native, lose }: Encoding): string | undefined {
+function signatureOf(
+  block: { opaque?: Opaque[] | undefined } & Parameters<typeof bag.form>[0],
+  path: string,
+  { native, lose }: Encoding,
+): string | undefined {
   const { opaque = [] } = block;
   const kept = native ? opaque.filter(isNative) : [];
   if (kept.length < opaque.length) lose(`${path}.opaque`, notTheirs, 'state');
@@ -53,21 +57,32 @@ function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[
 }
 
 /** Reasoning goes back to the vendor it came from alone, and never as text nobody sealed. */
-function encodeReasoning(block: Extract<Block, { type: 'reasoning' }>, path: string, { own, native, lose }: Encoding): Fields[] {
+function encodeReasoning(
+  block: Extract<Block, { type: 'reasoning' }>,
+  path: string,
+  { own, native, lose }: Encoding,
+): Fields[] {
   const { opaque = [] } = block;
   const form = bag.form(block);
   const theirs = opaque.every(isNative) && (opaque.length > 0 || own);
   if (!native || !theirs) {
-    if (block.text !== '' || opaque.length > 0) lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+    if (block.text !== '' || opaque.length > 0)
+      lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return [];
   }
   const text = block.text === '' && form.includes('no-text') ? undefined : block.text;
-  return [overlay(bag.fields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, form) })];
+  return [
+    overlay(bag.fields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, form) }),
+  ];
 }
 
 const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
 
-function resolutionOf({ detail }: MediaBlock, path: string, { own, modern, lose }: Encoding): Fields | undefined {
+function resolutionOf(
+  { detail }: MediaBlock,
+  path: string,
+  { own, modern, lose }: Encoding,
+): Fields | undefined {
   if (detail === undefined || (detail === 'auto' && !own)) return undefined;
   if (own || (modern && details.has(detail))) return { level: `MEDIA_RESOLUTION_${detail.toUpperCase()}` };
   lose(`${path}.detail`, 'the model has no such resolution', 'model');
@@ -77,7 +92,11 @@ function resolutionOf({ detail }: MediaBlock, path: string, { own, modern, lose 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields[] {
   const { title, filename, source } = block;
   const part = writeMedia(block, bag.form(block), encoding.own, path);
-  const whole = overlay(bag.fields(block), { ...part, mediaResolution: resolutionOf(block, path, encoding), thoughtSignature: signatureOf(block, path, encoding) });
+  const whole = overlay(bag.fields(block), {
+    ...part,
+    mediaResolution: resolutionOf(block, path, encoding),
+    thoughtSignature: signatureOf(block, path, encoding),
+  });
   const context = contextOf(block, path, encoding.lose);
   const before = context === undefined ? [] : [{ text: context }];
   if (encoding.own || source.type === 'text') return [...before, whole];
@@ -93,9 +112,13 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const object = custom ? { input: text } : argumentsObject(text);
   if (!object) encoding.lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   const args = form.includes('no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
-  if (namespace !== undefined) encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
+  if (namespace !== undefined)
+    encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const call = { id: wireId, name: encoding.own ? name : fitName(name), args };
-  return overlay(bag.fields(block), { functionCall: call, thoughtSignature: signatureOf(block, path, encoding) });
+  return overlay(bag.fields(block), {
+    functionCall: call,
+    thoughtSignature: signatureOf(block, path, encoding),
+  });
 }
 
 export interface EncodedResult {
@@ -105,7 +128,13 @@ export interface EncodedResult {
 }
 
 /** Passed the name of the function it answers, and how many files went before. */
-export function encodeResult(block: ToolResult, name: string, path: string, encoding: Encoding, before: number): EncodedResult {
+export function encodeResult(
+  block: ToolResult,
+  name: string,
+  path: string,
+  encoding: Encoding,
+  before: number,
+): EncodedResult {
   const { own, modern, lose } = encoding;
   if (block.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
   const texts: string[] = [];
@@ -120,8 +149,8 @@ export function encodeResult(block: ToolResult, name: string, path: string, enco
     }
     const encoded = encodeBlock(content, place, encoding);
     for (const file of encoded) {
-      if (typeof file['text'] === 'string') {
-        texts.push(file['text']);
+      if (typeof file.text === 'string') {
+        texts.push(file.text);
         continue;
       }
       if (own || (modern && content.kind !== 'audio' && content.kind !== 'video')) {
@@ -134,9 +163,16 @@ export function encodeResult(block: ToolResult, name: string, path: string, enco
     }
   }
   const form = bag.form(block);
-  const id = form.includes('no-id') ? undefined : (form.find((word) => word.startsWith('id:'))?.slice('id:'.length) ?? block.callId);
+  const id = form.includes('no-id')
+    ? undefined
+    : (form.find((word) => word.startsWith('id:'))?.slice('id:'.length) ?? block.callId);
   const response = responseOf(texts, block, form);
-  const result = { id, name: own ? name : fitName(name), response, parts: parts.length > 0 ? parts : undefined };
+  const result = {
+    id,
+    name: own ? name : fitName(name),
+    response,
+    parts: parts.length > 0 ? parts : undefined,
+  };
   return { part: overlay(bag.fields(block), { functionResponse: result }), files };
 }
 
@@ -144,7 +180,11 @@ export function encodeResult(block: ToolResult, name: string, path: string, enco
  * A tool's text under one of the two names Google documents, and never as an object of its own: a `$ref` in it would
  * be taken for a reference to a declared function.
  */
-function responseOf(texts: readonly string[], { isError = false }: ToolResult, form: readonly string[]): unknown {
+function responseOf(
+  texts: readonly string[],
+  { isError = false }: ToolResult,
+  form: readonly string[],
+): unknown {
   if (form.includes('no-response') && texts.length === 0) return undefined;
   const text = texts.join('\n\n');
   const name = isError ? 'error' : 'output';

@@ -1,14 +1,18 @@
 /** A whole reply as one response: each candidate with all its parts. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/losses.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { hidesThoughts, replyTail } from './encode-events.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const parts = new ReplyParts({ streamed: false, hidesThoughts: hidesThoughts(context), lost: context.lost });
+  const parts = new ReplyParts({
+    streamed: false,
+    hidesThoughts: hidesThoughts(context),
+    lost: context.lost,
+  });
   const contents = new Map<number, Fields[]>();
   let usage: Usage = {};
   let usageMetadata: Fields | undefined;
@@ -30,6 +34,10 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   const candidates = [...contents]
     .toSorted(([first], [second]) => first - second)
     // A content without parts could not be sent back.
-    .map(([index, all]) => ({ content: { parts: all.length > 0 ? all : [{ text: '' }], role: 'model' }, ...parts.endings.get(index), index }));
+    .map(([index, all]) => ({
+      content: { parts: all.length > 0 ? all : [{ text: '' }], role: 'model' },
+      ...parts.endings.get(index),
+      index,
+    }));
   return { candidates, ...tail };
 }

@@ -1,12 +1,19 @@
 /** Tools, and the choice among them, as this wire groups and names them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, withoutForbidden, withoutRepeats, type HostedTool } from '../../shared/hosted-tools.ts';
-import { loseNamespaces } from '../../shared/namespaces.ts';
-import { searchOptions } from '../../shared/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
+import {
+  checkContainer,
+  hosts,
+  loseHosted,
+  withoutForbidden,
+  withoutRepeats,
+  type HostedTool,
+} from '../../shared/wire-kit/hosted-tools.ts';
+import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
+import { searchOptions } from '../../shared/wire-kit/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
@@ -25,18 +32,24 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   }
   loseNamespaces(request.tools ?? [], protocolName, lose);
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, model, encoding);
-  if (request.parallelToolCalls === false && tools?.length) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
+  if (request.parallelToolCalls === false && tools?.length)
+    lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // A choice among no functions is refused by the vendor; a client of this protocol is left to hear that itself.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
   const calling = choosable ? encodeChoice(request, encoding) : undefined;
   if (!choosable) loseChoice(request, lose);
-  return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
+  return {
+    tools: tools?.length || own ? tools : undefined,
+    toolConfig: calling && { functionCallingConfig: calling },
+  };
 }
 
 /** The groups of a client of this protocol, each tool where it stood; tools that were added later make one of their own. */
 function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
   if (!tools) return undefined;
-  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.form(tool).find((word) => word.startsWith(groupForm)));
+  const groups = Map.groupBy([...tools.entries()], ([, tool]) =>
+    bag.form(tool).find((word) => word.startsWith(groupForm)),
+  );
   return [...groups.values()].map((group) => {
     const functions: Fields[] = [];
     const hosted: Record<string, unknown> = {};
@@ -62,7 +75,13 @@ function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding)
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
 
-function encodeHosted(tool: HostedTool, path: string, besideFunctions: boolean, model: Model, { lose }: Encoding): Fields[] {
+function encodeHosted(
+  tool: HostedTool,
+  path: string,
+  besideFunctions: boolean,
+  model: Model,
+  { lose }: Encoding,
+): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
   if (!hosts(model, kind)) {
@@ -87,7 +106,11 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
-  return overlay(bag.fields(tool), { name, description: tool.description, ...parametersOf(tool, path, encoding) });
+  return overlay(bag.fields(tool), {
+    name,
+    description: tool.description,
+    ...parametersOf(tool, path, encoding),
+  });
 }
 
 /** A schema in the vendor's own form is restored, unless it was changed meanwhile. */
@@ -97,12 +120,20 @@ export function openApiOf(form: readonly string[], schema: unknown): unknown {
   return isDeepStrictEqual(fromOpenApi(original), schema) ? original : undefined;
 }
 
-function parametersOf(tool: Extract<Tool, { type: 'function' }>, path: string, { own, lose }: Encoding): Fields {
+function parametersOf(
+  tool: Extract<Tool, { type: 'function' }>,
+  path: string,
+  { own, lose }: Encoding,
+): Fields {
   const { schema } = tool;
   if (schema === undefined) return {};
   const parameters = own ? openApiOf(bag.form(tool), schema) : undefined;
   if (parameters !== undefined) return { parameters };
-  return { parametersJsonSchema: own ? schema : fitParameters(schema, (reason) => lose(`${path}.schema`, reason, 'approximated')) };
+  return {
+    parametersJsonSchema: own
+      ? schema
+      : fitParameters(schema, (reason) => lose(`${path}.schema`, reason, 'approximated')),
+  };
 }
 
 const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;
@@ -112,7 +143,10 @@ function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Field
   const { toolChoice } = request;
   if (!toolChoice) return undefined;
   const { mode, names, required } = toolChoice;
-  const written = bag.form(toolChoice).find((word) => word.startsWith('mode:'))?.slice('mode:'.length);
+  const written = bag
+    .form(toolChoice)
+    .find((word) => word.startsWith('mode:'))
+    ?.slice('mode:'.length);
   const usual = mode === 'subset' ? (required ? 'ANY' : 'VALIDATED') : modes[mode];
   if (own) return { mode: written ?? usual, ...(names ? { allowedFunctionNames: names } : {}) };
   if (names === undefined) return { mode: usual };

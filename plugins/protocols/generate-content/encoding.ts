@@ -1,6 +1,6 @@
 /** What the encoding of one request goes by. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
-import type { Lose } from '../../shared/losses.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { bag, vendorName } from './bag.ts';
 
 export interface Encoding {

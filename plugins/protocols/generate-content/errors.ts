@@ -1,8 +1,14 @@
 /** Errors in Google's words, in both directions: a number, an RPC status and details by type. */
-import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
-import { passedStatus } from '../../shared/passed-error.ts';
-import { decodeVendorError, errorEvent, readVendorError } from '../../shared/vendor-error.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ErrorCode,
+  type ErrorReply,
+  type Match,
+} from '../../../core/index.ts';
+import { passedStatus } from '../../shared/wire-kit/passed-error.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { decodeVendorError, errorEvent, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 
 interface Words {
   /** The HTTP status as well. */
@@ -41,7 +47,11 @@ const family = 'generate-content';
 const rpc = 'type.googleapis.com/google.rpc.';
 
 function detailsOf({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
-  const info = { '@type': `${rpc}ErrorInfo`, reason: code === 'invalid_api_key' ? 'API_KEY_INVALID' : code.toUpperCase(), domain: 'tollgate' };
+  const info = {
+    '@type': `${rpc}ErrorInfo`,
+    reason: code === 'invalid_api_key' ? 'API_KEY_INVALID' : code.toUpperCase(),
+    domain: 'tollgate',
+  };
   const field = { '@type': `${rpc}BadRequest`, fieldViolations: [{ field: param, description: message }] };
   const retry = { '@type': `${rpc}RetryInfo`, retryDelay: `${Math.ceil(retryAfter ?? 0)}s` };
   return [info, ...(param === undefined ? [] : [field]), ...(retryAfter === undefined ? [] : [retry])];
@@ -49,7 +59,10 @@ function detailsOf({ code, message, details: { param, retryAfter } }: GatewayErr
 
 /** `{"error": …}` for a reply of its own, or for a chunk of a stream. */
 export function errorBody(error: GatewayError): { error: Fields } {
-  const { message, details: { vendor } } = error;
+  const {
+    message,
+    details: { vendor },
+  } = error;
   const { code, status } = wording[error.code];
   if (vendor?.family !== family) return { error: { code, message, status, details: detailsOf(error) } };
   const passed = passedStatus(error, family);
@@ -60,14 +73,17 @@ export function errorBody(error: GatewayError): { error: Fields } {
 /** Where a stream would have been an array, so is the error. */
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = errorBody(error);
-  return { status: passedStatus(error, family) ?? wording[error.code].code, body: match?.framing === 'array' ? [body] : body };
+  return {
+    status: passedStatus(error, family) ?? wording[error.code].code,
+    body: match?.framing === 'array' ? [body] : body,
+  };
 }
 
 function parsed(text: string): Fields {
   try {
     const body: unknown = JSON.parse(text);
     const whole: unknown = Array.isArray(body) ? body[0] : body;
-    return isObject(whole) && isObject(whole['error']) ? whole['error'] : {};
+    return isObject(whole) && isObject(whole.error) ? whole.error : {};
   } catch {
     return {};
   }
@@ -75,7 +91,7 @@ function parsed(text: string): Fields {
 
 /** The details of one type. */
 function detail(error: Fields, type: string): Fields {
-  const details: unknown[] = Array.isArray(error['details']) ? error['details'] : [];
+  const details: unknown[] = Array.isArray(error.details) ? error.details : [];
   const found = details.find((each) => isObject(each) && each['@type'] === rpc + type);
   return isObject(found) ? found : {};
 }
@@ -86,9 +102,9 @@ function secondsOf(delay: unknown): number | undefined {
 }
 
 function fieldOf(error: Fields): string | undefined {
-  const violations: unknown = detail(error, 'BadRequest')['fieldViolations'];
+  const violations: unknown = detail(error, 'BadRequest').fieldViolations;
   const first: unknown = Array.isArray(violations) ? violations[0] : undefined;
-  return isObject(first) && typeof first['field'] === 'string' && first['field'] !== '' ? first['field'] : undefined;
+  return isObject(first) && typeof first.field === 'string' && first.field !== '' ? first.field : undefined;
 }
 
 /** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
@@ -96,7 +112,7 @@ export function decodeError(status: number, text: string): GatewayError {
   const error = decodeVendorError(family, status, text);
   const wire = parsed(text);
   const param = error.details.param ?? (error.details.vendor ? fieldOf(wire) : undefined);
-  const retryAfter = secondsOf(detail(wire, 'RetryInfo')['retryDelay']);
+  const retryAfter = secondsOf(detail(wire, 'RetryInfo').retryDelay);
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
 }
 

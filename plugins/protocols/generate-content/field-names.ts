@@ -1,6 +1,6 @@
 /** Canonical fields that this protocol spells otherwise, and how a client that writes some of them in snake_case has them. */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const fieldNames: Readonly<Record<string, string>> = {
   turns: 'contents',
@@ -36,17 +36,24 @@ type Spell = (path: string) => string;
 
 /** Those that the client has other names for, and among them what only this protocol has: losses are told by them. */
 export function namesBy(spell: Spell, own: Fields, schemaName: string): Record<string, string> | undefined {
-  const told = { ...fieldNames, 'format.schema': schemaName, ...Object.fromEntries(Object.keys(own).map((name) => [name, name])) };
+  const told = {
+    ...fieldNames,
+    'format.schema': schemaName,
+    ...Object.fromEntries(Object.keys(own).map((name) => [name, name])),
+  };
   const other = Object.entries(told).filter(([name, path]) => spell(path) !== (fieldNames[name] ?? name));
   return other.length > 0 ? Object.fromEntries(other.map(([name, path]) => [name, spell(path)])) : undefined;
 }
 
 /** The places of everything in a request, as the client spells them. */
 export function placesBy(spell: Spell, request: CanonicalRequest): CanonicalRequest {
-  const placed = <Thing extends { at?: string | undefined }>(thing: Thing): Thing => (thing.at === undefined ? thing : { ...thing, at: spell(thing.at) });
+  const placed = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
+    thing.at === undefined ? thing : { ...thing, at: spell(thing.at) };
   const turns = request.turns.map((turn) => ({
     ...placed(turn),
-    blocks: turn.blocks.map((block) => (block.type === 'tool-result' ? { ...placed(block), content: block.content.map(placed) } : placed(block))),
+    blocks: turn.blocks.map((block) =>
+      block.type === 'tool-result' ? { ...placed(block), content: block.content.map(placed) } : placed(block),
+    ),
   }));
   return { ...request, turns, tools: request.tools?.map(placed) };
 }

@@ -49,6 +49,12 @@ const written: Readonly<Record<FinishReason, string>> = {
 };
 
 /** The vendor's own word where it is one of this wire's and means the same. */
-export function encodeFinish({ unified, raw }: { readonly unified: FinishReason; readonly raw: string }): string {
+export function encodeFinish({
+  unified,
+  raw,
+}: {
+  readonly unified: FinishReason;
+  readonly raw: string;
+}): string {
   return Object.hasOwn(read, raw) && read[raw] === unified ? raw : written[unified];
 }

@@ -3,11 +3,17 @@
  * refuses one with siblings and one to anywhere but `$defs`. Where a schema refers to itself, what it refers to is named
  * there, and written out likewise.
  */
-import { Lengths, schemaAt } from '../../shared/object-schema.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { Lengths, schemaAt } from '../../shared/wire-kit/object-schema.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** Keywords whose members are names, and those whose values are no schemas. */
-const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
+const maps: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+]);
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
 /** A schema written out is not larger than this many objects, nor is more text than this written for its references; beyond it they stay. */
 const mostObjects = 5000;
@@ -42,7 +48,8 @@ class Inlining {
       return this.#members(rest, open);
     }
     this.#text += this.#lengths.of(found);
-    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects || this.#text > mostText) return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
+    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects || this.#text > mostText)
+      return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
     const inlined = this.schema(found, [...open, found]);
     return isObject(inlined) && !('$ref' in inlined) ? { ...inlined, ...this.#members(rest, open) } : inlined;
   }
@@ -61,7 +68,8 @@ class Inlining {
   /** What the references lead to that stayed; a definition may be the first to keep another one. */
   definitions(): Fields {
     const written: [string, unknown][] = [];
-    for (const [schema, name] of this.#named) written.push([name, this.schema(withoutDefinitions(schema), [this.#root, schema])]);
+    for (const [schema, name] of this.#named)
+      written.push([name, this.schema(withoutDefinitions(schema), [this.#root, schema])]);
     return Object.fromEntries(written);
   }
 
@@ -70,7 +78,10 @@ class Inlining {
       Object.entries(value).map(([name, inner]): [string, unknown] => {
         if (values.has(name)) return [name, inner];
         if (!maps.has(name) || !isObject(inner)) return [name, this.schema(inner, open)];
-        return [name, Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, this.schema(each, open)]))];
+        return [
+          name,
+          Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, this.schema(each, open)])),
+        ];
       }),
     );
   }

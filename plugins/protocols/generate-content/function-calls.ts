@@ -3,11 +3,11 @@
  * with its name and the last without a promise of more.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { unwrapInput } from '../../shared/custom-tools.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
+import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { PartialArguments } from './partial-args.ts';
-import type { AskedTool } from '../../shared/offered-tools.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {
@@ -47,19 +47,19 @@ export class FunctionCalls {
   }
 
   take(call: Fields, opaque: readonly Opaque[]): void {
-    const name = word(call['name']);
+    const name = word(call.name);
     if (name !== '' || !this.#open) {
       this.end();
       if (name === '') return;
       this.#count += 1;
-      this.#open = { name, id: word(call['id']), opaque: [], pieces: new PartialArguments(), args: undefined };
+      this.#open = { name, id: word(call.id), opaque: [], pieces: new PartialArguments(), args: undefined };
     }
     const open = this.#open;
     for (const state of opaque) open.opaque.push(state);
-    open.args = call['args'] ?? open.args;
-    const pieces: unknown[] = Array.isArray(call['partialArgs']) ? call['partialArgs'] : [];
+    open.args = call.args ?? open.args;
+    const pieces: unknown[] = Array.isArray(call.partialArgs) ? call.partialArgs : [];
     for (const piece of pieces) open.pieces.add(piece);
-    if (call['willContinue'] !== true) this.end();
+    if (call.willContinue !== true) this.end();
   }
 
   /** Tells the call that is open, whole now or never. */
@@ -73,7 +73,16 @@ export class FunctionCalls {
     const block = nextBlock();
     const made = id || makeCallId(reply(), candidate, this.#count, name, json);
     const sealed = opaque.length > 0 ? { opaque } : {};
-    emit({ type: 'block-start', candidate, block, kind: 'tool-call', id: made, name: asked?.name ?? name, ...(asked?.custom ? { custom: true } : {}), ...sealed });
+    emit({
+      type: 'block-start',
+      candidate,
+      block,
+      kind: 'tool-call',
+      id: made,
+      name: asked?.name ?? name,
+      ...(asked?.custom ? { custom: true } : {}),
+      ...sealed,
+    });
     emit({ type: 'block-delta', candidate, block, text: asked?.custom ? unwrapInput(json) : json });
     emit({ type: 'block-end', candidate, block, ...sealed });
   }

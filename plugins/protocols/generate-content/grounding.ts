@@ -3,8 +3,8 @@
  * support; canonical annotations count characters of the whole answer, each with its source.
  */
 import { GatewayError, type CanonicalEvent } from '../../../core/index.ts';
-import { longestPassages, type Transcript } from '../../shared/transcript.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
@@ -63,7 +63,11 @@ export interface Answer {
 export const mostParts = 10_000;
 
 /** A place in the answer, from bytes of one of its parts; a start that is not told is 0. Beyond what is kept there is none. */
-function place(segment: Fields, { said, starts }: Answer, places: BytePlaces): { start?: number; end?: number } {
+function place(
+  segment: Fields,
+  { said, starts }: Answer,
+  places: BytePlaces,
+): { start?: number; end?: number } {
   const { partIndex, startIndex = 0, endIndex } = segment;
   if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
   const base = places.byteAt(starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0);
@@ -72,9 +76,9 @@ function place(segment: Fields, { said, starts }: Answer, places: BytePlaces): {
 }
 
 function source(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
-  const found = chunk?.['web'] ?? chunk?.['retrievedContext'] ?? chunk?.['maps'];
+  const found = chunk?.web ?? chunk?.retrievedContext ?? chunk?.maps;
   if (!isObject(found)) return undefined;
-  return { kind: 'url', url: word(found['uri']), title: word(found['title']) };
+  return { kind: 'url', url: word(found.uri), title: word(found.title) };
 }
 
 /** Sources that the passages of a reply may have together. Each becomes an annotation that names its address again, and no honest reply has a hundredth of these. */
@@ -82,18 +86,21 @@ const mostSources = 10_000;
 
 /** Throws `upstream_failed` where there are more sources than any reply has. */
 export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
-  const chunks = list(metadata['groundingChunks']);
-  const supports = list(metadata['groundingSupports']);
+  const chunks = list(metadata.groundingChunks);
+  const supports = list(metadata.groundingSupports);
   if (supports.length === 0) return chunks.flatMap((chunk) => source(chunk) ?? []);
   const places = new BytePlaces(answer.said.text);
   let told = 0;
   return supports.flatMap((support) => {
-    const segment = isObject(support['segment']) ? support['segment'] : {};
-    const indices: unknown[] = Array.isArray(support['groundingChunkIndices']) ? support['groundingChunkIndices'] : [];
+    const segment = isObject(support.segment) ? support.segment : {};
+    const indices: unknown[] = Array.isArray(support.groundingChunkIndices)
+      ? support.groundingChunkIndices
+      : [];
     const distinct = [...new Set(indices)];
     told += distinct.length;
-    if (told > mostSources) throw new GatewayError('upstream_failed', 'The provider sent a reply that names too many sources.');
-    const at = { ...place(segment, answer, places), citedText: word(segment['text']) };
+    if (told > mostSources)
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that names too many sources.');
+    const at = { ...place(segment, answer, places), citedText: word(segment.text) };
     return distinct.flatMap((index): Annotation[] => {
       const from = source(chunks[Number(index)]);
       return from ? [{ ...from, ...at }] : [];
@@ -104,10 +111,10 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
 /** Passages that repeat what can be found elsewhere. */
 export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
   const places = new BytePlaces(answer.said.text);
-  return list(metadata['citationSources'] ?? metadata['citations']).map((citation) => ({
+  return list(metadata.citationSources ?? metadata.citations).map((citation) => ({
     kind: 'url',
-    url: word(citation['uri']),
-    title: word(citation['title']),
+    url: word(citation.uri),
+    title: word(citation.title),
     ...place(citation, answer, places),
   }));
 }
@@ -121,7 +128,9 @@ export function isCited({ kind, url }: Annotation): boolean {
 export function encodeGrounding(annotations: readonly Annotation[], text: string): Fields | undefined {
   const cited = annotations.filter(isCited);
   if (cited.length === 0) return undefined;
-  const chunks = new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }]));
+  const chunks = new Map(
+    cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }]),
+  );
   const places = new Map([...chunks.keys()].map((key, index) => [key, index]));
   const bytes = new BytePlaces(text);
   let left = longestPassages;
@@ -129,10 +138,17 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
     if (start === undefined || end === undefined || start > text.length) return [];
     const passage = text.slice(start, end);
     left -= passage.length;
-    const segment = { startIndex: bytes.byteAt(start), endIndex: bytes.byteAt(end), ...(left < 0 ? {} : { text: passage }) };
+    const segment = {
+      startIndex: bytes.byteAt(start),
+      endIndex: bytes.byteAt(end),
+      ...(left < 0 ? {} : { text: passage }),
+    };
     return [{ segment, groundingChunkIndices: [places.get(JSON.stringify([url, title]))] }];
   });
-  return { groundingChunks: [...chunks.values()], ...(supports.length > 0 ? { groundingSupports: supports } : {}) };
+  return {
+    groundingChunks: [...chunks.values()],
+    ...(supports.length > 0 ? { groundingSupports: supports } : {}),
+  };
 }
 
 /** Queries of one reply that are kept: more searches are believed of nobody. */
@@ -156,8 +172,9 @@ export class Searches {
 
   /** Passed a candidate's `groundingMetadata`, if there is any. */
   note(grounding: unknown): void {
-    const queries = isObject(grounding) ? grounding['webSearchQueries'] : undefined;
+    const queries = isObject(grounding) ? grounding.webSearchQueries : undefined;
     if (!Array.isArray(queries)) return;
-    for (const query of queries) if (word(query) && this.#queries.size < mostQueries) this.#queries.add(query);
+    for (const query of queries)
+      if (word(query) && this.#queries.size < mostQueries) this.#queries.add(query);
   }
 }

@@ -49,11 +49,18 @@ export function protocolAt(mount: string): Protocol {
 export const generateContent = definePlugin({
   name: protocolName,
   /** Where it is served: `/v1beta/models/…` and `/v1/models/…` follow. */
-  options: z.strictObject({ mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end').default('/beta') }),
+  options: z.strictObject({
+    mount: z
+      .string()
+      .regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end')
+      .default('/beta'),
+  }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
     host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: served });
-    host.example(`curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
+    host.example(
+      `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
+    );
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });

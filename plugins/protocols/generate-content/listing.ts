@@ -1,11 +1,33 @@
 /** The public listing of models in Google's style: all of them, those of one owner, and one alone. */
-import { formatUsd, freePrice, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, modelsNamed, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
+import {
+  formatUsd,
+  freePrice,
+  toGatewayError,
+  type Catalog,
+  type Model,
+  type Route,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import {
+  architectureOf,
+  Listings,
+  modelsNamed,
+  ownerOf,
+  pricesOf,
+  topProviderOf,
+} from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 /** What has no price of its own costs as what it is a part of; a search that is not priced costs nothing. */
 function pricingOf({ price = freePrice }: Model): Record<string, string> {
-  const { input, output, inputAudio = input, cacheRead = input, cacheWrite5m = input, webSearch = 0n } = price;
+  const {
+    input,
+    output,
+    inputAudio = input,
+    cacheRead = input,
+    cacheWrite5m = input,
+    webSearch = 0n,
+  } = price;
   const rates = pricesOf([
     ['prompt', input],
     ['completion', output],
@@ -45,20 +67,26 @@ function find(catalog: Catalog, name: string): unknown {
 /** The routes of the listing, below the protocol's address, for both versions the SDKs ask. */
 export function listingRoutes(catalog: Catalog, mount: string): Route[] {
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
+  const shared = {
+    method: 'GET',
+    access: 'public',
+    errors: (error: unknown) => encodeError(toGatewayError(error)),
+  } as const;
   return ['v1beta', 'v1'].flatMap((version): Route[] => [
     {
       ...shared,
       name: `generate-models-${version}`,
       path: `${mount}/${version}/models`,
-      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ models: catalog.models().map(describe) })),
+      handle: async ({ headers }: RouteRequest) =>
+        listings.reply('', headers, () => ({ models: catalog.models().map(describe) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
       name: `generate-model-${version}`,
       path: `${mount}/${version}/models/*name`,
-      handle: async ({ params: { name = '' }, headers }: RouteRequest) => listings.reply(name, headers, () => find(catalog, name)),
+      handle: async ({ params: { name = '' }, headers }: RouteRequest) =>
+        listings.reply(name, headers, () => find(catalog, name)),
       openapi: async () => (await import('./description.ts')).namedModels,
     },
   ]);

@@ -1,8 +1,8 @@
 /** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
 import type { Block } from '../../../core/index.ts';
-import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
-import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { vendorName } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
 import type { WireBlob, WireFile } from './wire.ts';
@@ -10,10 +10,25 @@ import type { WireBlob, WireFile } from './wire.ts';
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 
 const byExtension: Readonly<Record<string, string>> = {
-  png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic',
-  wav: 'audio/wav', mp3: 'audio/mpeg', flac: 'audio/flac', ogg: 'audio/ogg', m4a: 'audio/mp4',
-  mp4: 'video/mp4', mov: 'video/quicktime', webm: 'video/webm',
-  pdf: 'application/pdf', txt: 'text/plain', csv: 'text/csv', html: 'text/html', md: 'text/markdown',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  wav: 'audio/wav',
+  mp3: 'audio/mpeg',
+  flac: 'audio/flac',
+  ogg: 'audio/ogg',
+  m4a: 'audio/mp4',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  csv: 'text/csv',
+  html: 'text/html',
+  md: 'text/markdown',
 };
 
 /** Google watches these without being told a type. */
@@ -29,7 +44,9 @@ export function typeOfUrl(url: string): string | undefined {
 
 function kindOf(mediaType: string | undefined, url: string): MediaBlock['kind'] {
   const type = mediaType ?? typeOfUrl(url) ?? '';
-  const kind = (['image', 'audio', 'video'] as const).find((each) => type.toLowerCase().startsWith(`${each}/`));
+  const kind = (['image', 'audio', 'video'] as const).find((each) =>
+    type.toLowerCase().startsWith(`${each}/`),
+  );
   return kind ?? (videoPage.test(url) ? 'video' : 'document');
 }
 
@@ -45,15 +62,29 @@ const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
 export function readBlob(blob: WireBlob): ReadMedia {
   const { data, form } = readBase64(blob.data);
   const { mimeType: mediaType, displayName } = blob;
-  const block: MediaBlock = { type: 'media', kind: kindOf(mediaType, ''), source: { type: 'base64', data }, mediaType, filename: displayName ?? undefined };
+  const block: MediaBlock = {
+    type: 'media',
+    kind: kindOf(mediaType, ''),
+    source: { type: 'base64', data },
+    mediaType,
+    filename: displayName ?? undefined,
+  };
   return { block, form, rest: nested('inlineData', leftover(blob, blobFields)) };
 }
 
 export function readFile(file: WireFile): ReadMedia {
   const { fileUri: url, displayName } = file;
   const mediaType = file.mimeType ?? undefined;
-  const source: MediaBlock['source'] = keptFile.test(url) ? { type: 'file', vendor: vendorName, id: url } : { type: 'url', url };
-  const block: MediaBlock = { type: 'media', kind: kindOf(mediaType, url), source, mediaType, filename: displayName ?? undefined };
+  const source: MediaBlock['source'] = keptFile.test(url)
+    ? { type: 'file', vendor: vendorName, id: url }
+    : { type: 'url', url };
+  const block: MediaBlock = {
+    type: 'media',
+    kind: kindOf(mediaType, url),
+    source,
+    mediaType,
+    filename: displayName ?? undefined,
+  };
   return { block, form: [], rest: nested('fileData', leftover(file, fileFields)) };
 }
 
@@ -61,14 +92,30 @@ export function readFile(file: WireFile): ReadMedia {
 export function writeMedia(block: MediaBlock, form: readonly string[], own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
-  if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
+  if (source.type === 'text')
+    return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
   if (source.type === 'base64') {
-    const mimeType = own || block.kind !== 'image' ? mediaType : (pictureTypeOfBase64(source.data) ?? mediaType);
-    if (mimeType === undefined) return refusePart(block, path, 'The provider of this model has to be told what kind of file this is: send it as a data URL that names its media type.');
+    const mimeType =
+      own || block.kind !== 'image' ? mediaType : (pictureTypeOfBase64(source.data) ?? mediaType);
+    if (mimeType === undefined)
+      return refusePart(
+        block,
+        path,
+        'The provider of this model has to be told what kind of file this is: send it as a data URL that names its media type.',
+      );
     return { inlineData: { mimeType, data: writeBase64(source.data, form), displayName } };
   }
-  if (source.type === 'url' && !own && /^data:/i.test(source.url)) return refusePart(block, path, 'Data in an address is taken as base64 only.');
-  if (source.type === 'url') return { fileData: { mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)), fileUri: source.url, displayName } };
-  if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
+  if (source.type === 'url' && !own && /^data:/i.test(source.url))
+    return refusePart(block, path, 'Data in an address is taken as base64 only.');
+  if (source.type === 'url')
+    return {
+      fileData: {
+        mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)),
+        fileUri: source.url,
+        displayName,
+      },
+    };
+  if (source.vendor === vendorName)
+    return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
   return refuseFile(block, path, source.vendor);
 }

@@ -2,9 +2,16 @@
  * Google's own schema, a part of OpenAPI's, as JSON Schema: types in lower case, `nullable` as a type, counts as
  * numbers. `parameters` and `responseSchema` are written in it; every other protocol speaks JSON Schema.
  */
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
-const counts: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
+const counts: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
 const single: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 const listed: ReadonlySet<string> = new Set(['anyOf', 'prefixItems']);
 const named: ReadonlySet<string> = new Set(['properties', 'defs', '$defs']);
@@ -22,7 +29,9 @@ function entriesOf(schema: Record<string, unknown>): [string, unknown][] {
 
 function ordered(properties: unknown, order: unknown): unknown {
   if (!isObject(properties) || !Array.isArray(order)) return properties;
-  const first = order.filter((name): name is string => typeof name === 'string' && Object.hasOwn(properties, name));
+  const first = order.filter(
+    (name): name is string => typeof name === 'string' && Object.hasOwn(properties, name),
+  );
   return { ...Object.fromEntries(first.map((name) => [name, properties[name]])), ...properties };
 }
 
@@ -31,7 +40,8 @@ function convert(name: string, value: unknown): unknown {
   if (counts.has(name) && typeof value === 'string') return Number(value);
   if (single.has(name)) return fromOpenApi(value);
   if (listed.has(name) && Array.isArray(value)) return value.map(fromOpenApi);
-  if (named.has(name) && isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fromOpenApi(inner)]));
+  if (named.has(name) && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fromOpenApi(inner)]));
   return value;
 }
 
@@ -54,6 +64,11 @@ export function fromOpenApi(schema: unknown): unknown {
     // Google marks an enumeration twice.
     return !dropped.has(name) && !(name === 'format' && value === 'enum');
   });
-  const converted = Object.fromEntries(kept.map(([name, value]) => [name, convert(name, name === 'properties' ? ordered(value, wire['propertyOrdering']) : value)]));
-  return wire['nullable'] === true ? withNull(converted) : converted;
+  const converted = Object.fromEntries(
+    kept.map(([name, value]) => [
+      name,
+      convert(name, name === 'properties' ? ordered(value, wire.propertyOrdering) : value),
+    ]),
+  );
+  return wire.nullable === true ? withNull(converted) : converted;
 }

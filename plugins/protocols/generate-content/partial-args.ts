@@ -2,7 +2,7 @@
  * The arguments of a call that Vertex streams in pieces: each says a place, as a JSON path, and a value to put there
  * or a text to go on with.
  */
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Step = string | number;
 
@@ -11,13 +11,17 @@ const step = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*
 const longestList = 100_000;
 
 function stepsOf(path: string): Step[] {
-  return [...path.matchAll(step)].map(([, plain, index, single, double]) => (index === undefined ? (plain ?? (single ?? double ?? '').replaceAll(/\\(.)/g, '$1')) : Number(index)));
+  return [...path.matchAll(step)].map(([, plain, index, single, double]) =>
+    index === undefined ? (plain ?? (single ?? double ?? '').replaceAll(/\\(.)/g, '$1')) : Number(index),
+  );
 }
 
 const kinds = ['stringValue', 'numberValue', 'boolValue', 'nullValue'] as const;
 
 function get(holder: unknown, key: Step): unknown {
-  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key) ? Reflect.get(holder, key) : undefined;
+  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key)
+    ? Reflect.get(holder, key)
+    : undefined;
 }
 
 /** Puts a value without ever reaching a prototype. */
@@ -30,15 +34,20 @@ export class PartialArguments {
 
   /** Passed one piece; a piece that says no place or no value is passed over. */
   add(piece: unknown): void {
-    if (!isObject(piece) || typeof piece['jsonPath'] !== 'string') return;
+    if (!isObject(piece) || typeof piece.jsonPath !== 'string') return;
     const kind = kinds.find((each) => piece[each] !== undefined);
-    const steps = stepsOf(piece['jsonPath']);
+    const steps = stepsOf(piece.jsonPath);
     const last = steps.pop();
     if (kind === undefined || last === undefined || steps.some(isTooLong) || isTooLong(last)) return;
     let holder: object = this.#whole;
     for (const [index, key] of steps.entries()) {
       const there = get(holder, key);
-      const next: object = typeof there === 'object' && there !== null ? there : typeof (steps[index + 1] ?? last) === 'number' ? [] : {};
+      const next: object =
+        typeof there === 'object' && there !== null
+          ? there
+          : typeof (steps[index + 1] ?? last) === 'number'
+            ? []
+            : {};
       if (next !== there) put(holder, key, next);
       holder = next;
     }

@@ -2,17 +2,35 @@
  * Reads a client's request: its spelling, its shape by the wire schema, then what takes two fields to see, then the
  * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
-import { holdsEnvelope } from '../../shared/envelope.ts';
-import { askedModes } from '../../shared/modes.ts';
-import { preferencesOf } from '../../shared/provider-object.ts';
-import { badField, checkWire } from '../../shared/wire-check.ts';
+import {
+  GatewayError,
+  type CanonicalRequest,
+  type ClientCall,
+  type Fee,
+  type InputSize,
+  type Match,
+  type Mode,
+  type Model,
+  type Preferences,
+} from '../../../core/index.ts';
+import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { askedModes } from '../../shared/wire-kit/modes.ts';
+import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { searchesOf } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { typeOfUrl } from './media.ts';
 import { readSpelling, toldPath } from './spelling.ts';
-import { countWire, isStrangePart, partKinds, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
+import {
+  countWire,
+  isStrangePart,
+  partKinds,
+  requestWire,
+  type WireContent,
+  type WirePart,
+  type WireRequest,
+} from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class GenerateCall implements ClientCall {
@@ -41,7 +59,13 @@ export class GenerateCall implements ClientCall {
   readonly #text: string;
   #request: CanonicalRequest | undefined;
 
-  constructor(wire: WireRequest, text: string, match: Match, words: readonly string[], modelPath: GenerateCall['modelPath']) {
+  constructor(
+    wire: WireRequest,
+    text: string,
+    match: Match,
+    words: readonly string[],
+    modelPath: GenerateCall['modelPath'],
+  ) {
     const { generationConfig: config } = wire;
     this.model = match.model ?? '';
     this.stream = match.stream ?? false;
@@ -50,10 +74,18 @@ export class GenerateCall implements ClientCall {
     this.candidates = config?.candidateCount ?? 1;
     this.effort = effortOf(wire);
     this.preferences = preferencesOf(wire.provider);
-    this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
+    this.providerPaths =
+      wire.provider === undefined
+        ? []
+        : modelPath?.length === 2
+          ? [['provider'], ['generateContentRequest', 'provider']]
+          : [['provider']];
     this.size = sizeOf(wire, text);
     this.fees = feesOf(wire, words);
-    this.modes = [...askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier }), ...toolModes(wire, words)];
+    this.modes = [
+      ...askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier }),
+      ...toolModes(wire, words),
+    ];
     this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;
@@ -69,7 +101,12 @@ export class GenerateCall implements ClientCall {
   decode(): CanonicalRequest {
     // Of a request inside a count the words speak of other places.
     const words = this.modelPath?.length === 2 ? [] : this.words;
-    this.#request ??= decodeRequest(this.#wire, { model: this.model, stream: this.stream, text: this.#text, words });
+    this.#request ??= decodeRequest(this.#wire, {
+      model: this.model,
+      stream: this.stream,
+      text: this.#text,
+      words,
+    });
     return this.#request;
   }
 }
@@ -82,8 +119,11 @@ function effortOf({ generationConfig }: WireRequest): string | number | undefine
 
 /** Searches have no limit, however many tools ask for them: the first says where. */
 function feesOf({ tools }: WireRequest, words: readonly string[]): Fee[] {
-  const fields = tools?.flatMap((tool, place) => searchesOf(tool).map((name) => `tools[${place}].${name}`)) ?? [];
-  return fields.slice(0, 1).map((field) => ({ name: 'webSearch', field: toldPath(field, words), most: Infinity }));
+  const fields =
+    tools?.flatMap((tool, place) => searchesOf(tool).map((name) => `tools[${place}].${name}`)) ?? [];
+  return fields
+    .slice(0, 1)
+    .map((field) => ({ name: 'webSearch', field: toldPath(field, words), most: Infinity }));
 }
 
 /** What an answer is grounded in at a price for each call, which nobody has told, by the first tool that asks for it; files of Google's keeping cost their tokens alone. */
@@ -96,7 +136,9 @@ function toolModes({ tools }: WireRequest, words: readonly string[]): Mode[] {
 
 /** Of each step only the first call is signed. */
 function hasUnsignedCall(contents: readonly WireContent[]): boolean {
-  const current = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse));
+  const current = contents.findLastIndex(
+    ({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse),
+  );
   const steps = contents.slice(current + 1).filter(({ role }) => role === 'model');
   return steps.some(({ parts }) => {
     const call = parts.find(({ functionCall }) => functionCall);
@@ -118,7 +160,12 @@ export function readRequest(body: unknown, text: string, match: Match): Generate
 function inTheirWords(error: GatewayError, words: readonly string[]): GatewayError {
   const { param = '' } = error.details;
   const told = toldPath(param, words);
-  return told === param ? error : new GatewayError(error.code, error.message.replace(`"${param}"`, `"${told}"`), { ...error.details, param: told });
+  return told === param
+    ? error
+    : new GatewayError(error.code, error.message.replace(`"${param}"`, `"${told}"`), {
+        ...error.details,
+        param: told,
+      });
 }
 
 type Read = { readonly wire: WireRequest; readonly modelPath: GenerateCall['modelPath'] };
@@ -135,7 +182,10 @@ function readCount(body: unknown): Read {
   if (inner) {
     if (contents) throw badField('contents', 'stands beside "generateContentRequest"', 'one of the two');
     checkTogether(inner, 'generateContentRequest.');
-    return { wire: { ...inner, provider: inner.provider ?? rest.provider }, modelPath: ['generateContentRequest', 'model'] };
+    return {
+      wire: { ...inner, provider: inner.provider ?? rest.provider },
+      modelPath: ['generateContentRequest', 'model'],
+    };
   }
   if (!contents) throw badField('contents', 'is missing', 'an array of contents');
   return { wire: { ...rest, contents }, modelPath: undefined };
@@ -144,10 +194,20 @@ function readCount(body: unknown): Read {
 function checkParts(parts: readonly WirePart[], path: string): void {
   for (const [index, part] of parts.entries()) {
     const [first, second] = partKinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
-    if (second !== undefined) throw badField(`${path}.parts[${index}].${second}`, `stands beside "${first}"`, 'each in a part of its own');
+    if (second !== undefined)
+      throw badField(
+        `${path}.parts[${index}].${second}`,
+        `stands beside "${first}"`,
+        'each in a part of its own',
+      );
     const nested = part.functionResponse?.parts ?? [];
     for (const [place, { inlineData, fileData }] of nested.entries()) {
-      if (inlineData && fileData) throw badField(`${path}.parts[${index}].functionResponse.parts[${place}].fileData`, 'stands beside "inlineData"', 'each in a part of its own');
+      if (inlineData && fileData)
+        throw badField(
+          `${path}.parts[${index}].functionResponse.parts[${place}].fileData`,
+          'stands beside "inlineData"',
+          'each in a part of its own',
+        );
     }
   }
 }
@@ -155,24 +215,44 @@ function checkParts(parts: readonly WirePart[], path: string): void {
 /** Modes of calling in which no function can be named. */
 const namelessModes: ReadonlySet<string> = new Set(['', 'AUTO', 'NONE', 'MODE_UNSPECIFIED']);
 
-function checkTogether({ contents, systemInstruction, toolConfig, generationConfig: config, tools }: WireRequest, path: string): void {
+function checkTogether(
+  { contents, systemInstruction, toolConfig, generationConfig: config, tools }: WireRequest,
+  path: string,
+): void {
   for (const [index, { parts }] of contents.entries()) checkParts(parts, `${path}contents[${index}]`);
   if (systemInstruction) checkParts(systemInstruction.parts, `${path}systemInstruction`);
   const calling = toolConfig?.functionCallingConfig;
   if (calling?.allowedFunctionNames?.length && namelessModes.has(calling.mode?.toUpperCase() ?? '')) {
-    throw badField(`${path}toolConfig.functionCallingConfig.allowedFunctionNames`, 'is only for the modes "ANY" and "VALIDATED"', 'one of these modes with it, or leave it out');
+    throw badField(
+      `${path}toolConfig.functionCallingConfig.allowedFunctionNames`,
+      'is only for the modes "ANY" and "VALIDATED"',
+      'one of these modes with it, or leave it out',
+    );
   }
   for (const [index, { functionDeclarations }] of tools?.entries() ?? []) {
     for (const [place, declared] of functionDeclarations?.entries() ?? []) {
       if (declared.parameters && declared.parametersJsonSchema) {
-        throw badField(`${path}tools[${index}].functionDeclarations[${place}].parametersJsonSchema`, 'stands beside "parameters"', 'one of the two');
+        throw badField(
+          `${path}tools[${index}].functionDeclarations[${place}].parametersJsonSchema`,
+          'stands beside "parameters"',
+          'one of the two',
+        );
       }
     }
   }
-  if (config?.responseSchema && config.responseJsonSchema) throw badField(`${path}generationConfig.responseJsonSchema`, 'stands beside "responseSchema"', 'one of the two');
+  if (config?.responseSchema && config.responseJsonSchema)
+    throw badField(
+      `${path}generationConfig.responseJsonSchema`,
+      'stands beside "responseSchema"',
+      'one of the two',
+    );
   const thinking = config?.thinkingConfig;
   if (typeof thinking?.thinkingBudget === 'number' && thinking.thinkingLevel) {
-    throw badField(`${path}generationConfig.thinkingConfig.thinkingLevel`, 'stands beside "thinkingBudget"', 'one of the two');
+    throw badField(
+      `${path}generationConfig.thinkingConfig.thinkingLevel`,
+      'stands beside "thinkingBudget"',
+      'one of the two',
+    );
   }
 }
 
@@ -184,8 +264,9 @@ function sizeOf({ contents, systemInstruction, tools, cachedContent }: WireReque
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = tools?.some((tool) => tool['urlContext'] || tool['fileSearch'] || tool['mcpServers']) ?? false;
-  const isRun = tools?.some((tool) => Object.keys(tool).some((name) => tool[name] && !clientTools.has(name))) ?? false;
+  let fetched = tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false;
+  const isRun =
+    tools?.some((tool) => Object.keys(tool).some((name) => tool[name] && !clientTools.has(name))) ?? false;
   const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? typeOfUrl(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
@@ -194,7 +275,9 @@ function sizeOf({ contents, systemInstruction, tools, cachedContent }: WireReque
     fetched ||= Boolean(fileData);
     mediaBytes += Math.floor((length * 3) / 4);
   };
-  const all: readonly Pick<WireContent, 'parts'>[] = systemInstruction ? [...contents, systemInstruction] : contents;
+  const all: readonly Pick<WireContent, 'parts'>[] = systemInstruction
+    ? [...contents, systemInstruction]
+    : contents;
   // Nobody knows how much a vendor reads for what is not known here.
   fetched ||= contents.some(({ role, parts }) => role !== 'model' && parts.some(isStrangePart));
   for (const part of all.flatMap(({ parts }) => parts)) {
@@ -202,7 +285,11 @@ function sizeOf({ contents, systemInstruction, tools, cachedContent }: WireReque
     for (const nested of part.functionResponse?.parts ?? []) add(nested);
   }
   return {
-    textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, cached: cachedContent ? true : undefined,
+    textBytes: Buffer.byteLength(text) - base64,
+    images,
+    mediaBytes,
+    fetched: fetched || undefined,
+    cached: cachedContent ? true : undefined,
     rounds: isRun ? Infinity : undefined,
   };
 }

@@ -3,11 +3,11 @@
  * text as it comes, a whole reply a block at a time; what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/exact-json.ts';
-import { codeResult } from '../../shared/hosted-tools.ts';
-import { loseForeign } from '../../shared/losses.ts';
-import { longestCited, Transcript } from '../../shared/transcript.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { loseForeign } from '../../shared/wire-kit/losses.ts';
+import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeGrounding, isCited, type Annotation } from './grounding.ts';
@@ -60,7 +60,12 @@ export class ReplyParts {
       case 'block-delta':
         return this.#add(event);
       case 'block-start':
-        this.#blocks.set(event.block, { start: event, from: this.#candidate(event.candidate).said.length, cited: [], said: new Transcript() });
+        this.#blocks.set(event.block, {
+          start: event,
+          from: this.#candidate(event.candidate).said.length,
+          cited: [],
+          said: new Transcript(),
+        });
         if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
         return [];
       case 'block-end':
@@ -82,7 +87,13 @@ export class ReplyParts {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { said: new Transcript(longestCited), annotations: [], logprobs: [], refused: false, called: false };
+    const candidate: Candidate = {
+      said: new Transcript(longestCited),
+      annotations: [],
+      logprobs: [],
+      refused: false,
+      called: false,
+    };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -98,8 +109,10 @@ export class ReplyParts {
     if (!block) return [];
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).said.add(text);
-    if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript)) this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
-    const spoken = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
+    if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
+      this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
+    const spoken =
+      kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
     if (spoken && this.#options.streamed) return text === '' ? [] : [speech(kind, { text })];
     block.said.add(text);
     return [];
@@ -122,13 +135,19 @@ export class ReplyParts {
         return [this.#sealCall(start, callPart(start, text), opaque)];
       case 'image':
       case 'audio':
-        return text === '' ? [] : sealed([{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }], opaque);
+        return text === ''
+          ? []
+          : sealed(
+              [{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }],
+              opaque,
+            );
       case 'code':
         return sealed([{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }], opaque);
       case 'server-tool': {
         const { part } = bag.fields(start);
         if (isObject(part)) return [part];
-        if (start.name === codeResult) return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
+        if (start.name === codeResult)
+          return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
         this.#options.lost?.('server-tool', 'generate-content does not show what another vendor ran itself');
         return [];
       }
@@ -138,7 +157,8 @@ export class ReplyParts {
   /** Thoughts that are not to be shown leave their seal, unless it is over the text. */
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
     const hidden = kind === 'reasoning' && this.#options.hidesThoughts && text !== '';
-    if (hidden && opaque.length > 0) this.#options.lost?.('reasoning', 'what seals it goes with the thoughts, which are not to be shown');
+    if (hidden && opaque.length > 0)
+      this.#options.lost?.('reasoning', 'what seals it goes with the thoughts, which are not to be shown');
     return hidden ? [] : sealed(text === '' ? [] : [{ text }], opaque).map((part) => speech(kind, part));
   }
 
@@ -155,19 +175,29 @@ export class ReplyParts {
   #finish(event: Event<'finish'>): void {
     const { candidate: index, reason, vendor } = event;
     loseForeign(this.#options, event, protocolName);
-    if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw) this.#options.lost?.('finish', 'generate-content has no word for a paused turn but "MAX_TOKENS"');
+    if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
+      this.#options.lost?.('finish', 'generate-content has no word for a paused turn but "MAX_TOKENS"');
     const { promptFeedback, ...extras } = bag.fields({ vendor });
     if (promptFeedback !== undefined) {
       this.promptFeedback = promptFeedback;
       return;
     }
-    const { annotations, logprobs, refused, said: { text } } = this.#candidate(index);
+    const {
+      annotations,
+      logprobs,
+      refused,
+      said: { text },
+    } = this.#candidate(index);
     const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = cited ? undefined : encodeGrounding(annotations, text);
-    if (!cited && !annotations.every(isCited)) this.#options.lost?.('annotations', 'generate-content cites web pages only');
-    if (!cited && annotations.some(({ start = 0 }) => start > text.length)) this.#options.lost?.('annotations.start', 'the answer was too long to place all its citations in it');
+    if (!cited && !annotations.every(isCited))
+      this.#options.lost?.('annotations', 'generate-content cites web pages only');
+    if (!cited && annotations.some(({ start = 0 }) => start > text.length))
+      this.#options.lost?.('annotations.start', 'the answer was too long to place all its citations in it');
     this.endings.set(index, {
-      finishReason: encodeFinish(refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason),
+      finishReason: encodeFinish(
+        refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason,
+      ),
       ...extras,
       ...(grounding ? { groundingMetadata: grounding } : {}),
       ...(logprobs.length > 0 ? { logprobsResult: encodeLogprobs(logprobs) } : {}),
@@ -186,7 +216,11 @@ function sealed(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];
   const last = parts.at(-1) ?? { text: '' };
-  return [...parts.slice(0, -1), { ...last, thoughtSignature: first }, ...others.map((thoughtSignature) => ({ text: '', thoughtSignature }))];
+  return [
+    ...parts.slice(0, -1),
+    { ...last, thoughtSignature: first },
+    ...others.map((thoughtSignature) => ({ text: '', thoughtSignature })),
+  ];
 }
 
 function callPart({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {

@@ -12,9 +12,11 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
   const edits: Edit[] = [];
   const words = call instanceof GenerateCall ? call.words : [];
   const path = call instanceof GenerateCall ? call.modelPath : undefined;
-  if (call instanceof GenerateCall) for (const each of call.providerPaths) edits.push({ path: told(each, words), value: undefined });
+  if (call instanceof GenerateCall)
+    for (const each of call.providerPaths) edits.push({ path: told(each, words), value: undefined });
   if (path) edits.push({ path: told(path, words), value: `models/${model}` });
-  if (outputLimit !== undefined && outputLimit !== call.outputLimit) edits.push({ path: told(limitPath, words), value: outputLimit });
+  if (outputLimit !== undefined && outputLimit !== call.outputLimit)
+    edits.push({ path: told(limitPath, words), value: outputLimit });
   return edits;
 }
 

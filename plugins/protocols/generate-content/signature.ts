@@ -3,13 +3,16 @@
  * which is base64 as well. The placeholders Google documents for calls that have no signature seal nothing.
  */
 import type { Opaque } from '../../../core/index.ts';
-import { seal, unseal } from '../../shared/envelope.ts';
+import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { vendorName } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
 
 const kind = 'signature';
 /** What Google takes in place of a signature, the one we send first. */
-export const placeholders = ['context_engineering_is_the_way_to_go', 'skip_thought_signature_validator'] as const;
+export const placeholders = [
+  'context_engineering_is_the_way_to_go',
+  'skip_thought_signature_validator',
+] as const;
 const mark = 'signature:';
 
 export interface ReadSignature {
@@ -22,7 +25,10 @@ export function readSignature(text: string | null | undefined): ReadSignature {
   if (!text) return { opaque: [], form: text === '' ? [mark] : [] };
   if (placeholders.some((word) => word === text)) return { opaque: [], form: [mark + text] };
   const { data, form } = readBase64(text);
-  return { opaque: [unseal(data) ?? { vendor: vendorName, kind, value: data }], form: form.map((word) => mark + word) };
+  return {
+    opaque: [unseal(data) ?? { vendor: vendorName, kind, value: data }],
+    form: form.map((word) => mark + word),
+  };
 }
 
 export function isNative({ vendor, kind: what }: Opaque): boolean {
@@ -35,7 +41,10 @@ export function writeSignature(opaque: Opaque): string {
 }
 
 /** What goes into the slot of a request's part: Google's own signature, or the placeholder that its client wrote; undefined where nothing does. */
-export function restoreSignature(opaque: readonly Opaque[] | undefined, form: readonly string[]): string | undefined {
+export function restoreSignature(
+  opaque: readonly Opaque[] | undefined,
+  form: readonly string[],
+): string | undefined {
   const words = form.filter((word) => word.startsWith(mark)).map((word) => word.slice(mark.length));
   const own = opaque?.find(isNative);
   if (own) return writeBase64(own.value, words);

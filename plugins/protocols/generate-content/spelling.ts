@@ -3,26 +3,85 @@
  * spelling, and how it was written is kept in words, so that the very same body can be restored. A field said in both
  * spellings is refused: the vendor may read the one and we would go by the other.
  */
-import { isObject } from '../../shared/vendor-bag.ts';
-import { badField, fieldPath } from '../../shared/wire-check.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { badField, fieldPath } from '../../shared/wire-kit/wire-check.ts';
 
 /** The fields that are read; all others stay as they are written, and go on so. */
 const known: ReadonlySet<string> = new Set([
-  'systemInstruction', 'toolConfig', 'generationConfig', 'generateContentRequest', 'safetySettings', 'cachedContent', 'serviceTier',
-  'inlineData', 'mimeType', 'displayName', 'fileData', 'fileUri', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
-  'toolCall', 'toolResponse', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata',
-  'functionDeclarations', 'parametersJsonSchema', 'googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch',
-  'codeExecution', 'urlContext', 'googleMaps', 'fileSearch',
-  'functionCallingConfig', 'allowedFunctionNames', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'presencePenalty',
-  'frequencyPenalty', 'responseLogprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseModalities', 'thinkingConfig',
-  'includeThoughts', 'thinkingBudget', 'thinkingLevel', 'speechConfig', 'imageConfig', 'audioTimestamp',
+  'systemInstruction',
+  'toolConfig',
+  'generationConfig',
+  'generateContentRequest',
+  'safetySettings',
+  'cachedContent',
+  'serviceTier',
+  'inlineData',
+  'mimeType',
+  'displayName',
+  'fileData',
+  'fileUri',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+  'thoughtSignature',
+  'videoMetadata',
+  'mediaResolution',
+  'partMetadata',
+  'mediaProcessing',
+  'speechMetadata',
+  'functionDeclarations',
+  'parametersJsonSchema',
+  'googleSearch',
+  'googleSearchRetrieval',
+  'enterpriseWebSearch',
+  'codeExecution',
+  'urlContext',
+  'googleMaps',
+  'fileSearch',
+  'functionCallingConfig',
+  'allowedFunctionNames',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseLogprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseModalities',
+  'thinkingConfig',
+  'includeThoughts',
+  'thinkingBudget',
+  'thinkingLevel',
+  'speechConfig',
+  'imageConfig',
+  'audioTimestamp',
 ]);
 /** Fields whose content is the client's own: its names are no spellings of ours. */
 const closed: ReadonlySet<string> = new Set([
-  'args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'labels', 'partMetadata',
+  'args',
+  'response',
+  'parameters',
+  'parametersJsonSchema',
+  'responseSchema',
+  'responseJsonSchema',
+  'labels',
+  'partMetadata',
 ]);
 /** Where documentation writes the one object in place of a list of it. */
-const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations', 'safetySettings']);
+const lists: ReadonlySet<string> = new Set([
+  'contents',
+  'parts',
+  'tools',
+  'functionDeclarations',
+  'safetySettings',
+]);
 
 type Path = readonly (string | number)[];
 
@@ -82,11 +141,15 @@ function isUsualMember(name: string, owner: Readonly<Record<string, unknown>>): 
 }
 
 function read(value: unknown, path: Path, words: string[]): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown, index) => (typeof item === 'object' ? read(item, [...path, index], words) : item));
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) =>
+      typeof item === 'object' ? read(item, [...path, index], words) : item,
+    );
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
     const other = otherSpelling(name, value);
-    if (other !== undefined) throw badField(fieldPath([...path, name]), `stands beside "${other}"`, 'one of the two');
+    if (other !== undefined)
+      throw badField(fieldPath([...path, name]), `stands beside "${other}"`, 'one of the two');
     const field = camel(name);
     const place = [...path, field];
     if (field !== name) words.push(`snake:${JSON.stringify(place)}`);
@@ -104,7 +167,10 @@ function isPath(value: unknown): value is Path {
 }
 
 /** Puts a body back into the spelling it was read in; what has gone meanwhile is passed over. */
-export function writeSpelling(body: Record<string, unknown>, words: readonly string[]): Record<string, unknown> {
+export function writeSpelling(
+  body: Record<string, unknown>,
+  words: readonly string[],
+): Record<string, unknown> {
   for (const word of words.toReversed()) {
     const way = /^(snake|one):/.exec(word)?.[1];
     const path: unknown = way === undefined ? undefined : JSON.parse(word.slice(way.length + 1));
@@ -114,7 +180,12 @@ export function writeSpelling(body: Record<string, unknown>, words: readonly str
 }
 
 function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): void {
-  const parent = path.slice(0, -1).reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined), body);
+  const parent = path
+    .slice(0, -1)
+    .reduce<unknown>(
+      (value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined),
+      body,
+    );
   const name = path.at(-1);
   if (!isObject(parent) || typeof name !== 'string' || !Object.hasOwn(parent, name)) return;
   const value = parent[name];
@@ -129,7 +200,9 @@ function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): vo
 /** How a client spells fields that are told without their place; undefined where it spells them as they are read. A name it writes in snake_case is told so everywhere. */
 export function spellingOf(words: readonly string[]): ((path: string) => string) | undefined {
   const names = new Set(words.flatMap((word) => /^snake:.*"(\w+)"\]$/.exec(word)?.[1] ?? []));
-  return names.size === 0 ? undefined : (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? snake(name) : name));
+  return names.size === 0
+    ? undefined
+    : (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? snake(name) : name));
 }
 
 /** A field's path as the client wrote it. */

@@ -3,15 +3,23 @@
  * and range. Unknown fields and words pass, here and at every depth, and `null` counts as unset, as the vendor has it.
  */
 import { z } from 'zod';
-import { providerObject } from '../../shared/provider-object.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
-import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
+import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
 
-const blob = z.looseObject({ mimeType: name, data: z.string('base64 data').min(1, 'base64 data'), displayName: z.string().nullish() });
-const file = z.looseObject({ mimeType: z.string().nullish(), fileUri: name, displayName: z.string().nullish() });
+const blob = z.looseObject({
+  mimeType: name,
+  data: z.string('base64 data').min(1, 'base64 data'),
+  displayName: z.string().nullish(),
+});
+const file = z.looseObject({
+  mimeType: z.string().nullish(),
+  fileUri: name,
+  displayName: z.string().nullish(),
+});
 const resultPart = z.looseObject({ inlineData: blob.nullish(), fileData: file.nullish() });
 
 const part = z.looseObject({
@@ -19,7 +27,14 @@ const part = z.looseObject({
   inlineData: blob.nullish(),
   fileData: file.nullish(),
   functionCall: z.looseObject({ id: z.string().nullish(), name, args: anyObject.nullish() }).nullish(),
-  functionResponse: z.looseObject({ id: z.string().nullish(), name, response: anyObject.nullish(), parts: z.array(resultPart).nullish() }).nullish(),
+  functionResponse: z
+    .looseObject({
+      id: z.string().nullish(),
+      name,
+      response: anyObject.nullish(),
+      parts: z.array(resultPart).nullish(),
+    })
+    .nullish(),
   executableCode: z.looseObject({ code: z.string() }).nullish(),
   codeExecutionResult: z.looseObject({ outcome: z.string(), output: z.string().nullish() }).nullish(),
   toolCall: anyObject.nullish(),
@@ -32,16 +47,29 @@ const part = z.looseObject({
 });
 
 function isNamed(value: unknown, field: string): boolean {
-  return isObject(value) && Object.keys(value).length === 2 && typeof value['name'] === 'string' && value['name'] !== '' && isObject(value[field]);
+  return (
+    isObject(value) &&
+    Object.keys(value).length === 2 &&
+    typeof value.name === 'string' &&
+    value.name !== '' &&
+    isObject(value[field])
+  );
 }
 
 /** Whether a part is a text, a call or its result, and nothing else. */
 function isPlainPart(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 1) return false;
-  return typeof value['text'] === 'string' || isNamed(value['functionCall'], 'args') || isNamed(value['functionResponse'], 'response');
+  return (
+    typeof value.text === 'string' ||
+    isNamed(value.functionCall, 'args') ||
+    isNamed(value.functionResponse, 'response')
+  );
 }
 
-const content = z.looseObject({ role: z.string().nullish(), parts: z.array(orPlain(part, isPlainPart)).min(1) });
+const content = z.looseObject({
+  role: z.string().nullish(),
+  parts: z.array(orPlain(part, isPlainPart)).min(1),
+});
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 
 const declaration = z.looseObject({
@@ -53,7 +81,9 @@ const declaration = z.looseObject({
 const tool = z.looseObject({ functionDeclarations: z.array(declaration).nullish() });
 
 const toolConfig = z.looseObject({
-  functionCallingConfig: z.looseObject({ mode: z.string().nullish(), allowedFunctionNames: z.array(z.string()).nullish() }).nullish(),
+  functionCallingConfig: z
+    .looseObject({ mode: z.string().nullish(), allowedFunctionNames: z.array(z.string()).nullish() })
+    .nullish(),
 });
 
 /** Google takes five of them today. */
@@ -63,7 +93,10 @@ const generationConfig = z.looseObject({
   topP: between(0, 1).nullish(),
   topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
   candidateCount: wholeBetween(1, 8).nullish(),
-  maxOutputTokens: z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1').nullish(),
+  maxOutputTokens: z
+    .int('a whole number of tokens, at least 1')
+    .positive('a whole number of tokens, at least 1')
+    .nullish(),
   stopSequences: z.array(z.string()).max(mostStops, `an array of at most ${mostStops} strings`).nullish(),
   presencePenalty: between(-2, 2).nullish(),
   frequencyPenalty: between(-2, 2).nullish(),
@@ -77,7 +110,10 @@ const generationConfig = z.looseObject({
   thinkingConfig: z
     .looseObject({
       includeThoughts: z.boolean().nullish(),
-      thinkingBudget: z.int('a whole number of tokens, 0 for none or -1 to leave it to the model').min(-1, 'a whole number of tokens, 0 for none or -1 to leave it to the model').nullish(),
+      thinkingBudget: z
+        .int('a whole number of tokens, 0 for none or -1 to leave it to the model')
+        .min(-1, 'a whole number of tokens, 0 for none or -1 to leave it to the model')
+        .nullish(),
       thinkingLevel: z.string().nullish(),
     })
     .nullish(),
@@ -102,7 +138,11 @@ const fields = {
 
 export const requestWire = z.looseObject({ contents: z.array(content).min(1), ...fields });
 /** A request to count: the contents alone, or a whole request inside. */
-export const countWire = z.looseObject({ contents: z.array(content).min(1).nullish(), generateContentRequest: requestWire.nullish(), ...fields });
+export const countWire = z.looseObject({
+  contents: z.array(content).min(1).nullish(),
+  generateContentRequest: requestWire.nullish(),
+  ...fields,
+});
 
 export type WireTool = z.output<typeof tool>;
 export type WireRequest = z.output<typeof requestWire>;
@@ -116,9 +156,27 @@ export type WireDeclaration = z.output<typeof declaration>;
 export type WireGeneration = z.output<typeof generationConfig>;
 
 /** What a part can hold, by the field that it holds it in. */
-export const partKinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
+export const partKinds = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+] as const;
 /** Fields beside what a part holds. */
-export const partAsides: ReadonlySet<string> = new Set(['thought', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata']);
+export const partAsides: ReadonlySet<string> = new Set([
+  'thought',
+  'thoughtSignature',
+  'videoMetadata',
+  'mediaResolution',
+  'partMetadata',
+  'mediaProcessing',
+  'speechMetadata',
+]);
 
 /** Whether a part holds something of a kind that is not known here. */
 export function isStrangePart(part: Readonly<Record<string, unknown>>): boolean {

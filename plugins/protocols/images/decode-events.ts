@@ -2,19 +2,39 @@
  * Reads a vendor's reply as canonical events. Each image is a candidate of its own, with one block that holds it. What
  * the vendor says about how it was made (size, quality) is in the block's bag.
  */
-import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
-import { errorEvent } from '../../shared/openai-error.ts';
-import { readVendorError } from '../../shared/vendor-error.ts';
-import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
-import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
-import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  knownCount,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventDecoder,
+  type WireEvent,
+} from '../../../core/index.ts';
+import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
+import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
+import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
 
 const replyFields = new Set([
-  'created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background',
-  'output_format', 'partial_image_index', 'sequence_number',
+  'created',
+  'created_at',
+  'data',
+  'usage',
+  'model',
+  'type',
+  'b64_json',
+  'url',
+  'revised_prompt',
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'partial_image_index',
+  'sequence_number',
 ]);
 
 const withoutImage = 'The provider answered without an image.';
@@ -23,7 +43,9 @@ const withoutImage = 'The provider answered without an image.';
 function factsOf(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
   const told = Object.assign({}, ...sources);
-  return Object.fromEntries(names.flatMap((name) => (typeof told[name] === 'string' ? [[name, told[name]]] : [])));
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof told[name] === 'string' ? [[name, told[name]]] : [])),
+  );
 }
 
 export class ReplyDecoder implements EventDecoder {
@@ -51,40 +73,54 @@ export class ReplyDecoder implements EventDecoder {
   /** Reads a whole reply. It fails where there is no image. */
   whole(body: unknown): CanonicalEvent[] {
     this.#events = [];
-    if (!isObject(body)) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
-    if (body['error']) this.#fail(body);
-    const data: unknown = body['data'];
+    if (!isObject(body))
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
+    if (body.error) this.#fail(body);
+    const data: unknown = body.data;
     const images = Array.isArray(data) ? data.filter(isObject) : [];
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
     if (this.#over) return this.#events;
     this.#start(body);
     for (const image of images) if (!this.#over) this.#show(image, factsOf(body, image));
-    if (!this.#over) this.#finish(body['usage']);
+    if (!this.#over) this.#finish(body.usage);
     return this.#events;
   }
 
   #take(wire: unknown, from: WireEvent): void {
-    if (!isObject(wire)) return canSkip(from) ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
+    if (!isObject(wire))
+      return canSkip(from)
+        ? void this.#events.push({ type: 'unreadable' })
+        : this.#fail({ message: cannotBeRead });
     const { event } = from;
-    const type = typeof wire['type'] === 'string' ? wire['type'] : (event ?? '');
-    if (wire['error'] || type === 'error') return this.#fail(wire);
+    const type = typeof wire.type === 'string' ? wire.type : (event ?? '');
+    if (wire.error || type === 'error') return this.#fail(wire);
     if (!this.#started) this.#start(wire);
     if (type.endsWith('.partial_image')) this.#partial(wire);
     if (!type.endsWith('.completed')) return;
     this.#show(wire, factsOf(wire));
-    if (!this.#over && this.#images >= this.#call.candidates) this.#finish(wire['usage']);
+    if (!this.#over && this.#images >= this.#call.candidates) this.#finish(wire.usage);
   }
 
   #start(wire: Fields): void {
     this.#started = true;
-    const created = knownCount(wire['created'] ?? wire['created_at']);
-    this.#events.push({ type: 'response-start', ...(created === undefined ? {} : { created }), ...bag.keep(leftover(wire, replyFields)) });
+    const created = knownCount(wire.created ?? wire.created_at);
+    this.#events.push({
+      type: 'response-start',
+      ...(created === undefined ? {} : { created }),
+      ...bag.keep(leftover(wire, replyFields)),
+    });
   }
 
   #partial(wire: Fields): void {
     const { b64_json: data, partial_image_index: index } = wire;
     if (typeof data === 'string') {
-      this.#events.push({ type: 'partial-image', candidate: this.#images, index: knownCount(index) ?? 0, data, ...bag.keep(factsOf(wire)) });
+      this.#events.push({
+        type: 'partial-image',
+        candidate: this.#images,
+        index: knownCount(index) ?? 0,
+        data,
+        ...bag.keep(factsOf(wire)),
+      });
     }
   }
 
@@ -92,14 +128,20 @@ export class ReplyDecoder implements EventDecoder {
     const { b64_json: data } = image;
     const number = this.#images;
     // A picture at an address is only of use to clients of this protocol.
-    if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) return this.#fail({ message: withoutImage });
+    if (typeof data !== 'string' && !(facts.url && this.#call instanceof ImageCall))
+      return this.#fail({ message: withoutImage });
     this.#images += 1;
-    const stated = typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png';
-    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${stated === 'svg' ? 'svg+xml' : stated}`;
+    const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
+    const mediaType =
+      (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ??
+      `image/${stated === 'svg' ? 'svg+xml' : stated}`;
     const place = { candidate: number, block: number };
     this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });
     if (typeof data === 'string') this.#events.push({ type: 'block-delta', ...place, text: data });
-    this.#events.push({ type: 'block-end', ...place }, { type: 'finish', candidate: number, reason: { unified: 'stop', raw: 'completed' } });
+    this.#events.push(
+      { type: 'block-end', ...place },
+      { type: 'finish', candidate: number, reason: { unified: 'stop', raw: 'completed' } },
+    );
   }
 
   #finish(usage: unknown): void {

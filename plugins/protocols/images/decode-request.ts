@@ -1,14 +1,27 @@
 /** Reads a client's call as a canonical request: one turn of the user, with the pictures to edit before the prompt. */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { leftover } from '../../shared/vendor-bag.ts';
+import { leftover } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type { WireRequest, WireSettings } from './wire.ts';
 
 /** Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for the gateway. */
 const readWhole = new Set([
-  'model', 'prompt', 'quality', 'n', 'size', 'output_format', 'output_compression', 'background', 'moderation', 'input_fidelity',
-  'stream', 'partial_images', 'response_format', 'user', 'provider',
+  'model',
+  'prompt',
+  'quality',
+  'n',
+  'size',
+  'output_format',
+  'output_compression',
+  'background',
+  'moderation',
+  'input_fidelity',
+  'stream',
+  'partial_images',
+  'response_format',
+  'user',
+  'provider',
 ]);
 
 export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): CanonicalRequest {
@@ -16,7 +29,13 @@ export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): 
   return {
     model: wire.model,
     stream: wire.stream ?? false,
-    turns: [{ role: 'user', at: 'prompt', blocks: [...pictures.map(decodePicture), { type: 'text', text: wire.prompt, at: 'prompt' }] }],
+    turns: [
+      {
+        role: 'user',
+        at: 'prompt',
+        blocks: [...pictures.map(decodePicture), { type: 'text', text: wire.prompt, at: 'prompt' }],
+      },
+    ],
     candidates: wire.n ?? undefined,
     modalities: ['image'],
     image: decodeSettings(wire),
@@ -27,7 +46,14 @@ export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): 
 
 function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-  return { type: 'media', kind: 'image', source: { type: 'base64', data }, mediaType, at, ...(mask ? { mask: true } : {}) };
+  return {
+    type: 'media',
+    kind: 'image',
+    source: { type: 'base64', data },
+    mediaType,
+    at,
+    ...(mask ? { mask: true } : {}),
+  };
 }
 
 /** The settings in this protocol's fields, or in those of an image tool, which are the same. */

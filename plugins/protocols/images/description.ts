@@ -1,12 +1,14 @@
 /** What images takes and returns, for the OpenAPI document. What vendors add is allowed too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, errorSchema } from '../../shared/reply-schemas.ts';
+import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { editWire, requestWire } from './wire.ts';
 
 const usage = z.looseObject({
   input_tokens: count,
-  input_tokens_details: z.looseObject({ text_tokens: count.optional(), image_tokens: count.optional() }).nullish(),
+  input_tokens_details: z
+    .looseObject({ text_tokens: count.optional(), image_tokens: count.optional() })
+    .nullish(),
   output_tokens: count,
   total_tokens: count,
   num_input_images: count.optional().meta({ description: 'Of an edit.' }),
@@ -31,17 +33,31 @@ const event = z
     partial_image_index: count.optional(),
     usage: usage.optional(),
   })
-  .meta({ title: 'ImageEvent', description: 'A picture on its way, or the finished one where the type ends in `.completed`.' });
+  .meta({
+    title: 'ImageEvent',
+    description: 'A picture on its way, or the finished one where the type ends in `.completed`.',
+  });
 
 const file = z.file();
 
 export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
   const isRequired = quality === 'required';
-  const qualities = z.string().meta({ description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model has.', examples: ['auto', 'high'] });
+  const qualities = z.string().meta({
+    description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model has.',
+    examples: ['auto', 'high'],
+  });
   const settings = {
-    size: z.string().optional().meta({ description: '`auto`, or a width and a height in pixels that the model makes, such as `1024x1024`.' }),
-    output_format: z.string().optional().meta({ description: '`png`, `jpeg`, `webp`, or another that the model has.' }),
-    background: z.string().optional().meta({ description: '`transparent`, `opaque`, `auto`, or another that the model has.' }),
+    size: z.string().optional().meta({
+      description: '`auto`, or a width and a height in pixels that the model makes, such as `1024x1024`.',
+    }),
+    output_format: z
+      .string()
+      .optional()
+      .meta({ description: '`png`, `jpeg`, `webp`, or another that the model has.' }),
+    background: z
+      .string()
+      .optional()
+      .meta({ description: '`transparent`, `opaque`, `auto`, or another that the model has.' }),
   };
   const wire = requestWire.extend({ ...settings, quality: isRequired ? qualities : qualities.optional() });
   const ofEdit = editWire.shape.quality;
@@ -50,13 +66,29 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
   const edit = wire
     .extend({
       quality: isRequired ? ofEdit.unwrap().unwrap() : ofEdit,
-      image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }),
+      image: z
+        .union([file, z.array(file)])
+        .meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }),
       mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
     })
     .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
-  const shared = { method: 'POST', replies: { 200: { 'application/json': result, 'text/event-stream': event } }, error: errorSchema } as const;
+  const shared = {
+    method: 'POST',
+    replies: { 200: { 'application/json': result, 'text/event-stream': event } },
+    error: errorSchema,
+  } as const;
   return [
-    { ...shared, path: '/v1/images/generations', summary: 'Make pictures', body: { 'application/json': generation } },
-    { ...shared, path: '/v1/images/edits', summary: 'Change pictures', body: { 'multipart/form-data': edit } },
+    {
+      ...shared,
+      path: '/v1/images/generations',
+      summary: 'Make pictures',
+      body: { 'application/json': generation },
+    },
+    {
+      ...shared,
+      path: '/v1/images/edits',
+      summary: 'Change pictures',
+      body: { 'multipart/form-data': edit },
+    },
   ];
 }

@@ -1,7 +1,12 @@
 /** Writes canonical events as a client's stream: unfinished pictures as they come, and the finished ones at the end. */
-import { GatewayError, type CanonicalEvent, type EventEncoder, type ReplyContext } from '../../../core/index.ts';
-import { errorBody } from '../../shared/openai-error.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type EventEncoder,
+  type ReplyContext,
+} from '../../../core/index.ts';
+import { errorBody } from '../../shared/wire-kit/openai-error.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { dataOf, Pictures } from './pictures.ts';
 import { ImageCall } from './read-request.ts';
@@ -14,7 +19,10 @@ export class PictureEncoder implements EventEncoder {
   constructor(context: ReplyContext) {
     this.#context = context;
     this.#pictures = new Pictures(context);
-    this.#family = context.call instanceof ImageCall && context.call.operation === 'edit' ? 'image_edit' : 'image_generation';
+    this.#family =
+      context.call instanceof ImageCall && context.call.operation === 'edit'
+        ? 'image_edit'
+        : 'image_generation';
   }
 
   /** Throws at the end of a reply without pictures. */
@@ -23,8 +31,11 @@ export class PictureEncoder implements EventEncoder {
     if (event.type === 'partial-image') {
       const { data, index } = event;
       const facts = bag.fields(event);
-      const format = facts['output_format'];
-      const settings = this.#pictures.settings({ facts, mediaType: `image/${typeof format === 'string' ? format : 'png'}` });
+      const format = facts.output_format;
+      const settings = this.#pictures.settings({
+        facts,
+        mediaType: `image/${typeof format === 'string' ? format : 'png'}`,
+      });
       return this.#frame('partial_image', { b64_json: data, partial_image_index: index, ...settings });
     }
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
@@ -35,7 +46,17 @@ export class PictureEncoder implements EventEncoder {
     this.#pictures.check();
     const { all, usage } = this.#pictures;
     const { model } = this.#context;
-    return all.map((picture, index) => this.#frame('completed', { ...dataOf(picture), index, model, ...this.#pictures.settings(picture), usage })).join('');
+    return all
+      .map((picture, index) =>
+        this.#frame('completed', {
+          ...dataOf(picture),
+          index,
+          model,
+          ...this.#pictures.settings(picture),
+          usage,
+        }),
+      )
+      .join('');
   }
 
   #frame(name: string, fields: Fields): string {

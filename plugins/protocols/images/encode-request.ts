@@ -2,11 +2,18 @@
  * Writes a canonical request as a call of this wire: JSON to make a picture, or a form where there are pictures to edit.
  * What an image model cannot be told is reported as lost, by its canonical path.
  */
-import { Form, type CanonicalRequest, type EncodedRequest, type FormFile, type ImageSettings, type Model } from '../../../core/index.ts';
-import { foreignFields } from '../../shared/foreign-fields.ts';
-import { fitSettings } from '../../shared/image-settings.ts';
-import { noteLosses, type Lose } from '../../shared/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  Form,
+  type CanonicalRequest,
+  type EncodedRequest,
+  type FormFile,
+  type ImageSettings,
+  type Model,
+} from '../../../core/index.ts';
+import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
+import { noteLosses, type Lose } from '../../shared/wire-kit/losses.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
 import { promptOf, type Prompt } from './prompt.ts';
@@ -33,7 +40,9 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
     user: request.user,
   });
   const all = [...losses, ...foreignFields(request, protocolName)];
-  return prompt.images.length > 0 ? { body: formOf(fields, prompt), operation: 'edit', losses: all } : { body: fields, operation: 'generate', losses: all };
+  return prompt.images.length > 0
+    ? { body: formOf(fields, prompt), operation: 'edit', losses: all }
+    : { body: fields, operation: 'generate', losses: all };
 }
 
 /** Several pictures are asked for at once and not streamed: the vendor's events do not say which picture they belong to. */
@@ -48,7 +57,10 @@ function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lo
 function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
   let settings: ImageSettings = {};
   for (const [index, tool] of tools.entries()) {
-    const value = tool.type === 'hosted' && isObject(tool.value) && tool.value['type'] === 'image_generation' ? tool.value : undefined;
+    const value =
+      tool.type === 'hosted' && isObject(tool.value) && tool.value.type === 'image_generation'
+        ? tool.value
+        : undefined;
     const wire = settingsWire.safeParse(value);
     if (wire.success) settings = decodeSettings(wire.data);
     else lose(`tools[${index}]`, 'an image model calls no tools');
@@ -57,8 +69,23 @@ function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSett
 }
 
 const withoutPlace = [
-  'toolChoice', 'parallelToolCalls', 'outputLimit', 'temperature', 'topP', 'topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'stop',
-  'logprobs', 'format', 'verbosity', 'reasoning', 'metadata', 'serviceTier', 'cacheKey',
+  'toolChoice',
+  'parallelToolCalls',
+  'outputLimit',
+  'temperature',
+  'topP',
+  'topK',
+  'frequencyPenalty',
+  'presencePenalty',
+  'seed',
+  'stop',
+  'logprobs',
+  'format',
+  'verbosity',
+  'reasoning',
+  'metadata',
+  'serviceTier',
+  'cacheKey',
 ] as const;
 
 function loseRest(request: CanonicalRequest, lose: Lose): void {
@@ -66,7 +93,12 @@ function loseRest(request: CanonicalRequest, lose: Lose): void {
 }
 
 function formOf(fields: Fields, { images, mask }: Prompt): Form {
-  const texts = Object.entries(fields).flatMap(([name, value]): [string, string][] => (value === undefined || value === null ? [] : [[name, String(value)]]));
-  const files: FormFile[] = images.map((file) => ({ ...file, name: images.length > 1 ? 'image[]' : 'image' }));
+  const texts = Object.entries(fields).flatMap(([name, value]): [string, string][] =>
+    value === undefined || value === null ? [] : [[name, String(value)]],
+  );
+  const files: FormFile[] = images.map((file) => ({
+    ...file,
+    name: images.length > 1 ? 'image[]' : 'image',
+  }));
   return new Form(texts, mask ? [...files, { ...mask, name: 'mask' }] : files);
 }

@@ -3,8 +3,8 @@
  * names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
  */
 import type { Form } from '../../../core/index.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
-import { badField } from '../../shared/wire-check.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { badField } from '../../shared/wire-kit/wire-check.ts';
 
 const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;
 /** Matches the number of a list's item, which only some clients write. */
@@ -23,8 +23,16 @@ export function readProvider(texts: Form['fields']): unknown {
   const members = new Map<string, unknown>();
   for (const [name, text] of own) {
     const [, outer, inner] = member.exec(name) ?? [];
-    if (outer === undefined) throw badField(name, name === 'provider' ? 'is said twice' : 'is not known here', 'the object once, as JSON');
-    members.set(outer, inner === undefined ? only(name, text, members.has(outer)) : joined(members.get(outer), inner, text));
+    if (outer === undefined)
+      throw badField(
+        name,
+        name === 'provider' ? 'is said twice' : 'is not known here',
+        'the object once, as JSON',
+      );
+    members.set(
+      outer,
+      inner === undefined ? only(name, text, members.has(outer)) : joined(members.get(outer), inner, text),
+    );
   }
   return own.length === 0 ? undefined : Object.fromEntries(members);
 }

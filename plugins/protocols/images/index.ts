@@ -1,7 +1,7 @@
 /** The images protocol, OpenAI's wire for making and editing pictures: its client side, its upstream side, and which models it reaches. */
 import { z } from 'zod';
 import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
-import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { encodeStreamError, PictureEncoder } from './encode-events.ts';

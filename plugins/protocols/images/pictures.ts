@@ -3,8 +3,8 @@
  * error that says why: the client of an image model could do nothing with an empty list.
  */
 import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
-import { usedValue } from '../../shared/image-settings.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { usedValue } from '../../shared/wire-kit/image-settings.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { encodeUsage } from './usage.ts';
@@ -38,7 +38,12 @@ export class Pictures {
         this.#created = event.created;
         break;
       case 'block-start':
-        if (event.kind === 'image') this.#open.set(event.block, { mediaType: event.mediaType ?? 'image/png', facts: bag.fields(event), data: '' });
+        if (event.kind === 'image')
+          this.#open.set(event.block, {
+            mediaType: event.mediaType ?? 'image/png',
+            facts: bag.fields(event),
+            data: '',
+          });
         else this.#pass(event);
         break;
       case 'block-delta': {
@@ -83,22 +88,38 @@ export class Pictures {
   settings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
     const { call, capabilities } = this.#context;
     const asked = call.decode().image ?? {};
-    const used = (name: 'size' | 'quality' | 'background'): unknown => facts[name] ?? usedValue(name, asked, capabilities?.image);
-    return { size: used('size'), quality: used('quality'), background: used('background'), output_format: mediaType.replace(/^image\/|\+xml$/g, '') };
+    const used = (name: 'size' | 'quality' | 'background'): unknown =>
+      facts[name] ?? usedValue(name, asked, capabilities?.image);
+    return {
+      size: used('size'),
+      quality: used('quality'),
+      background: used('background'),
+      output_format: mediaType.replace(/^image\/|\+xml$/g, ''),
+    };
   }
 
   /** Throws where there is no picture; the error quotes what the vendor said instead. */
   check(): void {
     if (this.all.length > 0) return;
     const reason = this.#reason === '' ? '' : ` (${this.#reason})`;
-    if (this.#filtered) throw new GatewayError('content_policy_violation', `The provider made no image: its safety rules do not allow this one${reason}.`);
+    if (this.#filtered)
+      throw new GatewayError(
+        'content_policy_violation',
+        `The provider made no image: its safety rules do not allow this one${reason}.`,
+      );
     const quote = this.#said.slice(0, longestQuote).trim();
-    throw new GatewayError('upstream_failed', `The provider answered without an image${reason}${quote === '' ? '.' : `; it said: ${quote}`}`);
+    throw new GatewayError(
+      'upstream_failed',
+      `The provider answered without an image${reason}${quote === '' ? '.' : `; it said: ${quote}`}`,
+    );
   }
 }
 
 /** A picture as an item of the result. */
 export function dataOf({ data, facts }: Picture): Fields {
   const { url, revised_prompt } = facts;
-  return { ...(data === '' && url !== undefined ? { url } : { b64_json: data }), ...(revised_prompt === undefined ? {} : { revised_prompt }) };
+  return {
+    ...(data === '' && url !== undefined ? { url } : { b64_json: data }),
+    ...(revised_prompt === undefined ? {} : { revised_prompt }),
+  };
 }

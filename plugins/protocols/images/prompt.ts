@@ -3,8 +3,8 @@
  * become the prompt, in order; pictures of users and of the model are those to work on.
  */
 import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
@@ -14,7 +14,11 @@ export interface Prompt {
   readonly mask: Omit<FormFile, 'name'> | undefined;
 }
 
-const endings: Readonly<Record<string, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+const endings: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+};
 
 /** Throws where there is nothing to draw, or a picture cannot be sent. */
 export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
@@ -33,12 +37,16 @@ export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
     }
   }
   const text = texts.filter((each) => each.trim() !== '').join('\n\n');
-  if (text === '') throw new GatewayError('invalid_request', 'There is no text that says what to draw.', { param: turns[0]?.at });
+  if (text === '')
+    throw new GatewayError('invalid_request', 'There is no text that says what to draw.', {
+      param: turns[0]?.at,
+    });
   return { text, images, mask };
 }
 
 function fileOf({ kind, source, at }: MediaBlock, path: string, name: string): Omit<FormFile, 'name'> {
-  const mediaType = kind === 'image' && source.type === 'base64' ? pictureTypeOfBase64(source.data) : undefined;
+  const mediaType =
+    kind === 'image' && source.type === 'base64' ? pictureTypeOfBase64(source.data) : undefined;
   const ending = mediaType === undefined ? undefined : endings[mediaType];
   if (source.type === 'base64' && mediaType !== undefined && ending !== undefined) {
     return { filename: `${name}.${ending}`, mediaType, bytes: Buffer.from(source.data, 'base64') };

@@ -13,8 +13,17 @@ export function reachable(targets: readonly Target[], parsed: Parsed): readonly 
     );
   }
   if (parsed.protocol.name !== protocolName) return targets;
-  const painters = left(targets, ({ model }) => model.output.includes('image'), `The model "${parsed.call.model}" makes no images.`);
-  if (parsed.operation === 'edit') return left(painters, ({ protocol }) => protocol.name === protocolName, 'Image editing is not supported for model');
+  const painters = left(
+    targets,
+    ({ model }) => model.output.includes('image'),
+    `The model "${parsed.call.model}" makes no images.`,
+  );
+  if (parsed.operation === 'edit')
+    return left(
+      painters,
+      ({ protocol }) => protocol.name === protocolName,
+      'Image editing is not supported for model',
+    );
   if (!(parsed.call instanceof ImageCall && parsed.call.statesCount)) return painters;
   return left(
     painters,
@@ -24,8 +33,14 @@ export function reachable(targets: readonly Target[], parsed: Parsed): readonly 
   );
 }
 
-function left(targets: readonly Target[], fits: (target: Target) => boolean, otherwise: string, param = 'model'): readonly Target[] {
+function left(
+  targets: readonly Target[],
+  fits: (target: Target) => boolean,
+  otherwise: string,
+  param = 'model',
+): readonly Target[] {
   const fitting = targets.filter(fits);
-  if (targets.length > 0 && fitting.length === 0) throw new GatewayError('invalid_request', otherwise, { param });
+  if (targets.length > 0 && fitting.length === 0)
+    throw new GatewayError('invalid_request', otherwise, { param });
   return fitting;
 }

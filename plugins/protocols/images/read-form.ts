@@ -3,8 +3,8 @@
  * to be a picture by its first bytes, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
-import { pictureType } from '../../shared/picture-type.ts';
-import { badField } from '../../shared/wire-check.ts';
+import { pictureType } from '../../shared/wire-kit/picture-type.ts';
+import { badField } from '../../shared/wire-kit/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
@@ -48,19 +48,27 @@ function readPictures(files: readonly FormFile[]): Picture[] {
   const images = files.filter(({ name }) => imageFields.has(name));
   const masks = files.filter(({ name }) => !imageFields.has(name));
   if (images.length === 0) throw badField('image', 'is missing', 'a PNG or JPEG file');
-  if (images.length > mostPictures) throw badField('image', `holds ${images.length} files`, `${mostPictures} at most`);
+  if (images.length > mostPictures)
+    throw badField('image', `holds ${images.length} files`, `${mostPictures} at most`);
   if (masks.length > 1) throw badField('mask', `holds ${masks.length} files`, 'one');
   return [
-    ...images.map(({ bytes }, index) => picture(images.length > 1 ? `image[${index}]` : 'image', bytes, false)),
+    ...images.map(({ bytes }, index) =>
+      picture(images.length > 1 ? `image[${index}]` : 'image', bytes, false),
+    ),
     ...masks.map(({ bytes }) => picture('mask', bytes, true)),
   ];
 }
 
 function picture(at: string, bytes: Uint8Array, mask: boolean): Picture {
   const mediaType = pictureType(bytes);
-  if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask)) return { at, bytes, mediaType, mask };
+  if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask))
+    return { at, bytes, mediaType, mask };
   const types = mask ? 'PNG' : 'PNG or JPEG';
-  throw badField(at, bytes.length === 0 ? 'is an empty file' : `is no ${types} file`, mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file');
+  throw badField(
+    at,
+    bytes.length === 0 ? 'is an empty file' : `is no ${types} file`,
+    mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file',
+  );
 }
 
 /** The error for a form where JSON is expected, or JSON where a form is. */

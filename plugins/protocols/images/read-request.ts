@@ -1,7 +1,15 @@
 /** Reads a client's call (an edit comes as a form) and what the gateway needs to know to decide about it. */
-import { Form, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Operation, type Preferences } from '../../../core/index.ts';
-import { preferencesOf } from '../../shared/provider-object.ts';
-import { badField, checkWire } from '../../shared/wire-check.ts';
+import {
+  Form,
+  type CanonicalRequest,
+  type ClientCall,
+  type InputSize,
+  type Match,
+  type Operation,
+  type Preferences,
+} from '../../../core/index.ts';
+import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
 import { editWire, requestWire, type WireRequest } from './wire.ts';
@@ -49,11 +57,18 @@ export class ImageCall implements ClientCall {
 }
 
 /** Makes the reader; `quality` says whether every call has to state one. The reader throws `invalid_request`, naming the field. */
-export function requestReader(quality: 'required' | 'optional'): (body: unknown, text: string, match: Match) => ImageCall {
-  const checked = (fields: unknown, schema: typeof requestWire | typeof editWire, qualities: string): WireRequest => {
+export function requestReader(
+  quality: 'required' | 'optional',
+): (body: unknown, text: string, match: Match) => ImageCall {
+  const checked = (
+    fields: unknown,
+    schema: typeof requestWire | typeof editWire,
+    qualities: string,
+  ): WireRequest => {
     const wire = checkWire(schema, fields);
     if (quality === 'required' && !wire.quality) throw badField('quality', 'is missing', qualities);
-    if (wire.partial_images && !wire.stream) throw badField('partial_images', 'is only for streams', '"stream": true with it, or leave it out');
+    if (wire.partial_images && !wire.stream)
+      throw badField('partial_images', 'is only for streams', '"stream": true with it, or leave it out');
     return wire;
   };
   return (body, text, { operation }) => {
@@ -61,9 +76,19 @@ export function requestReader(quality: 'required' | 'optional'): (body: unknown,
     if (operation === 'edit') {
       if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      return new ImageCall(operation, checked(fields, editWire, '"low", "medium" or "high"'), textBytes, pictures);
+      return new ImageCall(
+        operation,
+        checked(fields, editWire, '"low", "medium" or "high"'),
+        textBytes,
+        pictures,
+      );
     }
     if (body instanceof Form) throw wrongBody('application/json');
-    return new ImageCall(operation, checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"'), textBytes, []);
+    return new ImageCall(
+      operation,
+      checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"'),
+      textBytes,
+      [],
+    );
   };
 }

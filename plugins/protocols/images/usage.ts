@@ -1,6 +1,6 @@
 /** Usage in both directions. Where an image endpoint does not say what its output tokens are, they are tokens of images. */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function details(usage: Fields, name: string): Fields {
   const found = usage[name];
@@ -12,11 +12,11 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   const input = details(wire, 'input_tokens_details');
   const output = details(wire, 'output_tokens_details');
   const counts = {
-    input: knownCount(wire['input_tokens']),
-    cacheRead: knownCount(input['cached_tokens']),
-    inputImage: knownCount(input['image_tokens']),
-    output: knownCount(wire['output_tokens']),
-    outputImage: knownCount(output['image_tokens']) ?? knownCount(wire['output_tokens']),
+    input: knownCount(wire.input_tokens),
+    cacheRead: knownCount(input.cached_tokens),
+    inputImage: knownCount(input.image_tokens),
+    output: knownCount(wire.output_tokens),
+    outputImage: knownCount(output.image_tokens) ?? knownCount(wire.output_tokens),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;
@@ -38,7 +38,9 @@ export function encodeUsage(usage: Usage, inputImages: number | undefined): Fiel
       ...(cacheRead ? { cached_tokens: cacheRead } : {}),
     },
     output_tokens: output,
-    ...(outputImage === undefined ? {} : { output_tokens_details: { image_tokens: outputImage, text_tokens: less(output, outputImage) } }),
+    ...(outputImage === undefined
+      ? {}
+      : { output_tokens_details: { image_tokens: outputImage, text_tokens: less(output, outputImage) } }),
     total_tokens: input === undefined || output === undefined ? undefined : input + output,
     ...(edit ? { num_input_images: inputImages } : {}),
   };

@@ -4,8 +4,8 @@
  * backgrounds a picture can have is in the catalogue, model by model.
  */
 import { z } from 'zod';
-import { providerObject } from '../../shared/provider-object.ts';
-import { wholeBetween } from '../../shared/wire-check.ts';
+import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const modelId = 'a model id of the form <provider>/<model_name>';
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
@@ -14,7 +14,10 @@ const asData = '"b64_json", or leave it out: this gateway answers with the image
 /** The settings of a picture. The image tool of responses has the same. */
 export const settingsWire = z.looseObject({
   quality: z.string().min(1).nullish(),
-  size: z.string(size).regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size).nullish(),
+  size: z
+    .string(size)
+    .regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size)
+    .nullish(),
   output_format: z.string().min(1).nullish(),
   output_compression: wholeBetween(0, 100).nullish(),
   background: z.string().min(1).nullish(),

@@ -1,6 +1,6 @@
 /** Citations of a reply. This wire has several kinds, all of which name the passage; those of web pages have an address. */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { leftover, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
@@ -14,7 +14,7 @@ function word(name: string, value: unknown): Record<string, string> {
 export function decodeAnnotation(wire: Fields): Annotation {
   const { url, title, document_title: documentTitle, cited_text: citedText } = wire;
   return {
-    kind: typeof url === 'string' ? 'url' : typeof wire['document_index'] === 'number' ? 'file' : 'other',
+    kind: typeof url === 'string' ? 'url' : typeof wire.document_index === 'number' ? 'file' : 'other',
     ...word('url', url),
     ...word('title', title ?? documentTitle),
     ...word('citedText', citedText),
@@ -27,7 +27,14 @@ export function encodeAnnotation(annotation: Annotation, answer: string): Fields
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));
   const rest = bag.fields({ vendor });
-  if (rest['type'] !== undefined) return overlay(rest, { url, title: 'document_title' in rest ? undefined : title, cited_text: citedText });
+  if (rest.type !== undefined)
+    return overlay(rest, { url, title: 'document_title' in rest ? undefined : title, cited_text: citedText });
   if (kind !== 'url' || url === undefined) return undefined;
-  return { type: 'web_search_result_location', url, title: title ?? null, cited_text: citedText ?? '', encrypted_index: '' };
+  return {
+    type: 'web_search_result_location',
+    url,
+    title: title ?? null,
+    cited_text: citedText ?? '',
+    encrypted_index: '',
+  };
 }

@@ -1,5 +1,5 @@
 /** The protocol's name, its slots on canonical things, and the vendor whose wire it is. */
-import { bagOf } from '../../shared/vendor-bag.ts';
+import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'messages';
 export const bag = bagOf(protocolName);

@@ -13,22 +13,41 @@ const text = (description: string): object => ({ type: 'string', description });
 
 const bash: BuiltIn = {
   description: 'Runs a command in a shell that stays open between calls, and answers with what it printed.',
-  properties: { command: text('The command to run.'), restart: { type: 'boolean', description: 'True to start the shell anew, in place of a command.' } },
+  properties: {
+    command: text('The command to run.'),
+    restart: { type: 'boolean', description: 'True to start the shell anew, in place of a command.' },
+  },
   required: [],
 };
 
 const editing = {
   path: text('The file or folder, as an absolute path.'),
-  view_range: { type: 'array', items: { type: 'integer' }, description: 'For "view": the first and the last line to show, from 1; -1 is the end.' },
+  view_range: {
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'For "view": the first and the last line to show, from 1; -1 is the end.',
+  },
   file_text: text('For "create": what the file is to hold.'),
   old_str: text('For "str_replace": the text to replace, which stands in the file once.'),
   new_str: text('For "str_replace": the text to put there.'),
-  insert_line: { type: 'integer', description: 'For "insert": the line after which to insert; 0 is the beginning.' },
+  insert_line: {
+    type: 'integer',
+    description: 'For "insert": the line after which to insert; 0 is the beginning.',
+  },
   insert_text: text('For "insert": the text to insert.'),
 };
 
-function editor(description: string, commands: readonly string[], properties: BuiltIn['properties'], required: readonly string[]): BuiltIn {
-  return { description, properties: { command: { type: 'string', enum: commands }, ...properties }, required: ['command', ...required] };
+function editor(
+  description: string,
+  commands: readonly string[],
+  properties: BuiltIn['properties'],
+  required: readonly string[],
+): BuiltIn {
+  return {
+    description,
+    properties: { command: { type: 'string', enum: commands }, ...properties },
+    required: ['command', ...required],
+  };
 }
 
 const lookAndChange = 'Looks at files and folders, and changes files.';
@@ -38,14 +57,29 @@ const { insert_text: _insertText, ...formerly } = editing;
 const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   [/^bash_\d{8}$/, bash],
   // Until 2025-04 the editor could undo, and inserted what it was given as the new text.
-  [/^text_editor_(2024\d{4}|202501\d\d)$/, editor(lookAndChange, ['view', 'create', 'str_replace', 'insert', 'undo_edit'], { ...formerly, new_str: text('For "str_replace" and "insert": the text to put there.') }, ['path'])],
-  [/^text_editor_\d{8}$/, editor(lookAndChange, ['view', 'create', 'str_replace', 'insert'], editing, ['path'])],
+  [
+    /^text_editor_(2024\d{4}|202501\d\d)$/,
+    editor(
+      lookAndChange,
+      ['view', 'create', 'str_replace', 'insert', 'undo_edit'],
+      { ...formerly, new_str: text('For "str_replace" and "insert": the text to put there.') },
+      ['path'],
+    ),
+  ],
+  [
+    /^text_editor_\d{8}$/,
+    editor(lookAndChange, ['view', 'create', 'str_replace', 'insert'], editing, ['path']),
+  ],
   [
     /^memory_\d{8}$/,
     editor(
       'Notes from earlier conversations, in files below /memories: look there before beginning, and write down what will be of use later.',
       ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'],
-      { ...editing, old_path: text('For "rename": where it is.'), new_path: text('For "rename": where it is to be.') },
+      {
+        ...editing,
+        old_path: text('For "rename": where it is.'),
+        new_path: text('For "rename": where it is to be.'),
+      },
       [],
     ),
   ],
@@ -56,5 +90,8 @@ export function builtIn(type: string): { readonly description: string; readonly 
   const found = known.find(([pattern]) => pattern.test(type))?.[1];
   if (!found) return undefined;
   const { description, properties, required } = found;
-  return { description, schema: { type: 'object', properties, ...(required.length > 0 ? { required } : {}) } };
+  return {
+    description,
+    schema: { type: 'object', properties, ...(required.length > 0 ? { required } : {}) },
+  };
 }

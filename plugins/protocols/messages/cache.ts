@@ -1,15 +1,18 @@
 /** Cache marks of this wire, `cache_control`, to canonical ones and back. The vendor takes four of them in a request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { oneOfKnown } from '../../shared/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 interface Mark {
   readonly ttl?: '5m' | '30m' | '1h' | undefined;
 }
 
 export interface Marked {
-  readonly cache_control?: { readonly type: string; readonly ttl?: string | null | undefined } | null | undefined;
+  readonly cache_control?:
+    | { readonly type: string; readonly ttl?: string | null | undefined }
+    | null
+    | undefined;
 }
 
 const times = ['5m', '1h'] as const;
@@ -61,7 +64,8 @@ function marksOf({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
   for (const [index, { blocks }] of turns.entries()) {
     for (const [position, block] of blocks.entries()) {
       const path = `turns[${index}].blocks[${position}]`;
-      if (block.type === 'tool-result') for (const [place, part] of block.content.entries()) add(`${path}.content[${place}]`, part.cache);
+      if (block.type === 'tool-result')
+        for (const [place, part] of block.content.entries()) add(`${path}.content[${place}]`, part.cache);
       add(path, block.cache);
     }
   }

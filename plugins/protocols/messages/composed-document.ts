@@ -3,16 +3,22 @@
  * one by one, and the first of them remembers how many they are, and which fields of the document it holds.
  */
 import type { Block } from '../../../core/index.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 const mark = 'composed';
 const outside: ReadonlySet<string> = new Set(['type', 'source']);
 
 /** Passed a document, its parts, and its other fields as the bag and the cache mark hold them; the answer is its parts as blocks. */
-export function apart(document: Fields, parts: readonly Block[], sides: (names: readonly string[]) => Partial<Block>): Block[] {
+export function apart(
+  document: Fields,
+  parts: readonly Block[],
+  sides: (names: readonly string[]) => Partial<Block>,
+): Block[] {
   const names = Object.keys(document).filter((name) => !outside.has(name));
-  return parts.map((part, place) => (place === 0 ? Object.assign({}, part, sides([mark, String(parts.length), ...names])) : part));
+  return parts.map((part, place) =>
+    place === 0 ? Object.assign({}, part, sides([mark, String(parts.length), ...names])) : part,
+  );
 }
 
 /** Wire blocks of a turn, those of a document together again; `written` is what each of the blocks became. */

@@ -2,20 +2,27 @@
  * A vendor's reply to canonical events: event by event, or a whole message, which is taken as the stream that would
  * have made it. It runs on every event of every stream, for metering if for nothing else.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
-import { servedMode } from '../../shared/modes.ts';
-import { ArgumentPieces } from '../../shared/no-arguments.ts';
-import { parsed } from '../../shared/parsed.ts';
-import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventDecoder,
+  type Opaque,
+  type WireEvent,
+} from '../../../core/index.ts';
+import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
+import { servedMode } from '../../shared/wire-kit/modes.ts';
+import { ArgumentPieces } from '../../shared/wire-kit/no-arguments.ts';
+import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { parsed } from '../../shared/wire-kit/parsed.ts';
+import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { lifetimeOf } from './lifetime.ts';
 import { MessagesCall } from './read-request.ts';
-import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { decodeStart, hasStopped, isEmptyText, withoutOutput } from './reply-start.ts';
 import { fitName, makeCallId } from './tool-names.ts';
 import { decodeUsage, mergeUsage } from './usage.ts';
@@ -76,17 +83,22 @@ export class ReplyDecoder implements EventDecoder {
   /** A whole message at once. Throws where it is none. */
   whole(body: unknown): CanonicalEvent[] {
     this.#events = [];
-    if (isObject(body) && (body['type'] === 'error' || isObject(body['error']))) {
+    if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
       this.#fail(body);
       return this.#events;
     }
-    const content: unknown = isObject(body) ? body['content'] : undefined;
-    if (!isObject(body) || !Array.isArray(content)) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no message.');
+    const content: unknown = isObject(body) ? body.content : undefined;
+    if (!isObject(body) || !Array.isArray(content))
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no message.');
     this.#start(body);
     this.#tellBlocks(content);
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays leave the reason out of a reply that is whole.
-    this.#finish({ stop_reason: typeof reason === 'string' ? reason : 'end_turn', stop_sequence, stop_details });
+    this.#finish({
+      stop_reason: typeof reason === 'string' ? reason : 'end_turn',
+      stop_sequence,
+      stop_details,
+    });
     this.#stop();
     return this.#events;
   }
@@ -94,7 +106,7 @@ export class ReplyDecoder implements EventDecoder {
   #take(event: unknown, wire: WireEvent): void {
     if (!isObject(event)) return this.#lose(wire);
     const { index, delta, usage, message, content_block: block } = event;
-    switch (event['type']) {
+    switch (event.type) {
       case 'content_block_delta':
         return isObject(delta) ? this.#add(index, delta) : undefined;
       case 'message_start':
@@ -111,7 +123,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'ping':
         return void this.#events.push({ type: 'ping' });
       default:
-        return event['type'] === 'error' || event['error'] ? this.#fail(event) : undefined;
+        return event.type === 'error' || event.error ? this.#fail(event) : undefined;
     }
   }
 
@@ -119,7 +131,7 @@ export class ReplyDecoder implements EventDecoder {
   #tellBlocks(content: readonly unknown[]): void {
     for (const [index, block] of content.filter(isObject).entries()) {
       this.#begin(index, block);
-      const citations: unknown[] = Array.isArray(block['citations']) ? block['citations'] : [];
+      const citations: unknown[] = Array.isArray(block.citations) ? block.citations : [];
       for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
       this.#end(index);
     }
@@ -137,7 +149,9 @@ export class ReplyDecoder implements EventDecoder {
   /** Skips an event, unless a call's arguments would lack it. */
   #lose(wire: WireEvent): void {
     this.#lost = canSkip(wire) && [...this.#open.values()].every(({ pieces }) => !pieces);
-    return this.#lost ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
+    return this.#lost
+      ? void this.#events.push({ type: 'unreadable' })
+      : this.#fail({ message: cannotBeRead });
   }
 
   #start(message: Fields): void {
@@ -154,7 +168,11 @@ export class ReplyDecoder implements EventDecoder {
     this.#lifetime ??= lifetimeOf(this.#call, usage);
     const counted = decodeUsage(this.#usage, this.#lifetime);
     const { speed, inference_geo } = this.#usage;
-    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ speed, inference_geo }, this.#call) } });
+    if (counted)
+      this.#events.push({
+        type: 'usage',
+        usage: { ...counted, ...servedMode({ speed, inference_geo }, this.#call) },
+      });
   }
 
   #begin(index: unknown, wire: Fields): void {
@@ -170,10 +188,10 @@ export class ReplyDecoder implements EventDecoder {
     if (type === 'text' || type === 'thinking') {
       this.#events.push({ ...place, kind: type === 'text' ? 'text' : 'reasoning' });
       this.#say(open, text(wire[type]));
-      if (text(wire['signature']) !== '') this.#seal(open, 'signature', text(wire['signature']));
+      if (text(wire.signature) !== '') this.#seal(open, 'signature', text(wire.signature));
     } else if (type === 'redacted_thinking') {
       this.#events.push({ ...place, kind: 'reasoning' });
-      this.#seal(open, 'encrypted', text(wire['data']));
+      this.#seal(open, 'encrypted', text(wire.data));
     } else {
       this.#beginTool(open, wire);
     }
@@ -185,7 +203,14 @@ export class ReplyDecoder implements EventDecoder {
     const hasInput = isObject(input) && Object.keys(input).length > 0;
     const own = bag.keep(hasInput ? { ...wire, input: {} } : wire);
     const facts = typeof name === 'string' ? { name } : {};
-    this.#events.push({ type: 'block-start', candidate: 0, block: open.block, kind: 'server-tool', ...facts, ...own });
+    this.#events.push({
+      type: 'block-start',
+      candidate: 0,
+      block: open.block,
+      kind: 'server-tool',
+      ...facts,
+      ...own,
+    });
     if (hasInput) this.#say(open, JSON.stringify(input));
   }
 
@@ -194,7 +219,14 @@ export class ReplyDecoder implements EventDecoder {
     this.#calls += 1;
     const tool = this.#asked(text(name));
     const custom = tool?.custom ?? false;
-    this.#open.set(index, { block, pieces: new ArgumentPieces(), disguised: custom, text: '', input, opaque: [] });
+    this.#open.set(index, {
+      block,
+      pieces: new ArgumentPieces(),
+      disguised: custom,
+      text: '',
+      input,
+      opaque: [],
+    });
     this.#events.push({
       type: 'block-start',
       candidate: 0,
@@ -203,32 +235,45 @@ export class ReplyDecoder implements EventDecoder {
       id: text(id) || makeCallId(this.#reply, block),
       name: tool?.name ?? text(name),
       ...(custom ? { custom } : {}),
-      ...bag.keep(Object.fromEntries(Object.entries(wire).filter(([field, value]) => value !== null && !callFields.has(field)))),
+      ...bag.keep(
+        Object.fromEntries(
+          Object.entries(wire).filter(([field, value]) => value !== null && !callFields.has(field)),
+        ),
+      ),
     });
   }
 
   /** A tool the client knows under another name, or as one that takes free text; only where it speaks another protocol. */
   #asked(name: string): AskedTool | undefined {
-    this.#otherwise ??= offeredOtherwise(this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []), fitName);
+    this.#otherwise ??= offeredOtherwise(
+      this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []),
+      fitName,
+    );
     return this.#otherwise.get(name);
   }
 
   #add(index: unknown, delta: Fields): void {
     const open = this.#open.get(index);
     if (!open) return this.#lost ? this.#fail({ message: cannotBeRead }) : undefined;
-    switch (delta['type']) {
+    switch (delta.type) {
       case 'text_delta':
-        return this.#say(open, text(delta['text']));
+        return this.#say(open, text(delta.text));
       case 'thinking_delta':
-        return this.#say(open, text(delta['thinking']));
+        return this.#say(open, text(delta.thinking));
       case 'input_json_delta':
-        return this.#argue(open, text(delta['partial_json']));
+        return this.#argue(open, text(delta.partial_json));
       case 'signature_delta':
-        return this.#seal(open, 'signature', text(delta['signature']));
+        return this.#seal(open, 'signature', text(delta.signature));
       case 'citations_delta':
-        return isObject(delta['citation']) ? this.#cite(index, delta['citation']) : undefined;
+        return isObject(delta.citation) ? this.#cite(index, delta.citation) : undefined;
       default:
-        return void this.#events.push({ type: 'block-delta', candidate: 0, block: open.block, text: '', ...bag.keep(delta) });
+        return void this.#events.push({
+          type: 'block-delta',
+          candidate: 0,
+          block: open.block,
+          text: '',
+          ...bag.keep(delta),
+        });
     }
   }
 
@@ -247,7 +292,13 @@ export class ReplyDecoder implements EventDecoder {
 
   #cite(index: unknown, citation: Fields): void {
     const open = this.#open.get(index);
-    if (open) this.#events.push({ type: 'annotation', candidate: 0, block: open.block, annotation: decodeAnnotation(citation) });
+    if (open)
+      this.#events.push({
+        type: 'annotation',
+        candidate: 0,
+        block: open.block,
+        annotation: decodeAnnotation(citation),
+      });
   }
 
   #end(index: unknown): void {
@@ -255,7 +306,12 @@ export class ReplyDecoder implements EventDecoder {
     if (!open) return;
     this.#open.delete(index);
     if (open.pieces) this.#endCall(open, open.pieces);
-    this.#events.push({ type: 'block-end', candidate: 0, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
+    this.#events.push({
+      type: 'block-end',
+      candidate: 0,
+      block: open.block,
+      ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}),
+    });
   }
 
   /** A call without arguments has none at all in a stream, and an empty object elsewhere. */

@@ -1,15 +1,23 @@
 /** The system prompt and the messages to canonical turns, block for block. */
 import type { Block, Turn } from '../../../core/index.ts';
-import { unseal } from '../../shared/envelope.ts';
-import { holdsNumber, parseExactly } from '../../shared/exact-json.ts';
-import { markUnknown, oneOfKnown } from '../../shared/open-values.ts';
-import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { unseal } from '../../shared/wire-kit/envelope.ts';
+import { holdsNumber, parseExactly } from '../../shared/wire-kit/exact-json.ts';
+import { markUnknown, oneOfKnown } from '../../shared/wire-kit/open-values.ts';
+import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
 import { UnsealedBlocks } from './sealed.ts';
 import { isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
-import type { WireContent, WireKnownBlock, WireKnownMedia, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
+import type {
+  WireContent,
+  WireKnownBlock,
+  WireKnownMedia,
+  WireMedia,
+  WireMessage,
+  WireRequest,
+  WireResultContent,
+} from './wire.ts';
 import type { WireSearchResult, WireText, WireThinking, WireToolResult, WireToolUse } from './wire.ts';
 
 type TextBlock = Extract<Block, { type: 'text' }>;
@@ -24,11 +32,25 @@ function member(value: unknown, name: string | number): unknown {
 
 /** Passed the body's text too: a tool's input keeps its digits. */
 export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
-  const counts = messages.some(({ content }) => typeof content !== 'string' && content.some((block) => isKnownBlock(block) && block.type === 'tool_use' && holdsNumber(block.input)));
+  const counts = messages.some(
+    ({ content }) =>
+      typeof content !== 'string' &&
+      content.some((block) => isKnownBlock(block) && block.type === 'tool_use' && holdsNumber(block.input)),
+  );
   const exact = counts && longNumber.test(text) ? member(parseExactly(text), 'messages') : undefined;
-  const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`, member(exact, index)));
+  const turns = messages.map((message, index) =>
+    decodeMessage(message, `messages[${index}]`, member(exact, index)),
+  );
   if (system === undefined || system === null) return turns;
-  return [{ role: 'system', blocks: decodeContent(system, 'system', undefined, true), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
+  return [
+    {
+      role: 'system',
+      blocks: decodeContent(system, 'system', undefined, true),
+      at: 'system',
+      ...bag.keep({}, ['top', ...formOf(system)]),
+    },
+    ...turns,
+  ];
 }
 
 const messageFields = new Set(['role', 'content']);
@@ -39,8 +61,19 @@ export const wholeMessage = 'message';
 
 function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
   const role = oneOfKnown(message.role, roles);
-  if (role === undefined) return { role: 'user', blocks: [foreign(message, `${at}.role`, true)], at, ...bag.keep({}, [wholeMessage]) };
-  const blocks = decodeContent(message.content, `${at}.content`, member(exact, 'content'), role !== 'assistant');
+  if (role === undefined)
+    return {
+      role: 'user',
+      blocks: [foreign(message, `${at}.role`, true)],
+      at,
+      ...bag.keep({}, [wholeMessage]),
+    };
+  const blocks = decodeContent(
+    message.content,
+    `${at}.content`,
+    member(exact, 'content'),
+    role !== 'assistant',
+  );
   return { role, blocks, at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
 }
 
@@ -50,8 +83,14 @@ function formOf(content: WireContent): string[] {
 
 /** A thing that only this protocol has. What a user says is worthless elsewhere without it, unless it is known to be state of the vendor's own. */
 function foreign(value: Readonly<Record<string, unknown>>, at: string, spoken: boolean): Block {
-  const isState = typeof value['type'] === 'string' && isVendorState(value['type']);
-  return { type: 'foreign', protocol: protocolName, value, at, ...(spoken && !isState ? markUnknown(protocolName) : {}) };
+  const isState = typeof value.type === 'string' && isVendorState(value.type);
+  return {
+    type: 'foreign',
+    protocol: protocolName,
+    value,
+    at,
+    ...(spoken && !isState ? markUnknown(protocolName) : {}),
+  };
 }
 
 /** `spoken`: whether it is content of somebody else than the model. */
@@ -60,9 +99,15 @@ function decodeContent(content: WireContent, at: string, exact: unknown, spoken:
   const unsealed = new UnsealedBlocks();
   for (const [index, block] of content.entries()) {
     const place = `${at}[${index}]`;
-    if (isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place)) continue;
+    if (isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
+      continue;
     const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
-    for (const each of parts ?? [isKnownBlock(block) ? placed(decodeBlock(block, place, member(exact, index)), place) : foreign(block, place, spoken)]) unsealed.add(each);
+    for (const each of parts ?? [
+      isKnownBlock(block)
+        ? placed(decodeBlock(block, place, member(exact, index)), place)
+        : foreign(block, place, spoken),
+    ])
+      unsealed.add(each);
   }
   return unsealed.blocks;
 }
@@ -77,13 +122,16 @@ function placed<Kind extends Block>(block: Kind, at: string): Kind {
 function partsOf(document: WireMedia, at: string): Block[] | undefined {
   if (!isKnownMedia(document)) return undefined;
   const { source } = document;
-  if (source.type !== 'content' || typeof source.content === 'string' || plainTexts(source.content)) return undefined;
+  if (source.type !== 'content' || typeof source.content === 'string' || plainTexts(source.content))
+    return undefined;
   const parts = source.content.flatMap((part): Block[] => {
-    const isPart = isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
+    const isPart =
+      isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
     return isPart ? [{ ...decodeBlock(part, at), at }] : [];
   });
   const [first] = parts;
-  const isWhole = parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
+  const isWhole =
+    parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
   // What the document says of itself stands on its first part, which must have nothing of the kind.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
   return apart(document, parts, (form) => sidesOf(document, fields.parts, {}, form));
@@ -131,7 +179,12 @@ const fields = {
 } as const;
 
 /** Cache mark, vendor fields and spelling of a block of which these fields are read. */
-function sidesOf(block: Marked & object, read: ReadonlySet<string>, rest?: Fields, form?: readonly string[]): BlockSides {
+function sidesOf(
+  block: Marked & object,
+  read: ReadonlySet<string>,
+  rest?: Fields,
+  form?: readonly string[],
+): BlockSides {
   const left = leftover(block, read);
   if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
   return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
@@ -139,14 +192,16 @@ function sidesOf(block: Marked & object, read: ReadonlySet<string>, rest?: Field
 
 function decodeCall(block: WireToolUse, input: unknown): Block {
   const { id, name } = block;
-  const sides = isDirect(block) ? sidesOf(block, fields.direct_use, {}, ['direct']) : sidesOf(block, fields.tool_use);
+  const sides = isDirect(block)
+    ? sidesOf(block, fields.direct_use, {}, ['direct'])
+    : sidesOf(block, fields.tool_use);
   return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
 }
 
 /** Whether the model made the call itself, and no code of its own: other wires know no other calls. */
 function isDirect(block: WireToolUse & { readonly caller?: unknown }): boolean {
   const { caller } = block;
-  return isObject(caller) && caller['type'] === 'direct' && Object.keys(caller).length === 1;
+  return isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
 }
 
 function decodeText(block: WireText): TextBlock {
@@ -162,22 +217,40 @@ function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
   // Texts are told elsewhere without their type.
   const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
   const rest = nested('source', leftover(source, isPlain ? sourceFields : untypedSource));
-  const about = block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
+  const about =
+    block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
   const sides = (form: readonly string[] = []): BlockSides => sidesOf(block, fields[block.type], rest, form);
   switch (source.type) {
     case 'base64':
-      return { ...media, source: { type: 'base64', data: source.data }, mediaType: source.media_type, ...sides() };
+      return {
+        ...media,
+        source: { type: 'base64', data: source.data },
+        mediaType: source.media_type,
+        ...sides(),
+      };
     case 'text':
-      return { ...media, source: { type: 'text', text: source.data }, mediaType: source.media_type, ...sides() };
+      return {
+        ...media,
+        source: { type: 'text', text: source.data },
+        mediaType: source.media_type,
+        ...sides(),
+      };
     case 'url':
       return { ...media, source: { type: 'url', url: source.url }, ...sides() };
     case 'file':
       return { ...media, source: { type: 'file', vendor: nativeVendor, id: source.file_id }, ...sides() };
     case 'content': {
-      if (typeof source.content === 'string') return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
+      if (typeof source.content === 'string')
+        return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
       const texts = plainTexts(source.content);
-      return texts && { ...media, source: { type: 'text', text: texts.join('\n\n') }, ...sides(['contents', ...texts]) };
+      return (
+        texts && {
+          ...media,
+          source: { type: 'text', text: texts.join('\n\n') },
+          ...sides(['contents', ...texts]),
+        }
+      );
     }
   }
 }
@@ -196,7 +269,13 @@ function decodeSearchResult(block: WireSearchResult): Block {
   const texts = plainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
   const sides = sidesOf(block, fields.search_result, {}, ['search-result', ...texts]);
-  return { type: 'media', kind: 'document', source: { type: 'text', text: texts.join('\n\n') }, title: block.title, ...sides };
+  return {
+    type: 'media',
+    kind: 'document',
+    source: { type: 'text', text: texts.join('\n\n') },
+    title: block.title,
+    ...sides,
+  };
 }
 
 function decodeThinking(block: WireThinking): Block {
@@ -205,21 +284,41 @@ function decodeThinking(block: WireThinking): Block {
     return { type: 'reasoning', text: '', opaque, ...sidesOf(block, fields.redacted_thinking) };
   }
   const { thinking: text, signature } = block;
-  const sides = sidesOf(block, fields.thinking, signature === null ? { signature } : {}, signature === '' ? ['empty-signature'] : []);
+  const sides = sidesOf(
+    block,
+    fields.thinking,
+    signature === null ? { signature } : {},
+    signature === '' ? ['empty-signature'] : [],
+  );
   if (!signature) return { type: 'reasoning', text, ...sides };
-  return { type: 'reasoning', text, opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }], ...sides };
+  return {
+    type: 'reasoning',
+    text,
+    opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }],
+    ...sides,
+  };
 }
 
 function decodeResult(block: WireToolResult, at: string): Block {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
   const read = fields.tool_result;
-  if (content === undefined || content === null) return { ...result, content: [], ...sidesOf(block, read, {}, ['no-content']) };
-  if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content, at }], ...sidesOf(block, read, {}, ['string']) };
+  if (content === undefined || content === null)
+    return { ...result, content: [], ...sidesOf(block, read, {}, ['no-content']) };
+  if (typeof content === 'string')
+    return {
+      ...result,
+      content: [{ type: 'text', text: content, at }],
+      ...sidesOf(block, read, {}, ['string']),
+    };
   const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
   const known = parts.flatMap((part) => part ?? []);
   // Parts that are no text and no media are kept with the whole.
-  return { ...result, content: known, ...sidesOf(block, read, known.length < parts.length ? { content } : {}) };
+  return {
+    ...result,
+    content: known,
+    ...sidesOf(block, read, known.length < parts.length ? { content } : {}),
+  };
 }
 
 function decodeResultPart(part: WireResultContent, at: string): TextBlock | MediaBlock | undefined {

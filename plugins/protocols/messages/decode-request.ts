@@ -4,20 +4,42 @@
  * protocol can restore the request.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
-import { isFunctionTool, isKnownChoice, isKnownThinking, isSchemaFormat, type WireKnownChoice, type WireRequest, type WireTool, type WireToolChoice } from './wire.ts';
+import {
+  isFunctionTool,
+  isKnownChoice,
+  isKnownThinking,
+  isSchemaFormat,
+  type WireKnownChoice,
+  type WireRequest,
+  type WireTool,
+  type WireToolChoice,
+} from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** Fields that are read into a canonical one; of those that are objects, the rest is kept below. */
 const readFields = new Set([
-  'model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools', 'tool_choice',
-  'thinking', 'output_config', 'metadata', 'service_tier',
+  'model',
+  'messages',
+  'system',
+  'max_tokens',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'metadata',
+  'service_tier',
 ]);
 
 export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
@@ -39,20 +61,31 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     topP: wire.top_p ?? undefined,
     topK: wire.top_k ?? undefined,
     stop: wire.stop_sequences ?? undefined,
-    format: format && isSchemaFormat(format) ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) } : undefined,
+    format:
+      format && isSchemaFormat(format)
+        ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) }
+        : undefined,
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
     names: namesOf(thinking),
     ...bag.keep(
-      { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest, ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}) },
+      {
+        ...leftover(vendorsOwn, readFields),
+        ...partsLeft(wire),
+        ...thinking.rest,
+        ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
+      },
       ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
     ),
   };
 }
 
 const formatFields = new Set(['type', 'schema']);
-const tiers = new Map([['auto', 'auto'], ['standard_only', 'default']]);
+const tiers = new Map([
+  ['auto', 'auto'],
+  ['standard_only', 'default'],
+]);
 
 /** Of the fields that are objects, what is not read. */
 function partsLeft(wire: WireRequest): Fields {
@@ -79,15 +112,28 @@ interface ReadThinking {
   readonly form: readonly string[];
 }
 
-const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map([['summarized', 'summary'], ['omitted', 'none']]);
+const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map([
+  ['summarized', 'summary'],
+  ['omitted', 'none'],
+]);
 const unshown = new Set(['type', 'budget_tokens']);
 const thinkingFields = new Set([...unshown, 'display']);
 
 /** `thinking` says whether, `output_config.effort` how hard; each can stand alone. */
 function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
   const effort = output?.effort ?? undefined;
-  if (!thinking) return { value: effort === undefined ? undefined : { effort }, rest: {}, form: effort === undefined ? [] : ['thinking-unset'] };
-  if (!isKnownThinking(thinking)) return { value: effort === undefined ? undefined : { effort }, rest: { thinking }, form: ['thinking-kept'] };
+  if (!thinking)
+    return {
+      value: effort === undefined ? undefined : { effort },
+      rest: {},
+      form: effort === undefined ? [] : ['thinking-unset'],
+    };
+  if (!isKnownThinking(thinking))
+    return {
+      value: effort === undefined ? undefined : { effort },
+      rest: { thinking },
+      form: ['thinking-kept'],
+    };
   const shown = thinking.type === 'disabled' ? undefined : thinking.display;
   const display = shown ? displays.get(shown) : undefined;
   const rest = nested('thinking', leftover(thinking, display === undefined ? unshown : thinkingFields));
@@ -114,8 +160,19 @@ function decodeTool(tool: WireTool): Tool {
   if (!isFunctionTool(tool)) {
     const { name } = tool;
     const defined = name ? builtIn(tool.type) : undefined;
-    if (name && defined) return { type: 'function', name, ...defined, ...decodeMark(tool), ...bag.keep({ ...leftover(tool, builtInFields), ...markLeft(tool) }, ['built-in']) };
-    const kind = isSearch(tool) ? 'web-search' : tool.type.startsWith('code_execution_') ? 'code-execution' : 'other';
+    if (name && defined)
+      return {
+        type: 'function',
+        name,
+        ...defined,
+        ...decodeMark(tool),
+        ...bag.keep({ ...leftover(tool, builtInFields), ...markLeft(tool) }, ['built-in']),
+      };
+    const kind = isSearch(tool)
+      ? 'web-search'
+      : tool.type.startsWith('code_execution_')
+        ? 'code-execution'
+        : 'other';
     return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }
   return {
@@ -125,7 +182,10 @@ function decodeTool(tool: WireTool): Tool {
     schema: tool.input_schema,
     strict: tool.strict ?? undefined,
     ...decodeMark(tool),
-    ...bag.keep({ ...leftover(tool, functionFields), ...markLeft(tool) }, tool.type === 'custom' ? ['typed'] : []),
+    ...bag.keep(
+      { ...leftover(tool, functionFields), ...markLeft(tool) },
+      tool.type === 'custom' ? ['typed'] : [],
+    ),
   };
 }
 
@@ -137,7 +197,11 @@ function isKnown(choice: WireToolChoice | null | undefined): choice is WireKnown
 }
 
 function decodeChoice(choice: WireKnownChoice): ToolChoice {
-  return { mode: modes[choice.type], names: choice.type === 'tool' ? [choice.name] : undefined, ...bag.keep(leftover(choice, choiceFields)) };
+  return {
+    mode: modes[choice.type],
+    names: choice.type === 'tool' ? [choice.name] : undefined,
+    ...bag.keep(leftover(choice, choiceFields)),
+  };
 }
 
 function parallelOf(choice: WireKnownChoice): boolean | undefined {

@@ -1,17 +1,24 @@
 /** What messages takes and gives, for the document that describes the gateway. What vendors add to it passes. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
-import { architecture, count, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
 import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
 import { countWire, requestWire } from './wire.ts';
 
 const errorSchema = z
-  .object({ type: z.literal('error'), error: z.looseObject({ type: z.string(), message: z.string() }), request_id: z.string().optional() })
+  .object({
+    type: z.literal('error'),
+    error: z.looseObject({ type: z.string(), message: z.string() }),
+    request_id: z.string().optional(),
+  })
   .meta({ title: 'MessagesError' });
 
 const version = z.enum([...versions]).optional();
 const headers = z.object({
-  [versionHeader]: version.meta({ description: `The version of the protocol. It has to be said, here or as \`${neutralVersionHeader}\`.`, default: '2023-06-01' }),
+  [versionHeader]: version.meta({
+    description: `The version of the protocol. It has to be said, here or as \`${neutralVersionHeader}\`.`,
+    default: '2023-06-01',
+  }),
   [neutralVersionHeader]: version,
   [betaHeader]: z.string().optional().meta({ description: "The vendor's betas, separated by commas." }),
 });
@@ -41,8 +48,16 @@ const message = z
   .meta({ title: 'Message' });
 
 const event = z
-  .looseObject({ type: z.string(), index: count.optional(), message: message.optional(), usage: usage.optional() })
-  .meta({ title: 'MessageEvent', description: 'An event of a stream by its `type`, the last of which is `message_stop`.' });
+  .looseObject({
+    type: z.string(),
+    index: count.optional(),
+    message: message.optional(),
+    usage: usage.optional(),
+  })
+  .meta({
+    title: 'MessageEvent',
+    description: 'An event of a stream by its `type`, the last of which is `message_stop`.',
+  });
 
 const tokens = z.looseObject({ input_tokens: count }).meta({ title: 'MessageTokens' });
 
@@ -94,7 +109,8 @@ export const models: Description = {
 
 export const namedModels: Description = {
   summary: 'One model, or all of an owner, in the messages style',
-  details: 'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+  details:
+    'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
   replies: { 200: { 'application/json': z.union([model, list]) } },
   error: errorSchema,
 };

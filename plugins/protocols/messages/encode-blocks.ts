@@ -3,8 +3,8 @@
  * the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/exact-json.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { encodeMedia } from './media.ts';
@@ -29,7 +29,8 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
     case 'tool-result':
       return marked(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
-      if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null) return [{ ...block.value }];
+      if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null)
+        return [{ ...block.value }];
       encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
       return [];
   }
@@ -40,8 +41,13 @@ function marked(block: Block, path: string, { mark }: Encoding, wire: Fields): F
 }
 
 /** This wire seals thoughts alone: what another vendor sealed of anything else has no place in it. */
-function loseSeal({ opaque = [] }: Of<'text' | 'media' | 'tool-call'>, path: string, { lose }: Encoding): void {
-  if (opaque.length > 0) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+function loseSeal(
+  { opaque = [] }: Of<'text' | 'media' | 'tool-call'>,
+  path: string,
+  { lose }: Encoding,
+): void {
+  if (opaque.length > 0)
+    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
 }
 
 /** The vendor refuses text that is empty or nothing but space. */
@@ -56,16 +62,29 @@ export function encodeText(block: Of<'text'>, path: string, encoding: Encoding):
 function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.fields(block);
-  const native = opaque.every(({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor));
+  const native = opaque.every(
+    ({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor),
+  );
   if (!native || (opaque.length === 0 && (!own || owner === nativeVendor))) {
     lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return [];
   }
   if (opaque.length === 0) {
-    return [overlay(fields, { type: 'thinking', thinking: text, signature: bag.form(block).includes('empty-signature') ? '' : undefined })];
+    return [
+      overlay(fields, {
+        type: 'thinking',
+        thinking: text,
+        signature: bag.form(block).includes('empty-signature') ? '' : undefined,
+      }),
+    ];
   }
   return opaque.map(({ kind, value }) =>
-    overlay(fields, kind === 'encrypted' ? { type: 'redacted_thinking', data: value } : { type: 'thinking', thinking: text, signature: value }),
+    overlay(
+      fields,
+      kind === 'encrypted'
+        ? { type: 'redacted_thinking', data: value }
+        : { type: 'thinking', thinking: text, signature: value },
+    ),
   );
 }
 
@@ -77,18 +96,29 @@ function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): F
   const parsed = custom ? { input: text } : argumentsObject(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   const caller = bag.form(block).includes('direct') ? { caller: { type: 'direct' } } : {};
-  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text }, ...caller };
+  return {
+    type: 'tool_use',
+    id: fitCallId(id),
+    name: fitName(name),
+    input: parsed ?? { _raw: text },
+    ...caller,
+  };
 }
 
 function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
   // Parts this wire alone knows are kept with all the others.
-  if (bag.fields(block)['content']) return result;
-  const parts = block.content.flatMap((part, index) => encodeBlock(part, `${path}.content[${index}]`, encoding));
+  if (bag.fields(block).content) return result;
+  const parts = block.content.flatMap((part, index) =>
+    encodeBlock(part, `${path}.content[${index}]`, encoding),
+  );
   const form = bag.form(block);
   const [first] = parts;
-  const plain = parts.length === 1 && first?.['type'] === 'text' && Object.values(first).filter((value) => value !== undefined).length === 2;
-  if (plain && (form.includes('string') || !encoding.own)) return { ...result, content: first['text'] };
+  const plain =
+    parts.length === 1 &&
+    first?.type === 'text' &&
+    Object.values(first).filter((value) => value !== undefined).length === 2;
+  if (plain && (form.includes('string') || !encoding.own)) return { ...result, content: first.text };
   if (parts.length === 0 && (form.includes('no-content') || !encoding.own)) return result;
   return { ...result, content: form.includes('string') ? '' : parts };
 }

@@ -1,5 +1,10 @@
 /** Canonical events as a client's stream: each event of this wire under its name. */
-import { GatewayError, type CanonicalEvent, type EventEncoder, type ReplyContext } from '../../../core/index.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type EventEncoder,
+  type ReplyContext,
+} from '../../../core/index.ts';
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents, type WireEventBody } from './reply-events.ts';
 

@@ -4,10 +4,10 @@
  * vendor wants all results of a step in the message after it.
  */
 import type { Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/call-ids.ts';
-import { refusePart } from '../../shared/refuse-part.ts';
-import { inSteps } from '../../shared/steps.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
+import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { together } from './composed-document.ts';
 import { wholeMessage } from './decode-messages.ts';
@@ -29,7 +29,9 @@ export function encodeConversation(turns: readonly Turn[], encoding: Encoding): 
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
-  const written = turn.blocks.map((block, position) => encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding));
+  const written = turn.blocks.map((block, position) =>
+    encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding),
+  );
   return encoding.own ? together(turn.blocks, written) : written.flat();
 }
 
@@ -45,14 +47,19 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
       for (const message of content) messages.push(message);
       continue;
     }
-    const text = form.includes('string') && content.length === 1 && typeof first?.['text'] === 'string' ? first['text'] : undefined;
+    const text =
+      form.includes('string') && content.length === 1 && typeof first?.text === 'string'
+        ? first.text
+        : undefined;
     if (form.includes('top') || (isInstruction(turn) && turn.at === undefined)) {
       for (const block of content) system.push(block);
       written = text;
     } else if (content.length > 0) {
       const role = isInstruction(turn) && encoding.model.capabilities.midSystem ? 'system' : sideOf(turn);
       const marked = role === 'user' && isInstruction(turn) ? asUserText(content, index, encoding) : content;
-      messages.push(overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }));
+      messages.push(
+        overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }),
+      );
     }
   }
   return { system: systemOf(system, written !== undefined && system.length === 1), messages };
@@ -63,11 +70,13 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   const system: Fields[] = [];
   const messages: Message[] = [];
   for (const [index, turn] of inSteps(turns)) {
-    if (turn.name !== undefined) encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
+    if (turn.name !== undefined)
+      encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
     const path = `turns[${index}]`;
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
-    if (index < leading || leading < 0) for (const block of textsOnly(content, path, encoding)) system.push(block);
+    if (index < leading || leading < 0)
+      for (const block of textsOnly(content, path, encoding)) system.push(block);
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
     else if (turn.role === 'assistant') answer(messages, content, turn, path, encoding);
     else append(messages, 'user', content);
@@ -75,20 +84,45 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   beginWithUser(messages, system, turns, encoding);
   endWithUser(messages, turns, encoding);
   trimLast(messages, turns.length - 1, encoding);
-  const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
-  const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
+  const plain = system.length === 1 && system.every((block) => block.cache_control === undefined);
+  const ordered = messages.map(({ role, content }) => ({
+    role,
+    content: role === 'user' ? resultsFirst(content) : content,
+  }));
   return { system: systemOf(system, plain), messages: ordered };
 }
 
 /** The vendor wants a first message, and wants it to be the user's: the last instruction, where there is nothing else. */
-function beginWithUser(messages: Message[], system: Fields[], turns: readonly Turn[], { lose }: Encoding): void {
+function beginWithUser(
+  messages: Message[],
+  system: Fields[],
+  turns: readonly Turn[],
+  { lose }: Encoding,
+): void {
   if (messages.length === 0) {
-    const last = system.pop() ?? refusePart(turns.at(-1) ?? {}, 'turns', 'The provider of this model answers no conversation in which nothing is said.');
+    const last =
+      system.pop() ??
+      refusePart(
+        turns.at(-1) ?? {},
+        'turns',
+        'The provider of this model answers no conversation in which nothing is said.',
+      );
     messages.push({ role: 'user', content: [last] });
-    lose(`turns[${turns.length - 1}].role`, 'sent as words of the user, who has to say something', 'approximated');
+    lose(
+      `turns[${turns.length - 1}].role`,
+      'sent as words of the user, who has to say something',
+      'approximated',
+    );
   } else if (messages[0]?.role === 'assistant') {
-    messages.unshift({ role: 'user', content: [{ type: 'text', text: `${opening}The conversation begins with the assistant.${closing}` }] });
-    lose(`turns[${turns.findIndex(({ role }) => role === 'assistant')}]`, 'stands behind a marked text of the user, who has to speak first', 'approximated');
+    messages.unshift({
+      role: 'user',
+      content: [{ type: 'text', text: `${opening}The conversation begins with the assistant.${closing}` }],
+    });
+    lose(
+      `turns[${turns.findIndex(({ role }) => role === 'assistant')}]`,
+      'stands behind a marked text of the user, who has to speak first',
+      'approximated',
+    );
   }
 }
 
@@ -100,8 +134,15 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
   const spoken = messages.findLast(({ role }) => role !== 'system');
   const last = turns.length - 1;
   const isBegun = turns[last]?.role === 'assistant';
-  if ((model.capabilities.prefill && isBegun) || spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
-  append(messages, 'user', [{ type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` }]);
+  if (
+    (model.capabilities.prefill && isBegun) ||
+    spoken?.role !== 'assistant' ||
+    spoken.content.some(({ type }) => type === 'tool_use')
+  )
+    return;
+  append(messages, 'user', [
+    { type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` },
+  ]);
   const told = isBegun
     ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun'
     : 'a marked text of the user follows, or the assistant would have the last word';
@@ -112,8 +153,8 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
 function trimLast(messages: readonly Message[], last: number, { lose }: Encoding): void {
   const { role, content = [] } = messages.at(-1) ?? {};
   const said = content.at(-1);
-  if (role !== 'assistant' || said?.['type'] !== 'text') return;
-  const text = String(said['text']);
+  if (role !== 'assistant' || said?.type !== 'text') return;
+  const text = String(said.text);
   if (text.trimEnd() === text) return;
   content.splice(-1, 1, { ...said, text: text.trimEnd() });
   lose(`turns[${last}]`, 'sent without the space at its end', 'approximated');
@@ -130,7 +171,7 @@ function sideOf({ role }: Turn): 'user' | 'assistant' {
 function systemOf(blocks: readonly Fields[], plain: boolean): Conversation['system'] {
   const [only] = blocks;
   if (!only) return undefined;
-  return plain && typeof only['text'] === 'string' ? only['text'] : blocks;
+  return plain && typeof only.text === 'string' ? only.text : blocks;
 }
 
 function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
@@ -142,12 +183,20 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
 /** An assistant's message holds no media here: what a model showed is shown to it again, by the user. */
-function answer(messages: Message[], content: readonly Fields[], { blocks }: Turn, path: string, { lose }: Encoding): void {
+function answer(
+  messages: Message[],
+  content: readonly Fields[],
+  { blocks }: Turn,
+  path: string,
+  { lose }: Encoding,
+): void {
   const shown = content.filter(({ type }) => media.has(type));
   const said = content.filter(({ type }) => !media.has(type));
   if (said.length > 0) append(messages, 'assistant', said);
   if (shown.length === 0) return;
-  for (const [position, { type }] of blocks.entries()) if (type === 'media') lose(`${path}.blocks[${position}]`, 'sent as if the user showed it', 'approximated');
+  for (const [position, { type }] of blocks.entries())
+    if (type === 'media')
+      lose(`${path}.blocks[${position}]`, 'sent as if the user showed it', 'approximated');
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
@@ -165,8 +214,14 @@ const opening = '<system>\n';
 const closing = '\n</system>';
 
 function asUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
-  lose(`turns[${index}].role`, 'the model takes no system text in mid-conversation; sent as a marked text of the user', 'approximated');
-  return content.map((block) => (block['type'] === 'text' ? { ...block, text: opening + String(block['text']) + closing } : block));
+  lose(
+    `turns[${index}].role`,
+    'the model takes no system text in mid-conversation; sent as a marked text of the user',
+    'approximated',
+  );
+  return content.map((block) =>
+    block.type === 'text' ? { ...block, text: opening + String(block.text) + closing } : block,
+  );
 }
 
 function append(messages: Message[], role: Message['role'], content: readonly Fields[]): void {
@@ -176,5 +231,8 @@ function append(messages: Message[], role: Message['role'], content: readonly Fi
 }
 
 function resultsFirst(content: readonly Fields[]): Fields[] {
-  return [...content.filter(({ type }) => type === 'tool_result'), ...content.filter(({ type }) => type !== 'tool_result')];
+  return [
+    ...content.filter(({ type }) => type === 'tool_result'),
+    ...content.filter(({ type }) => type !== 'tool_result'),
+  ];
 }

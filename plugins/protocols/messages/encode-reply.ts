@@ -1,7 +1,7 @@
 /** A whole reply as one message: what a stream would have sent, gathered as its clients gather it. */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/exact-json.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { ReplyEvents } from './reply-events.ts';
 
 type Content = Record<string, unknown>;
@@ -13,14 +13,18 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   /** JSON text of arguments, by their block. */
   const inputs = new Map<number, string>();
   for (const event of events.flatMap((each) => wire.push(each))) {
-    const index = Number(event['index']);
+    const index = Number(event.index);
     const block = content[index];
-    if (event.type === 'message_start' && isObject(event['message'])) message = { ...event['message'], content };
-    else if (event.type === 'content_block_start' && isObject(event['content_block'])) content[index] = { ...event['content_block'] };
-    else if (event.type === 'content_block_delta' && block && isObject(event['delta'])) join(block, event['delta'], index, inputs);
-    else if (event.type === 'message_delta' && isObject(event['delta'])) message = { ...message, ...event['delta'], usage: event['usage'] };
+    if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
+    else if (event.type === 'content_block_start' && isObject(event.content_block))
+      content[index] = { ...event.content_block };
+    else if (event.type === 'content_block_delta' && block && isObject(event.delta))
+      join(block, event.delta, index, inputs);
+    else if (event.type === 'message_delta' && isObject(event.delta))
+      message = { ...message, ...event.delta, usage: event.usage };
   }
-  for (const [index, text] of inputs) Object.assign(content[index] ?? {}, { input: argumentsObject(text) ?? { _raw: text } });
+  for (const [index, text] of inputs)
+    Object.assign(content[index] ?? {}, { input: argumentsObject(text) ?? { _raw: text } });
   closeWithText(content);
   return message;
 }
@@ -29,28 +33,28 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
 function closeWithText(content: Content[]): void {
   const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
   const text = content[last];
-  if (text?.['type'] !== 'text') return;
+  if (text?.type !== 'text') return;
   content.splice(last, 1);
   content.push(text);
 }
 
 function join(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
-  switch (delta['type']) {
+  switch (delta.type) {
     case 'text_delta':
-      block['text'] = String(block['text']) + String(delta['text']);
+      block.text = String(block.text) + String(delta.text);
       break;
     case 'thinking_delta':
-      block['thinking'] = String(block['thinking']) + String(delta['thinking']);
+      block.thinking = String(block.thinking) + String(delta.thinking);
       break;
     case 'signature_delta':
-      block['signature'] = delta['signature'];
+      block.signature = delta.signature;
       break;
     case 'input_json_delta':
-      inputs.set(index, (inputs.get(index) ?? '') + String(delta['partial_json']));
+      inputs.set(index, (inputs.get(index) ?? '') + String(delta.partial_json));
       break;
     case 'citations_delta':
-      if (Array.isArray(block['citations'])) block['citations'].push(delta['citation']);
-      else block['citations'] = [delta['citation']];
+      if (Array.isArray(block.citations)) block.citations.push(delta.citation);
+      else block.citations = [delta.citation];
       break;
     default:
   }

@@ -3,12 +3,12 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/fit-limit.ts';
-import { fitModalities } from '../../shared/fit-modalities.ts';
-import { foreignFields } from '../../shared/foreign-fields.ts';
-import { noteLosses } from '../../shared/losses.ts';
-import { callLimit } from '../../shared/search-options.ts';
-import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
+import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { callLimit } from '../../shared/wire-kit/search-options.ts';
+import { nested, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';
@@ -17,7 +17,11 @@ import type { Encoding } from './encoding.ts';
 import { encodeFormat } from './structured-output.ts';
 import { encodeThinking } from './thinking.ts';
 
-export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+export function encodeRequest(
+  request: CanonicalRequest,
+  model: Model,
+  outputLimit: number | undefined,
+): EncodedRequest {
   const { losses, lose } = noteLosses();
   const encoding: Encoding = {
     own: bag.form(request).includes('read'),
@@ -29,10 +33,10 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const limit = limitOf(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice } = encodeTools(request, encoding);
-  const forced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
+  const forced = choice?.type === 'any' || choice?.type === 'tool';
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
-  const thinks = thinking !== undefined && thinking['type'] !== 'disabled';
+  const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const body = overlay(bag.fields(request), {
     model: model.upstream,
     max_tokens: limit,
@@ -47,19 +51,29 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeAbout(request, encoding),
   });
   loseOthers(request, encoding);
-  const limited = new Set(tools?.some((tool) => tool['max_uses'] !== undefined) ? [callLimit] : []);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, limited)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank), expects };
+  const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
+  return {
+    body,
+    losses: [...losses, ...foreignFields(request, protocolName, limited)],
+    stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank),
+    expects,
+  };
 }
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */
 function limitOf(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
   // None at all is a way to fill the cache here.
-  return fitLimit(granted ?? request.outputLimit, encoding.model, { ...encoding, least: 0 }) ?? encoding.model.outputLimit;
+  return (
+    fitLimit(granted ?? request.outputLimit, encoding.model, { ...encoding, least: 0 }) ??
+    encoding.model.outputLimit
+  );
 }
 
 function instruct(system: Conversation['system'], instruction: string | undefined): Conversation['system'] {
   if (instruction === undefined || system === undefined) return instruction ?? system;
-  return typeof system === 'string' ? `${system}\n\n${instruction}` : [...system, { type: 'text', text: instruction }];
+  return typeof system === 'string'
+    ? `${system}\n\n${instruction}`
+    : [...system, { type: 'text', text: instruction }];
 }
 
 function defined(fields: Fields): Fields {
@@ -87,12 +101,14 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
     if (value === undefined) continue;
     if (!takes(model, field)) lose(path, 'the model does not take it', 'model');
     else if (disturbs && !own) lose(path, 'does not go with thinking');
-    else if (path === 'topP' && !own && fields['temperature'] !== undefined) lose(path, 'the model takes a temperature or this, not both', 'model');
+    else if (path === 'topP' && !own && fields.temperature !== undefined)
+      lose(path, 'the model takes a temperature or this, not both', 'model');
     else fields[field] = value;
   }
-  if (topK !== undefined && !Number.isInteger(topK) && fields['top_k'] !== undefined) lose('topK', 'sent as a whole number', 'approximated');
-  if (temperature !== undefined && temperature > highestTemperature && fields['temperature'] !== undefined) {
-    fields['temperature'] = highestTemperature;
+  if (topK !== undefined && !Number.isInteger(topK) && fields.top_k !== undefined)
+    lose('topK', 'sent as a whole number', 'approximated');
+  if (temperature !== undefined && temperature > highestTemperature && fields.temperature !== undefined) {
+    fields.temperature = highestTemperature;
     lose('temperature', `sent as ${highestTemperature}, the highest there is`, 'approximated');
   }
   return fields;
@@ -109,7 +125,12 @@ function encodeStop({ stop }: CanonicalRequest, own: boolean): readonly string[]
   return sent.length > 0 ? sent : undefined;
 }
 
-const tiers = new Map([['auto', 'auto'], ['priority', 'auto'], ['default', 'standard_only'], ['standard', 'standard_only']]);
+const tiers = new Map([
+  ['auto', 'auto'],
+  ['priority', 'auto'],
+  ['default', 'standard_only'],
+  ['standard', 'standard_only'],
+]);
 
 const longestUser = 256;
 

@@ -1,14 +1,14 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { loseNamespaces } from '../../shared/namespaces.ts';
-import { objectSchema } from '../../shared/object-schema.ts';
-import { refusePart } from '../../shared/refuse-part.ts';
-import { searchOptions, withLimitedSearch, type SearchWords } from '../../shared/search-options.ts';
-import { loseChoice } from '../../shared/tool-choice.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
+import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/wire-kit/hosted-tools.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
+import { objectSchema } from '../../shared/wire-kit/object-schema.ts';
+import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { searchOptions, withLimitedSearch, type SearchWords } from '../../shared/wire-kit/search-options.ts';
+import { loseChoice } from '../../shared/wire-kit/tool-choice.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { tightSchema } from './structured-output.ts';
@@ -31,11 +31,14 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
   const offered = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose);
-  const tools = offered.flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  const tools = offered.flatMap((tool, index) =>
+    tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : [],
+  );
   const choice = encodeChoice(request);
   // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
-  const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;
-  if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named)))) return { tools, choice };
+  const named = choice?.type === 'tool' ? choice.name : undefined;
+  if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
+    return { tools, choice };
   loseChoice(request, lose);
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
@@ -50,10 +53,11 @@ const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** The schema of a tool that another protocol read: a strict one keeps to the words the vendor promises to keep to. */
 function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
   const schema = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
-  const named = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+  const named = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) {
-    const rule = 'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most';
+    const rule =
+      'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most';
     refusePart(tool, path, `${rule}; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
   }
   const fitted = strict ? tightSchema(schema, path, lose) : schema;
@@ -71,8 +75,13 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   }
   if (bag.form(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
   const { description, schema } = tool;
-  const strict = own ? (tool.strict ?? undefined) : tool.strict && model.capabilities.structuredOutput ? true : undefined;
-  if (tool.strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
+  const strict = own
+    ? (tool.strict ?? undefined)
+    : tool.strict && model.capabilities.structuredOutput
+      ? true
+      : undefined;
+  if (tool.strict && !model.capabilities.structuredOutput)
+    lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
     overlay(fields, {
       type: bag.form(tool).includes('typed') ? 'custom' : undefined,
@@ -92,14 +101,21 @@ const searchWords: SearchWords = {
   uses: (count) => ({ max_uses: count }),
 };
 
-function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields[] {
+function encodeHosted(
+  tool: Extract<Tool, { type: 'hosted' }>,
+  path: string,
+  { model, lose }: Pick<Encoding, 'model' | 'lose'>,
+): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
   if (!hosts(model, kind)) {
     loseHosted(tool, path, lose);
     return [];
   }
-  if (kind === 'web-search') return [{ type: 'web_search_20250305', name: 'web_search', ...searchOptions(tool, path, searchWords, lose) }];
+  if (kind === 'web-search')
+    return [
+      { type: 'web_search_20250305', name: 'web_search', ...searchOptions(tool, path, searchWords, lose) },
+    ];
   checkContainer(tool, path);
   return [{ type: 'code_execution_20250825', name: 'code_execution' }];
 }
@@ -107,12 +123,14 @@ function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { m
 const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none' } as const;
 
 function encodeChoice({ toolChoice, parallelToolCalls }: CanonicalRequest): Fields | undefined {
-  if (!toolChoice) return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
+  if (!toolChoice)
+    return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
   const { mode, names = [], required } = toolChoice;
   const type = mode === 'subset' ? (required ? 'any' : 'auto') : types[mode];
   return overlay(bag.fields(toolChoice), {
     type,
     name: type === 'tool' ? fitName(names[0] ?? '') : undefined,
-    disable_parallel_tool_use: type === 'none' || parallelToolCalls === undefined ? undefined : !parallelToolCalls,
+    disable_parallel_tool_use:
+      type === 'none' || parallelToolCalls === undefined ? undefined : !parallelToolCalls,
   });
 }

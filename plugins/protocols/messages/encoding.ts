@@ -1,6 +1,6 @@
 /** What every part of a request's encoder goes by. */
 import type { Model } from '../../../core/index.ts';
-import type { Lose } from '../../shared/losses.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
 import type { MarkEncoder } from './cache.ts';
 
 export interface Encoding {

@@ -1,8 +1,8 @@
 /** Errors in the words of this wire, in both directions. */
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
-import { passedStatus } from '../../shared/passed-error.ts';
-import { decodeVendorError, errorEvent, readVendorError } from '../../shared/vendor-error.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { passedStatus } from '../../shared/wire-kit/passed-error.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { decodeVendorError, errorEvent, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 
 interface Words {
   readonly type: string;
@@ -42,15 +42,22 @@ const tooLong = 'prompt is too long';
 const family = 'messages';
 
 function errorBody(error: GatewayError, id: string | undefined): Fields {
-  const { code, details: { vendor } } = error;
+  const {
+    code,
+    details: { vendor },
+  } = error;
   const { type } = wording[code];
-  const body = vendor?.family === family ? { type, ...vendor.body, message: told(error) } : { type, message: told(error), ...detailsOf(error) };
+  const body =
+    vendor?.family === family
+      ? { type, ...vendor.body, message: told(error) }
+      : { type, message: told(error), ...detailsOf(error) };
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
 /** The body has no place of its own for the field at fault, which the vendor names at the beginning of its message as well. */
 function told({ code, message, details: { param, vendor } }: GatewayError): string {
-  if (code === 'context_length_exceeded') return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
+  if (code === 'context_length_exceeded')
+    return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
   return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
 }
 
@@ -60,7 +67,10 @@ function detailsOf({ status, details: { vendor } }: GatewayError): Fields {
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
-  return { status: passedStatus(error, family) ?? wording[error.code].status ?? error.status, body: errorBody(error, id) };
+  return {
+    status: passedStatus(error, family) ?? wording[error.code].status ?? error.status,
+    body: errorBody(error, id),
+  };
 }
 
 /** One frame, and nothing behind it: no `message_stop` may make a broken reply look whole. */
@@ -85,9 +95,13 @@ const statuses: Readonly<Record<string, number>> = {
 
 /** What a vendor says where it breaks off inside a stream. */
 export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 'error' }> {
-  const error = readVendorError({ error: isObject(event['error']) ? event['error'] : event });
+  const error = readVendorError({ error: isObject(event.error) ? event.error : event });
   const { type, status } = error;
-  return errorEvent(family, { ...error, code: type }, status ?? (type === undefined ? undefined : statuses[type]));
+  return errorEvent(
+    family,
+    { ...error, code: type },
+    status ?? (type === undefined ? undefined : statuses[type]),
+  );
 }
 
 /** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */

@@ -1,7 +1,7 @@
 /** The messages protocol: its client side, its upstream side, its token count, and the listing its clients look models up in. */
 import { z } from 'zod';
 import { definePlugin, type ClientHeaders, type Match, type Protocol } from '../../../core/index.ts';
-import { AlikeEvents } from '../../shared/alike-events.ts';
+import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -41,14 +41,16 @@ const ownVersion = '2023-06-01';
 
 const vendorHeader = /^anthropic-/;
 /** What says who pays, or proves who calls: that is the gateway's alone, and its provider's to add. */
-const accountHeader = /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
+const accountHeader =
+  /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
 
 /** Every header of the vendor's own, since clients ask for its newest features in them. */
 function upstreamHeaders(client: ClientHeaders): Record<string, string> {
   const headers: Record<string, string> = { [versionHeader]: versionOf(client) ?? ownVersion };
   for (const name in client) {
     const value = client[name];
-    if (vendorHeader.test(name) && value !== undefined && !accountHeader.test(name)) headers[name] = String(value);
+    if (vendorHeader.test(name) && value !== undefined && !accountHeader.test(name))
+      headers[name] = String(value);
   }
   return headers;
 }
@@ -97,12 +99,17 @@ export const messages = definePlugin({
   name: protocolName,
   options: z.strictObject({
     /** The path below which the family is served: the base address its clients are given. */
-    mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as /alpha, without a slash at its end').default('/alpha'),
+    mount: z
+      .string()
+      .regex(/^(\/[\w.-]+)*$/, 'a path such as /alpha, without a slash at its end')
+      .default('/alpha'),
   }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
     host.address({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
-    host.example(`curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" -d '{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`);
+    host.example(
+      `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" -d '{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
+    );
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });

@@ -1,6 +1,20 @@
 /** The public listing of models in the messages style: all of them, those of one owner, or one. */
-import { freePrice, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, modelsNamed, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
+import {
+  freePrice,
+  toGatewayError,
+  type Catalog,
+  type Model,
+  type Route,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import {
+  architectureOf,
+  Listings,
+  modelsNamed,
+  ownerOf,
+  pricesOf,
+  topProviderOf,
+} from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 /** What has no price of its own costs as what it is a part of. */
@@ -48,13 +62,18 @@ function find(catalog: Catalog, name: string): unknown {
 export function listingRoutes(catalog: Catalog, mount: string): Route[] {
   const path = `${mount}/v1/models`;
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', errors: (error: unknown, id?: string) => encodeError(toGatewayError(error), id) } as const;
+  const shared = {
+    method: 'GET',
+    access: 'public',
+    errors: (error: unknown, id?: string) => encodeError(toGatewayError(error), id),
+  } as const;
   return [
     {
       ...shared,
       name: 'messages-models',
       path,
-      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ data: reachable(catalog).map(describe) })),
+      handle: async ({ headers }: RouteRequest) =>
+        listings.reply('', headers, () => ({ data: reachable(catalog).map(describe) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
@@ -62,7 +81,8 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: 'messages-model',
       // An id holds slashes, which some clients send as they are and some as %2F.
       path: `${path}/*id`,
-      handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => find(catalog, id)),
+      handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
+        listings.reply(id, headers, () => find(catalog, id)),
       openapi: async () => (await import('./description.ts')).namedModels,
     },
   ];

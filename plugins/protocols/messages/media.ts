@@ -1,9 +1,9 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isTextual } from '../../shared/data-url.ts';
-import { fitPicture } from '../../shared/picture-type.ts';
-import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { documentType, isTextual } from '../../shared/wire-kit/data-url.ts';
+import { fitPicture } from '../../shared/wire-kit/picture-type.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -23,9 +23,18 @@ function plainSource(block: MediaBlock, path: string, { own, model }: Encoding):
     return refuseFile(block, path, source.vendor);
   }
   if (source.type !== 'url') return undefined;
-  if (block.kind === 'image' && !model.capabilities.imageUrls) return refusePart(block, path, 'The provider of this model fetches no images; send the image itself as base64.');
+  if (block.kind === 'image' && !model.capabilities.imageUrls)
+    return refusePart(
+      block,
+      path,
+      'The provider of this model fetches no images; send the image itself as base64.',
+    );
   if (own || /^https:/i.test(source.url)) return { type: 'url', url: source.url };
-  return refusePart(block, path, 'The provider of this model fetches https addresses only; send the content itself as base64.');
+  return refusePart(
+    block,
+    path,
+    'The provider of this model fetches https addresses only; send the content itself as base64.',
+  );
 }
 
 function imageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
@@ -35,7 +44,11 @@ function imageSource(block: MediaBlock, path: string, encoding: Encoding): Field
   const plain = plainSource(block, path, encoding);
   if (plain) return plain;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
-  return { type: 'base64', media_type: own ? mediaType : fitPicture(block, source.data, path), data: source.data };
+  return {
+    type: 'base64',
+    media_type: own ? mediaType : fitPicture(block, source.data, path),
+    data: source.data,
+  };
 }
 
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
@@ -43,9 +56,16 @@ function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fi
   const { source, title, context, filename } = block;
   const [form, ...words] = bag.form(block);
   if (form === 'search-result') return { type: 'search_result', title, content: words.map(asText) };
-  if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title, context };
-  if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
-  return { type: 'document', source: plainSource(block, path, encoding) ?? documentSource(block, path, own), title: title ?? (own ? undefined : filename), context };
+  if (form === 'content' && source.type === 'text')
+    return { type: 'document', source: { type: 'content', content: source.text }, title, context };
+  if (form === 'contents')
+    return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
+  return {
+    type: 'document',
+    source: plainSource(block, path, encoding) ?? documentSource(block, path, own),
+    title: title ?? (own ? undefined : filename),
+    context,
+  };
 }
 
 function asText(text: string): Fields {
@@ -54,15 +74,25 @@ function asText(text: string): Fields {
 
 function documentSource(block: MediaBlock, path: string, own: boolean): Fields {
   const { source, mediaType } = block;
-  if (own && source.type === 'text') return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text };
-  if (own && source.type === 'base64') return { type: 'base64', media_type: mediaType ?? 'application/pdf', data: source.data };
+  if (own && source.type === 'text')
+    return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text };
+  if (own && source.type === 'base64')
+    return { type: 'base64', media_type: mediaType ?? 'application/pdf', data: source.data };
   if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
     const isPdf = (documentType(source.data) ?? mediaType) === 'application/pdf';
     if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
     if (isTextual(mediaType)) {
-      return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };
+      return {
+        type: 'text',
+        media_type: 'text/plain',
+        data: Buffer.from(source.data, 'base64').toString('utf8'),
+      };
     }
   }
-  return refusePart(block, path, `The provider of this model takes documents as PDF or text, and this is ${mediaType ?? 'of an unknown type'}.`);
+  return refusePart(
+    block,
+    path,
+    `The provider of this model takes documents as PDF or text, and this is ${mediaType ?? 'of an unknown type'}.`,
+  );
 }

@@ -4,14 +4,31 @@
  * verbatim.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { CanonicalRequest, ClientCall, ClientHeaders, Fee, InputSize, Match, Mode, Preferences } from '../../../core/index.ts';
-import { holdsEnvelope } from '../../shared/envelope.ts';
-import { askedModes } from '../../shared/modes.ts';
-import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-check.ts';
+import type {
+  CanonicalRequest,
+  ClientCall,
+  ClientHeaders,
+  Fee,
+  InputSize,
+  Match,
+  Mode,
+  Preferences,
+} from '../../../core/index.ts';
+import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { askedModes } from '../../shared/wire-kit/modes.ts';
+import { preferencesOf, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
-import { countWire, isFunctionTool, isKnownBlock, isKnownMedia, isKnownThinking, isVendorState, requestWire } from './wire.ts';
+import {
+  countWire,
+  isFunctionTool,
+  isKnownBlock,
+  isKnownMedia,
+  isKnownThinking,
+  isVendorState,
+  requestWire,
+} from './wire.ts';
 import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock, WireTool } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
@@ -48,9 +65,14 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
-    this.modes = askedModes({ service_tier: wire.service_tier, speed: wire['speed'], inference_geo: wire['inference_geo'] });
+    this.modes = askedModes({
+      service_tier: wire.service_tier,
+      speed: wire.speed,
+      inference_geo: wire.inference_geo,
+    });
     this.fees = wire.tools?.flatMap(feesOf) ?? [];
-    this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
+    this.carriesState =
+      holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -69,7 +91,9 @@ export class MessagesCall implements ClientCall {
 }
 
 function budgetOf({ thinking }: WireRequest): number | undefined {
-  return thinking && isKnownThinking(thinking) && thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
+  return thinking && isKnownThinking(thinking) && thinking.type === 'enabled'
+    ? thinking.budget_tokens
+    : undefined;
 }
 
 /** Thoughts of a model that seals none were shown to the client; Anthropic refuses to be given them. */
@@ -89,7 +113,13 @@ function isThoughtlessLoop({ messages, thinking }: WireRequest): boolean {
 
 /** Answers of other models that say nothing, or a text of mere space; Anthropic refuses to be given them, unless it is to go on with one. */
 function hasBlankAnswers({ messages }: WireRequest): boolean {
-  return messages.slice(0, -1).some(({ role, content }) => role === 'assistant' && (typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank)));
+  return messages
+    .slice(0, -1)
+    .some(
+      ({ role, content }) =>
+        role === 'assistant' &&
+        (typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank)),
+    );
 }
 
 function isBlank(block: WireBlock): boolean {
@@ -117,7 +147,11 @@ const noThreads = 'thread_unsupported_request';
 
 function checkStateless({ thread }: WireRequest): void {
   if (thread === undefined || thread === null) return;
-  throw new GatewayError('unsupported_parameter', '"thread" needs a service that keeps conversations, and the gateway is stateless: send the whole conversation without it.', { param: 'thread', vendor: { code: noThreads } });
+  throw new GatewayError(
+    'unsupported_parameter',
+    '"thread" needs a service that keeps conversations, and the gateway is stateless: send the whole conversation without it.',
+    { param: 'thread', vendor: { code: noThreads } },
+  );
 }
 
 /** What lets the vendor answer by other models than the one asked for, at prices of theirs. */
@@ -126,7 +160,11 @@ function checkAlone({ fallbacks, tools }: WireRequest): void {
   const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
   if (advisor < 0) return;
   const param = `tools[${advisor}].type`;
-  throw new GatewayError('unsupported_parameter', `"${param}" asks a second model, which the call is not priced by: leave the tool out.`, { param });
+  throw new GatewayError(
+    'unsupported_parameter',
+    `"${param}" asks a second model, which the call is not priced by: leave the tool out.`,
+    { param },
+  );
 }
 
 export const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
@@ -144,7 +182,9 @@ function checkVersion(headers: ClientHeaders): void {
   if (version !== undefined && versions.has(version)) return;
   const told = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
   const known = [...versions].join(' or ');
-  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${known}.`, { param: versionHeader });
+  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${known}.`, {
+    param: versionHeader,
+  });
 }
 
 function checkTogether(wire: WireRequest, usesBetas: boolean): void {
@@ -156,11 +196,23 @@ function checkTogether(wire: WireRequest, usesBetas: boolean): void {
     throw badField('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
   if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
-    throw badField('tool_choice', `is "${choice.type}" without any tools`, '"tools" with it, or leave it out');
+    throw badField(
+      'tool_choice',
+      `is "${choice.type}" without any tools`,
+      '"tools" with it, or leave it out',
+    );
   }
   // A set of the vendor's tools holds tools by names of their own.
-  if (choice?.type === 'tool' && tools?.every(isFunctionTool) && !tools.some(({ name }) => name === choice.name)) {
-    throw badField('tool_choice.name', `is "${String(choice.name)}", which is not in "tools"`, 'the name of one of them');
+  if (
+    choice?.type === 'tool' &&
+    tools?.every(isFunctionTool) &&
+    !tools.some(({ name }) => name === choice.name)
+  ) {
+    throw badField(
+      'tool_choice.name',
+      `is "${String(choice.name)}", which is not in "tools"`,
+      'the name of one of them',
+    );
   }
 }
 
@@ -168,11 +220,14 @@ function checkTogether(wire: WireRequest, usesBetas: boolean): void {
 function feesOf(tool: WireTool, place: number): Fee[] {
   if (!isSearch(tool)) return [];
   const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
-  return [{ name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity }];
+  return [
+    { name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity },
+  ];
 }
 
 /** Types of tools that read nothing but what they are sent, or whose reading is bounded elsewhere. */
-const boundedTool = /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
+const boundedTool =
+  /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
 
 /** Whether nobody here knows what a tool makes the vendor read: then the whole context is reserved for. */
 function readsUnbounded(tool: WireTool): boolean {
@@ -193,8 +248,8 @@ function roundsOf({ tools, mcp_servers: servers, context_management: management 
     const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
     rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
   }
-  const edits: unknown[] = isObject(management) && Array.isArray(management['edits']) ? management['edits'] : [];
-  return rounds + (edits.some((edit) => isObject(edit) && String(edit['type']).startsWith('compact')) ? 1 : 0);
+  const edits: unknown[] = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
+  return rounds + (edits.some((edit) => isObject(edit) && String(edit.type).startsWith('compact')) ? 1 : 0);
 }
 
 function hasEntries(value: unknown): boolean {
@@ -216,19 +271,34 @@ function sizeOf(wire: WireRequest, text: string): InputSize {
     for (const inner of insideOf(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
     const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
-    fetched ||= !isKnownMedia(block) || (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
+    fetched ||=
+      !isKnownMedia(block) ||
+      (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
     base64 += length;
     if (block.type === 'image') images += 1;
     else mediaBytes += Math.floor((length * 3) / 4);
   };
-  for (const { content } of messages) if (typeof content !== 'string') for (const block of content) count(block);
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds: roundsOf(wire) || undefined, uncached: !cacheMark.test(text) };
+  for (const { content } of messages)
+    if (typeof content !== 'string') for (const block of content) count(block);
+  return {
+    textBytes: Buffer.byteLength(text) - base64,
+    images,
+    mediaBytes,
+    fetched: fetched || undefined,
+    rounds: roundsOf(wire) || undefined,
+    uncached: !cacheMark.test(text),
+  };
 }
 
 const nothing: readonly WireResultContent[] = [];
 
 /** The blocks inside the result of a tool, and inside a document made of parts. */
 function insideOf(block: WireKnownBlock): readonly WireResultContent[] {
-  const inside = block.type === 'tool_result' ? block.content : block.type === 'document' && block.source.type === 'content' ? block.source.content : undefined;
+  const inside =
+    block.type === 'tool_result'
+      ? block.content
+      : block.type === 'document' && block.source.type === 'content'
+        ? block.source.content
+        : undefined;
   return Array.isArray(inside) ? inside : nothing;
 }

@@ -4,9 +4,9 @@
  * gathered from them: what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
-import { longestCited, longestPassages, Transcript } from '../../shared/transcript.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
@@ -104,7 +104,12 @@ export class ReplyEvents {
   }
 
   #place(start: Event<'block-start'>): Current {
-    const id = start.kind === 'tool-call' ? (start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block)) : start.id;
+    const id =
+      start.kind === 'tool-call'
+        ? start.id
+          ? fitCallId(start.id)
+          : makeCallId(this.#context.id, start.block)
+        : start.id;
     if (!isShown(start)) this.#context.lost?.(start.kind, 'messages has no block for it');
     return { start: { ...start, id }, index: undefined, empty: true };
   }
@@ -139,7 +144,8 @@ export class ReplyEvents {
     const { kind } = current.start;
     if (kind === 'server-tool') {
       const own = bag.fields({ vendor });
-      if (isOwn(current.start)) this.#delta(current, own['type'] === undefined ? { type: 'input_json_delta', partial_json: text } : own);
+      if (isOwn(current.start))
+        this.#delta(current, own.type === undefined ? { type: 'input_json_delta', partial_json: text } : own);
       return;
     }
     const delta = deltaOf(kind, text);
@@ -153,9 +159,14 @@ export class ReplyEvents {
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
     const { text } = this.#said;
     const citation = encodeAnnotation(annotation, this.#passages > 0 ? text : '');
-    if (annotation.citedText === undefined) this.#passages -= String(citation?.['cited_text'] ?? '').length;
-    if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0)) this.#context.lost?.('annotations.citedText', 'the answer was too long to find the passage in it, or its passages are too many');
-    if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
+    if (annotation.citedText === undefined) this.#passages -= String(citation?.cited_text ?? '').length;
+    if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0))
+      this.#context.lost?.(
+        'annotations.citedText',
+        'the answer was too long to find the passage in it, or its passages are too many',
+      );
+    if (citation && current.start.kind === 'text')
+      this.#delta(current, { type: 'citations_delta', citation });
     else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
 
@@ -191,7 +202,8 @@ export class ReplyEvents {
   #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
     const { kind } = current.start;
     if (kind === 'refusal') this.#refused = true;
-    if (kind === 'tool-call' && current.empty) this.#delta(current, { type: 'input_json_delta', partial_json: '{}' });
+    if (kind === 'tool-call' && current.empty)
+      this.#delta(current, { type: 'input_json_delta', partial_json: '{}' });
     if (kind === 'server-tool' && isOwn(current.start)) this.#open(current);
     const signatures = kind === 'reasoning' ? opaque.filter(isSignature) : [];
     for (const { value } of signatures) this.#delta(current, { type: 'signature_delta', signature: value });
@@ -209,7 +221,10 @@ export class ReplyEvents {
   #seal(current: Current, state: Opaque, owner = ownerOf(current)): void {
     const { kind } = current.start;
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
-    const index = this.#begin({ type: 'redacted_thinking', data: native ? state.value : writeEnvelope(state, owner) });
+    const index = this.#begin({
+      type: 'redacted_thinking',
+      data: native ? state.value : writeEnvelope(state, owner),
+    });
     this.#events.push({ type: 'content_block_stop', index });
     current.index ??= index;
   }
@@ -249,7 +264,11 @@ export class ReplyEvents {
     const held = this.#held;
     this.#held = [];
     if (this.#whole) for (const [text, state] of held) this.#seal(text, state, 'next text');
-    else if (held.length > 0) this.#context.lost?.('text.opaque', 'a stream ends with its text, and has no place behind it for what seals that');
+    else if (held.length > 0)
+      this.#context.lost?.(
+        'text.opaque',
+        'a stream ends with its text, and has no place behind it for what seals that',
+      );
   }
 
   /** Blocks that never ended end here, then why the reply did, and what it used. */
@@ -261,10 +280,20 @@ export class ReplyEvents {
     this.#closeText();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
-    if (reason.unified === 'other' || reason.unified === 'error') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
+    if (reason.unified === 'other' || reason.unified === 'error')
+      this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
-    const usage = encodeUsage(this.#usage, { input: this.#estimate(), output: Math.ceil(this.#length / bytesPerToken) });
-    const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, container: null, ...bag.fields({ vendor }) };
+    const usage = encodeUsage(this.#usage, {
+      input: this.#estimate(),
+      output: Math.ceil(this.#length / bytesPerToken),
+    });
+    const delta = {
+      stop_reason: word,
+      stop_sequence: stopSequence,
+      stop_details: details,
+      container: null,
+      ...bag.fields({ vendor }),
+    };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
   }
 }
@@ -283,7 +312,7 @@ function isShown(start: Event<'block-start'>): boolean {
 
 /** Whether a server tool is one of this wire: only then is it kept whole. */
 function isOwn({ vendor }: Event<'block-start'>): boolean {
-  return bag.fields({ vendor })['type'] !== undefined;
+  return bag.fields({ vendor }).type !== undefined;
 }
 
 function isSignature({ vendor, kind }: Opaque): boolean {

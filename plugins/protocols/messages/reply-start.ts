@@ -1,10 +1,20 @@
 /** The message that starts a reply: whole in JSON, and in a stream with content and end to come. */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 /** Fields of a message that have a canonical name, or that other events tell. */
-const messageFields = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage']);
+const messageFields = new Set([
+  'id',
+  'type',
+  'role',
+  'model',
+  'content',
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+  'usage',
+]);
 
 export function decodeStart(message: Fields): CanonicalEvent {
   const { id, model } = message;
@@ -35,5 +45,5 @@ export function withoutOutput({ usage, ...message }: Fields): Fields {
 
 /** Some relays start a message with an empty text block, and then send the block's own events. */
 export function isEmptyText(block: unknown): boolean {
-  return isObject(block) && block['type'] === 'text' && (block['text'] === '' || block['text'] === undefined);
+  return isObject(block) && block.type === 'text' && (block.text === '' || block.text === undefined);
 }

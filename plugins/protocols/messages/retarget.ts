@@ -9,7 +9,8 @@ import { leastBudget } from './thinking.ts';
 
 export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [{ path: ['model'], value: model }];
-  if (call instanceof MessagesCall && call.namesProvider) edits.push({ path: ['provider'], value: undefined });
+  if (call instanceof MessagesCall && call.namesProvider)
+    edits.push({ path: ['provider'], value: undefined });
   const isCall = call instanceof MessagesCall && !call.isCount;
   if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
     edits.push({ path: ['max_tokens'], value: outputLimit });
@@ -20,5 +21,8 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
 
 function lowered(outputLimit: number): Edit {
   if (outputLimit <= leastBudget) return { path: ['thinking'], value: { type: 'disabled' } };
-  return { path: ['thinking', 'budget_tokens'], value: Math.max(leastBudget, Math.floor((outputLimit * 3) / 4)) };
+  return {
+    path: ['thinking', 'budget_tokens'],
+    value: Math.max(leastBudget, Math.floor((outputLimit * 3) / 4)),
+  };
 }

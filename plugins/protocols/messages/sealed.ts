@@ -5,7 +5,7 @@
  * Otherwise it is all there is of some reasoning.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
-import { seal, unsealOwned } from '../../shared/envelope.ts';
+import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 
 const ofCall = 'call ';
 const nextText = 'next text';

@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
-import { inWords } from '../../shared/json-mode.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { inWords } from '../../shared/wire-kit/json-mode.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -33,22 +33,61 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
 }
 
 /** The schema with the name and the description that other wires have beside it, unless it has its own. */
-function named({ schema, name, description }: Extract<CanonicalRequest['format'], { type: 'schema' }>): unknown {
-  return isObject(schema) ? { ...(name === undefined ? {} : { title: name }), ...(description === undefined ? {} : { description }), ...schema } : schema;
+function named({
+  schema,
+  name,
+  description,
+}: Extract<CanonicalRequest['format'], { type: 'schema' }>): unknown {
+  return isObject(schema)
+    ? {
+        ...(name === undefined ? {} : { title: name }),
+        ...(description === undefined ? {} : { description }),
+        ...schema,
+      }
+    : schema;
 }
 
 /** A schema as the vendor keeps to it; told where it is not the one that was asked for. */
 export function tightSchema(schema: unknown, path: string, lose: Lose): unknown {
   const fitted = fitSchema(schema);
   const { $schema: _, ...asked } = isObject(schema) ? schema : {};
-  if (isObject(schema) && !isDeepStrictEqual(fitted, asked)) lose(`${path}.schema`, 'its objects are closed, and what is not kept to here is told in its descriptions', 'approximated');
+  if (isObject(schema) && !isDeepStrictEqual(fitted, asked))
+    lose(
+      `${path}.schema`,
+      'its objects are closed, and what is not kept to here is told in its descriptions',
+      'approximated',
+    );
   return fitted;
 }
 
-const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
+const formats: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
 const kept: ReadonlySet<string> = new Set([
-  'type', 'description', 'title', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf',
-  '$ref', '$defs', 'definitions', 'default',
+  'type',
+  'description',
+  'title',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'enum',
+  'const',
+  'anyOf',
+  'allOf',
+  '$ref',
+  '$defs',
+  'definitions',
+  'default',
 ]);
 
 function isKept([name, value]: [string, unknown]): boolean {
@@ -62,11 +101,21 @@ function fitSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const { oneOf, $schema: _, ...rest } = schema;
   const entries = Object.entries(oneOf === undefined ? rest : { anyOf: oneOf, ...rest });
-  const told = entries.filter((entry) => !isKept(entry)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-  const fitted = Object.fromEntries(entries.filter(isKept).map(([name, value]) => [name, fitMember(name, value)]));
-  const closed = fitted['type'] === 'object' || isObject(fitted['properties']) ? { ...fitted, additionalProperties: false } : fitted;
+  const told = entries
+    .filter((entry) => !isKept(entry))
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const fitted = Object.fromEntries(
+    entries.filter(isKept).map(([name, value]) => [name, fitMember(name, value)]),
+  );
+  const closed =
+    fitted.type === 'object' || isObject(fitted.properties)
+      ? { ...fitted, additionalProperties: false }
+      : fitted;
   if (told.length === 0) return closed;
-  return { ...closed, description: [fitted['description'], `{${told.join(', ')}}`].filter(Boolean).join('\n\n') };
+  return {
+    ...closed,
+    description: [fitted.description, `{${told.join(', ')}}`].filter(Boolean).join('\n\n'),
+  };
 }
 
 const namedSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);

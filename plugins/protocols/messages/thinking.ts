@@ -4,8 +4,8 @@
  * the thoughts a tool loop began with are gone.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { effortFor, efforts, nearestEffort } from '../../shared/reasoning-effort.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { effortFor, efforts, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -25,7 +25,11 @@ export interface ThinkingPlace {
 export const leastBudget = 1024;
 const displays = { none: 'omitted', summary: 'summarized', full: 'summarized' } as const;
 
-export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, encoding: Encoding): EncodedThinking {
+export function encodeThinking(
+  request: CanonicalRequest,
+  place: ThinkingPlace,
+  encoding: Encoding,
+): EncodedThinking {
   const { reasoning } = request;
   if (!reasoning) return {};
   const form = bag.form(request);
@@ -35,7 +39,8 @@ export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, 
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
+      encoding.lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   // Another protocol's client that only wants no thoughts shown has not asked for any.
@@ -46,35 +51,64 @@ export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, 
   return budgeted ? withBudget(asked, place, encoding) : withEffort(asked, encoding);
 }
 
-type Asked = NonNullable<CanonicalRequest['reasoning']> & { readonly wanted: string | undefined; readonly form: readonly string[] };
+type Asked = NonNullable<CanonicalRequest['reasoning']> & {
+  readonly wanted: string | undefined;
+  readonly form: readonly string[];
+};
 
-function withEffort({ effort, budget, display, wanted, form }: Asked, { model, lose }: Encoding): EncodedThinking {
-  const sent = wanted === undefined ? undefined : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
+function withEffort(
+  { effort, budget, display, wanted, form }: Asked,
+  { model, lose }: Encoding,
+): EncodedThinking {
+  const sent =
+    wanted === undefined
+      ? undefined
+      : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
   const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
   if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
   // Newer models show no thoughts unless they are asked to.
-  const shown = display === undefined ? (form.includes('thinking-adaptive') ? undefined : 'summarized') : displays[display];
+  const shown =
+    display === undefined
+      ? form.includes('thinking-adaptive')
+        ? undefined
+        : 'summarized'
+      : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
 }
 
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-function withBudget({ effort, budget, display, form }: Asked, place: ThinkingPlace, { own, lose }: Encoding): EncodedThinking {
+function withBudget(
+  { effort, budget, display, form }: Asked,
+  place: ThinkingPlace,
+  { own, lose }: Encoding,
+): EncodedThinking {
   const { limit, messages, forced } = place;
   const off = (reason: string): EncodedThinking => {
     lose('reasoning', `${reason}: the model answers without thinking`, 'model');
     return {};
   };
   if (forced) return off('thinking does not go with a forced tool');
-  if (!own && messages.at(-1)?.['role'] === 'assistant') return off('thinking does not go with an answer that was begun');
+  if (!own && messages.at(-1)?.role === 'assistant')
+    return off('thinking does not go with an answer that was begun');
   if (!beginsWithThoughts(messages)) return off('the thoughts that led to the tool calls are missing');
-  if (limit <= leastBudget) return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
+  if (limit <= leastBudget)
+    return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
-  if (effort !== undefined && nearestEffort(effort, efforts.map(({ name }) => name)) !== effort) lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
-  if (budget !== undefined && sent !== budget) lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');
-  else if (sent !== asked && Number.isFinite(asked)) lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
+  if (
+    effort !== undefined &&
+    nearestEffort(
+      effort,
+      efforts.map(({ name }) => name),
+    ) !== effort
+  )
+    lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
+  if (budget !== undefined && sent !== budget)
+    lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');
+  else if (sent !== asked && Number.isFinite(asked))
+    lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
   return {
     thinking: { type: 'enabled', budget_tokens: sent, display: display && displays[display] },
     effort: own && form.includes('thinking-enabled') ? effort : undefined,
@@ -90,10 +124,10 @@ const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']
 
 /** In a loop of tool calls the vendor wants the assistant's last message to begin with the thoughts it had. */
 function beginsWithThoughts(messages: readonly Fields[]): boolean {
-  const last: unknown = messages.at(-1)?.['content'];
-  const inLoop = Array.isArray(last) && last.some((block: Fields) => block['type'] === 'tool_result');
+  const last: unknown = messages.at(-1)?.content;
+  const inLoop = Array.isArray(last) && last.some((block: Fields) => block.type === 'tool_result');
   if (!inLoop) return true;
-  const answered: unknown = messages.findLast(({ role }) => role === 'assistant')?.['content'];
+  const answered: unknown = messages.findLast(({ role }) => role === 'assistant')?.content;
   const first: Fields | undefined = Array.isArray(answered) ? answered[0] : undefined;
-  return thoughts.has(first?.['type']);
+  return thoughts.has(first?.type);
 }

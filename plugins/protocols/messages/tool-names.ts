@@ -1,5 +1,5 @@
 /** Names and ids that other protocols allow and this wire does not, made anew from themselves. */
-import { digest, fitByRule } from '../../shared/offered-tools.ts';
+import { digest, fitByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
 const goodId = /^[A-Za-z0-9_-]{1,64}$/;

@@ -3,7 +3,7 @@
  * input is whole. What is not known is null here, and absent there.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function inside(wire: Fields, name: string): Fields {
   const value = wire[name];
@@ -26,7 +26,10 @@ export function mergeUsage(earlier: Fields, later: Fields): Fields {
 
 function splitOf({ cache_creation: split }: Fields): Split | undefined {
   if (!isObject(split)) return undefined;
-  const [short, long] = [knownCount(split['ephemeral_5m_input_tokens']), knownCount(split['ephemeral_1h_input_tokens'])];
+  const [short, long] = [
+    knownCount(split.ephemeral_5m_input_tokens),
+    knownCount(split.ephemeral_1h_input_tokens),
+  ];
   return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
 }
 
@@ -34,7 +37,7 @@ function splitOf({ cache_creation: split }: Fields): Split | undefined {
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
   for (const round of listOf(iterations)) {
-    const split = round['type'] === 'compaction' ? undefined : splitOf(round);
+    const split = round.type === 'compaction' ? undefined : splitOf(round);
     sum['5m'] += split?.['5m'] ?? 0;
     sum['1h'] += split?.['1h'] ?? 0;
   }
@@ -47,7 +50,7 @@ function splitByRounds({ iterations }: Fields, written: number): Split | undefin
  * the rest is for five minutes.
  */
 function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
-  const written = knownCount(wire['cache_creation_input_tokens']);
+  const written = knownCount(wire.cache_creation_input_tokens);
   const first = splitOf(wire);
   if (written === undefined) return first ?? {};
   const rounds = splitByRounds(wire, written);
@@ -73,28 +76,33 @@ function summariesIn({ iterations }: Fields): Fields[] {
 export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undefined {
   const counts: Record<string, number> = {};
   for (const part of [wire, ...summariesIn(wire)]) {
-    for (const [name, count] of Object.entries(countsOf(part, asked))) if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
+    for (const [name, count] of Object.entries(countsOf(part, asked)))
+      if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
   }
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
 function countsOf(wire: Fields, asked: Lifetime): Readonly<Record<string, number | undefined>> {
   const { '5m': cacheWrite5m, '1h': cacheWrite1h } = writesOf(wire, asked);
-  const cacheRead = knownCount(wire['cache_read_input_tokens']);
-  const rest = knownCount(wire['input_tokens']);
+  const cacheRead = knownCount(wire.cache_read_input_tokens);
+  const rest = knownCount(wire.input_tokens);
   return {
-    input: rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
+    input:
+      rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
     cacheRead,
     cacheWrite5m,
     cacheWrite1h,
-    output: knownCount(wire['output_tokens']),
-    reasoning: knownCount(inside(wire, 'output_tokens_details')['thinking_tokens']),
-    webSearches: knownCount(inside(wire, 'server_tool_use')['web_search_requests']),
+    output: knownCount(wire.output_tokens),
+    reasoning: knownCount(inside(wire, 'output_tokens_details').thinking_tokens),
+    webSearches: knownCount(inside(wire, 'server_tool_use').web_search_requests),
   };
 }
 
 /** The whole object, as a message has it; passed what stands for counts that nobody told. */
-export function encodeUsage(usage: Usage, unknown: { readonly input: number; readonly output: number }): Record<string, unknown> {
+export function encodeUsage(
+  usage: Usage,
+  unknown: { readonly input: number; readonly output: number },
+): Record<string, unknown> {
   const { cacheRead, cacheWrite5m, cacheWrite1h, reasoning, webSearches } = usage;
   const isWritten = cacheWrite5m !== undefined || cacheWrite1h !== undefined;
   const isSplit = cacheWrite1h !== undefined;
@@ -104,10 +112,13 @@ export function encodeUsage(usage: Usage, unknown: { readonly input: number; rea
     input_tokens: Math.max(0, input - (cacheRead ?? 0) - written),
     cache_creation_input_tokens: isWritten ? written : null,
     cache_read_input_tokens: cacheRead ?? null,
-    cache_creation: isSplit ? { ephemeral_5m_input_tokens: cacheWrite5m ?? 0, ephemeral_1h_input_tokens: cacheWrite1h } : null,
+    cache_creation: isSplit
+      ? { ephemeral_5m_input_tokens: cacheWrite5m ?? 0, ephemeral_1h_input_tokens: cacheWrite1h }
+      : null,
     output_tokens: usage.output ?? unknown.output,
     output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
-    server_tool_use: webSearches === undefined ? null : { web_search_requests: webSearches, web_fetch_requests: 0 },
+    server_tool_use:
+      webSearches === undefined ? null : { web_search_requests: webSearches, web_fetch_requests: 0 },
     service_tier: 'standard',
     inference_geo: null,
     speed: null,

@@ -4,10 +4,10 @@
  * betas have.
  */
 import { z } from 'zod';
-import { otherThan } from '../../shared/open-values.ts';
-import { providerObject } from '../../shared/provider-object.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
-import { between, orPlain } from '../../shared/wire-check.ts';
+import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { between, orPlain } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -16,7 +16,11 @@ const text = z.looseObject({ type: z.literal('text'), text: z.string(), cache_co
 
 const urlSource = z.looseObject({ type: z.literal('url'), url: z.string().min(1) });
 const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().min(1) });
-const imageData = z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) });
+const imageData = z.looseObject({
+  type: z.literal('base64'),
+  media_type: z.string(),
+  data: z.string().min(1),
+});
 const imageSource = z.discriminatedUnion('type', [imageData, urlSource, fileSource]);
 const imageSources = new Set(['base64', 'url', 'file']);
 const documentSources = new Set([...imageSources, 'text', 'content']);
@@ -25,11 +29,23 @@ const image = z.looseObject({
   source: z.union([imageSource, otherThan(imageSources)]),
   cache_control: cacheControl,
 });
-const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
+const knownTypes = new Set([
+  'text',
+  'image',
+  'document',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_result',
+]);
 /** What a vendor's own tools and betas put between the others. */
 const otherBlock = otherThan(knownTypes);
 
-const documentContent = z.union([z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))], 'a string, or an array of blocks');
+const documentContent = z.union(
+  [z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))],
+  'a string, or an array of blocks',
+);
 const documentSource = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) }),
   z.looseObject({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
@@ -52,7 +68,11 @@ const searchResult = z.looseObject({
   cache_control: cacheControl,
 });
 
-const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
+const thinking = z.looseObject({
+  type: z.literal('thinking'),
+  thinking: z.string(),
+  signature: z.string().nullish(),
+});
 const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() });
 const toolUse = z.looseObject({
   type: z.literal('tool_use'),
@@ -62,37 +82,65 @@ const toolUse = z.looseObject({
   cache_control: cacheControl,
 });
 
-const resultContent = z.union([z.discriminatedUnion('type', [text, image, document, searchResult]), otherBlock]);
+const resultContent = z.union([
+  z.discriminatedUnion('type', [text, image, document, searchResult]),
+  otherBlock,
+]);
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
-  tool_use_id: z.string('the id of the tool_use block this answers').min(1, 'the id of the tool_use block this answers'),
+  tool_use_id: z
+    .string('the id of the tool_use block this answers')
+    .min(1, 'the id of the tool_use block this answers'),
   content: z.union([z.string(), z.array(resultContent)], 'a string, or an array of blocks').nullish(),
   is_error: z.boolean().nullish(),
   cache_control: cacheControl,
 });
 
-const knownBlock = z.discriminatedUnion('type', [text, image, document, searchResult, thinking, redactedThinking, toolUse, toolResult]);
+const knownBlock = z.discriminatedUnion('type', [
+  text,
+  image,
+  document,
+  searchResult,
+  thinking,
+  redactedThinking,
+  toolUse,
+  toolResult,
+]);
 
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
 function isPlainText(block: unknown): boolean {
-  return isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' && Object.keys(block).length === 2;
+  return (
+    isObject(block) &&
+    block.type === 'text' &&
+    typeof block.text === 'string' &&
+    Object.keys(block).length === 2
+  );
 }
 
 /** Whether a block is a text, a call or its result in text, and nothing else. */
 function isPlainBlock(value: unknown): boolean {
   if (!isObject(value)) return false;
   const fields = Object.keys(value).length;
-  if (value['type'] === 'text') return fields === 2 && typeof value['text'] === 'string';
-  if (value['type'] === 'tool_use') return fields === 4 && isWord(value['id']) && isWord(value['name']) && isObject(value['input']);
-  if (value['type'] !== 'tool_result' || !isWord(value['tool_use_id']) || fields !== (typeof value['is_error'] === 'boolean' ? 4 : 3)) return false;
+  if (value.type === 'text') return fields === 2 && typeof value.text === 'string';
+  if (value.type === 'tool_use')
+    return fields === 4 && isWord(value.id) && isWord(value.name) && isObject(value.input);
+  if (
+    value.type !== 'tool_result' ||
+    !isWord(value.tool_use_id) ||
+    fields !== (typeof value.is_error === 'boolean' ? 4 : 3)
+  )
+    return false;
   const { content } = value;
   return typeof content === 'string' || (Array.isArray(content) && content.every(isPlainText));
 }
 
-const content = z.union([z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))], 'a string, or an array of content blocks');
+const content = z.union(
+  [z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))],
+  'a string, or an array of content blocks',
+);
 const message = z.looseObject({ role: z.string('the role of who speaks'), content });
 
 /** Whether a message holds nothing but plain blocks, or is one text. */
@@ -112,8 +160,14 @@ const functionTool = z.looseObject({
   cache_control: cacheControl,
 });
 /** Tools of a versioned type, which the vendor runs or at least defines itself. */
-const vendorType = z.string().refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' });
-const vendorTool = z.looseObject({ type: vendorType, name: z.string().nullish(), cache_control: cacheControl });
+const vendorType = z
+  .string()
+  .refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' });
+const vendorTool = z.looseObject({
+  type: vendorType,
+  name: z.string().nullish(),
+  cache_control: cacheControl,
+});
 
 const switchOff = z.boolean().nullish();
 const knownChoice = z.discriminatedUnion('type', [
@@ -148,7 +202,12 @@ const limit = 'a whole number of tokens';
 const fields = {
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
   messages: z.array(orPlain(message, isPlainMessage)).min(1),
-  system: z.union([z.string(), z.array(z.union([z.discriminatedUnion('type', [text]), otherThan(new Set(['text']))]))], 'a string, or an array of text blocks').nullish(),
+  system: z
+    .union(
+      [z.string(), z.array(z.union([z.discriminatedUnion('type', [text]), otherThan(new Set(['text']))]))],
+      'a string, or an array of text blocks',
+    )
+    .nullish(),
   stream: z.boolean().nullish(),
   temperature: between(0, 1).nullish(),
   top_p: between(0, 1).nullish(),
@@ -193,7 +252,6 @@ export type WireThinkingConfig = NonNullable<WireRequest['thinking']>;
 type WireKnownThinking = z.output<typeof knownThinking>;
 export type WireFormat = NonNullable<NonNullable<WireRequest['output_config']>['format']>;
 
-
 export function isKnownBlock(block: WireBlock | WireResultContent): block is WireKnownBlock {
   return knownTypes.has(block.type);
 }
@@ -218,7 +276,8 @@ export function isSchemaFormat(format: WireFormat): format is z.output<typeof sc
   return format.type === 'json_schema';
 }
 
-const vendorBlock = /^(server_tool_use|container_upload|compaction|tool_reference|browser_state|mcp_tool_use|\w+_tool_result)$/;
+const vendorBlock =
+  /^(server_tool_use|container_upload|compaction|tool_reference|browser_state|mcp_tool_use|\w+_tool_result)$/;
 
 /** Whether blocks of this type are what the vendor's own tools put among the others. */
 export function isVendorState(type: string): boolean {

@@ -1,6 +1,6 @@
 /** Citations of a reply. This wire counts their places in the text of their own part. */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
@@ -16,13 +16,14 @@ function place(value: unknown): number | undefined {
 }
 
 export function decodeAnnotation(wire: Fields): Annotation {
-  if (wire['type'] !== 'url_citation') return { kind: String(wire['type']).includes('file') ? 'file' : 'other', ...bag.keep(wire) };
+  if (wire.type !== 'url_citation')
+    return { kind: String(wire.type).includes('file') ? 'file' : 'other', ...bag.keep(wire) };
   return {
     kind: 'url',
-    url: word(wire['url']),
-    title: word(wire['title']),
-    start: place(wire['start_index']),
-    end: place(wire['end_index']),
+    url: word(wire.url),
+    title: word(wire.title),
+    start: place(wire.start_index),
+    end: place(wire.end_index),
     ...bag.keep(leftover(wire, citationFields)),
   };
 }

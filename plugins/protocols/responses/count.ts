@@ -1,11 +1,21 @@
 /** How many tokens an input would be: a call of this wire without what only concerns the output. */
 import { knownCount, type CountSide } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 /** The fields the vendor counts; it refuses others. */
-const counted = ['model', 'input', 'instructions', 'parallel_tool_calls', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'] as const;
+const counted = [
+  'model',
+  'input',
+  'instructions',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'truncation',
+] as const;
 
 export const count: CountSide = {
   addressFor: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
@@ -13,10 +23,13 @@ export const count: CountSide = {
     const { body, losses } = encodeRequest(request, model, undefined);
     if (!isObject(body) || bag.form(request).includes('read')) return { body, losses };
     const fields: Fields = body;
-    return { body: Object.fromEntries(counted.flatMap((name) => (name in fields ? [[name, fields[name]]] : []))), losses };
+    return {
+      body: Object.fromEntries(counted.flatMap((name) => (name in fields ? [[name, fields[name]]] : []))),
+      losses,
+    };
   },
   decodeReply(body) {
-    const tokens = isObject(body) ? knownCount(body['input_tokens']) : undefined;
+    const tokens = isObject(body) ? knownCount(body.input_tokens) : undefined;
     if (tokens === undefined) throw new Error('a count without "input_tokens"');
     return tokens;
   },

@@ -4,15 +4,22 @@
  * item was written, so that the items can be restored one for one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { markUnknown } from '../../shared/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
 import { headForm, plainHead } from './item-head.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, sealerOf, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
-import type { WireCallOutput, WireCustomCall, WireFunctionCall, WireImageCall, WireMessage, WireReasoning } from './wire.ts';
+import type {
+  WireCallOutput,
+  WireCustomCall,
+  WireFunctionCall,
+  WireImageCall,
+  WireMessage,
+  WireReasoning,
+} from './wire.ts';
 
 type WireCall = WireFunctionCall | WireCustomCall;
 
@@ -30,7 +37,7 @@ interface Reading {
 function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   const foreign = new Set<string>();
   for (const { kind, item } of items) {
-    if (kind === 'other' && typeof item['call_id'] === 'string') foreign.add(item['call_id']);
+    if (kind === 'other' && typeof item.call_id === 'string') foreign.add(item.call_id);
   }
   for (const { kind, item } of items) {
     if (kind === 'function-call' || kind === 'custom-call') foreign.delete(item.call_id);
@@ -41,14 +48,20 @@ function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
 /** Passed the items, the names of the request's tools, and the model it asks. */
 export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
   const sealer = sealerOf(model);
-  const reading: Reading = { names, sealer, sealed: sealedCalls(items, sealer), foreignCalls: foreignCallIds(items) };
+  const reading: Reading = {
+    names,
+    sealer,
+    sealed: sealedCalls(items, sealer),
+    foreignCalls: foreignCallIds(items),
+  };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
     const last = turns.at(-1);
     if (belongsBefore(read, last, sealer)) continue;
     const turn = decodeItem(read, `input[${index}]`, reading);
     if (!turn) continue;
-    if (!goesOn(last, turn, read)) turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
+    if (!goesOn(last, turn, read))
+      turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
     else for (const block of turn.blocks) last.blocks.push(block);
   }
   return turns;
@@ -56,7 +69,8 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
 
 /** Whether an item belongs to the turn before it. A second message begins a turn of its own, unless it follows calls, which it would part from their results. */
 function goesOn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
-  if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0) return false;
+  if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
+    return false;
   const has = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
   return kind !== 'message' || has('tool-call') || !(has('text') || has('refusal'));
 }
@@ -68,7 +82,9 @@ function thoughtsBefore({ role, blocks }: Turn, last: Turn | undefined): Block[]
 }
 
 function sealedOf(read: ReadItem, sealer: string): Sealed | undefined {
-  return read.kind === 'reasoning' && read.item.encrypted_content ? readSealed(read.item.encrypted_content, sealer) : undefined;
+  return read.kind === 'reasoning' && read.item.encrypted_content
+    ? readSealed(read.item.encrypted_content, sealer)
+    : undefined;
 }
 
 /** Gives the state of text or a picture back to it; whether the item was such state. */
@@ -125,7 +141,20 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return acted(decodeImageCall(read.item, at), at);
     case 'other':
-      if (read.strangeRole) return { role: 'user', blocks: [{ type: 'foreign', protocol: protocolName, value: read.item, at: `${at}.role`, ...markUnknown(protocolName) }], at };
+      if (read.strangeRole)
+        return {
+          role: 'user',
+          blocks: [
+            {
+              type: 'foreign',
+              protocol: protocolName,
+              value: read.item,
+              at: `${at}.role`,
+              ...markUnknown(protocolName),
+            },
+          ],
+          at,
+        };
       return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
   }
 }
@@ -143,10 +172,16 @@ function decodeMessage(message: WireMessage, at: string): Turn {
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual = message.status === undefined || message.status === null || statuses.has(message.status);
   const rest = leftover(message, isUsual ? messageFields : strangeStatus);
-  const form = [...headForm(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']), ...(typeof content === 'string' ? ['string'] : [])];
+  const form = [
+    ...headForm(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
+    ...(typeof content === 'string' ? ['string'] : []),
+  ];
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
-  const opening = { ...first, ...bag.keep({ ...bag.fields(first), ...nested('item', rest) }, ['message', ...form, ...bag.form(first)]) };
+  const opening = {
+    ...first,
+    ...bag.keep({ ...bag.fields(first), ...nested('item', rest) }, ['message', ...form, ...bag.form(first)]),
+  };
   return { role, blocks: [opening, ...others], at };
 }
 
@@ -166,7 +201,10 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(leftover(item, callFields), [...headForm(item), ...(name === item.name ? [] : [`name=${item.name}`])]),
+    ...bag.keep(leftover(item, callFields), [
+      ...headForm(item),
+      ...(name === item.name ? [] : [`name=${item.name}`]),
+    ]),
   };
 }
 
@@ -187,7 +225,10 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
     // Parts that only this protocol has are kept with the whole.
-    ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [...headForm(item), ...(typeof output === 'string' ? ['string'] : [])]),
+    ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [
+      ...headForm(item),
+      ...(typeof output === 'string' ? ['string'] : []),
+    ]),
   };
 }
 
@@ -203,7 +244,12 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
   const raw = !summary?.length && content?.length;
   const parts = (raw ? content : summary) ?? [];
   const texts = parts.map(({ text }) => text);
-  const known = new Set([...plainHead, raw ? 'content' : 'summary', ...(encrypted ? ['encrypted_content'] : []), ...(raw && summary?.length === 0 ? ['summary'] : [])]);
+  const known = new Set([
+    ...plainHead,
+    raw ? 'content' : 'summary',
+    ...(encrypted ? ['encrypted_content'] : []),
+    ...(raw && summary?.length === 0 ? ['summary'] : []),
+  ]);
   const form = [
     ...headForm(item),
     ...(raw ? ['content'] : []),
@@ -212,7 +258,10 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
   ];
   const left = parts.map((part) => leftover(part, partFields));
   const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
-  const rest: Fields = { ...leftover(item, known), ...(left.some((fields) => Object.keys(fields).length > 0) ? { parts: left } : {}) };
+  const rest: Fields = {
+    ...leftover(item, known),
+    ...(left.some((fields) => Object.keys(fields).length > 0) ? { parts: left } : {}),
+  };
   return {
     type: 'reasoning',
     text: texts.join(partBreak),
@@ -234,6 +283,10 @@ function decodeImageCall(item: WireImageCall, at: string): Block {
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(leftover(item, imageFields), ['image-call', ...headForm(item), ...(format ? [`format=${format}`] : [])]),
+    ...bag.keep(leftover(item, imageFields), [
+      'image-call',
+      ...headForm(item),
+      ...(format ? [`format=${format}`] : []),
+    ]),
   };
 }

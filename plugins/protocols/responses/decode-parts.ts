@@ -1,8 +1,8 @@
 /** The parts of a message's content, or of a tool's result, as canonical blocks. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isUrl, readDataUrl } from '../../shared/data-url.ts';
-import { markUnknown } from '../../shared/open-values.ts';
-import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { documentType, isUrl, readDataUrl } from '../../shared/wire-kit/data-url.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 
@@ -24,7 +24,13 @@ export const foreignForm = 'part';
 /** What a user says is worthless to other vendors without it. */
 function foreignPart(value: Fields, at: string, role: string): ForeignPart {
   const words = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
-  return { type: 'foreign', protocol: protocolName, value, at, form: { [protocolName]: [...words, foreignForm] } };
+  return {
+    type: 'foreign',
+    protocol: protocolName,
+    value,
+    at,
+    form: { [protocolName]: [...words, foreignForm] },
+  };
 }
 
 /** Passed where the content stands, and whose it is. */
@@ -52,7 +58,14 @@ function decodePart(part: WirePart, role: string): SpokenBlock {
       const { data, format } = part.input_audio;
       const inner = nested('input_audio', leftover(part.input_audio, new Set(['data', 'format'])));
       const sides = bag.keep({ ...rest(part, ['input_audio']), ...cacheLeft(part), ...inner });
-      return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioTypes.get(format) ?? `audio/${format}`, ...decodeCache(part), ...sides };
+      return {
+        type: 'media',
+        kind: 'audio',
+        source: { type: 'base64', data },
+        mediaType: audioTypes.get(format) ?? `audio/${format}`,
+        ...decodeCache(part),
+        ...sides,
+      };
     }
   }
 }
@@ -71,14 +84,24 @@ const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
 
 function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
   const left = leftover(part, textFields);
-  if (!part.prompt_cache_breakpoint) return { type: 'text', text: part.text, ...bag.keep(left, kindForm(part.type, role)) };
-  return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...left, ...cacheLeft(part) }, kindForm(part.type, role)) };
+  if (!part.prompt_cache_breakpoint)
+    return { type: 'text', text: part.text, ...bag.keep(left, kindForm(part.type, role)) };
+  return {
+    type: 'text',
+    text: part.text,
+    ...decodeCache(part),
+    ...bag.keep({ ...left, ...cacheLeft(part) }, kindForm(part.type, role)),
+  };
 }
 
 /** Replies come back with empty lists beside their text, whose loss would be no news to anybody. */
 function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
-  return { type: 'text', text: part.text, ...bag.keep(rest(part, ['text', ...empty]), [...kindForm(part.type, role), ...empty]) };
+  return {
+    type: 'text',
+    text: part.text,
+    ...bag.keep(rest(part, ['text', ...empty]), [...kindForm(part.type, role), ...empty]),
+  };
 }
 
 type ImagePart = Extract<WirePart, { type: 'input_image' }>;
@@ -87,14 +110,24 @@ type FilePart = Extract<WirePart, { type: 'input_file' }>;
 function decodeImage(part: ImagePart): MediaBlock {
   const { image_url: url, file_id: id } = part;
   const detail = part.detail ?? undefined;
-  const keep = (known: string, form: readonly string[] = []): Sides => bag.keep({ ...rest(part, [known, 'detail']), ...cacheLeft(part) }, form);
-  if (!url) return { type: 'media', kind: 'image', source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, detail, ...keep('file_id') };
+  const keep = (known: string, form: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [known, 'detail']), ...cacheLeft(part) }, form);
+  if (!url)
+    return {
+      type: 'media',
+      kind: 'image',
+      source: { type: 'file', vendor: nativeVendor, id: id ?? '' },
+      detail,
+      ...keep('file_id'),
+    };
   return { type: 'media', kind: 'image', ...readSource(url), detail, ...keep('image_url', prefixForm(url)) };
 }
 
 function readSource(url: string): Pick<MediaBlock, 'source' | 'mediaType'> {
   const read = readDataUrl(url);
-  return read ? { source: { type: 'base64', data: read.data }, mediaType: read.mediaType || undefined } : { source: { type: 'url', url } };
+  return read
+    ? { source: { type: 'base64', data: read.data }, mediaType: read.mediaType || undefined }
+    : { source: { type: 'url', url } };
 }
 
 function prefixForm(url: string): string[] {
@@ -105,14 +138,45 @@ function prefixForm(url: string): string[] {
 function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
-  const keep = (known: string, form: readonly string[] = []): Sides => bag.keep({ ...rest(part, [known, 'filename']), ...cacheLeft(part) }, form);
-  if (data && isUrl(data)) return { type: 'media', kind: 'document', ...readSource(data), filename, ...keep('file_data', ['data', ...prefixForm(data)]) };
-  if (data) return { type: 'media', kind: 'document', source: { type: 'base64', data }, mediaType: documentType(data), filename, ...keep('file_data', ['data', 'bare']) };
-  if (url) return { type: 'media', kind: 'document', ...readSource(url), filename, ...keep('file_url', prefixForm(url)) };
-  return { type: 'media', kind: 'document', source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, filename, ...keep('file_id') };
+  const keep = (known: string, form: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [known, 'filename']), ...cacheLeft(part) }, form);
+  if (data && isUrl(data))
+    return {
+      type: 'media',
+      kind: 'document',
+      ...readSource(data),
+      filename,
+      ...keep('file_data', ['data', ...prefixForm(data)]),
+    };
+  if (data)
+    return {
+      type: 'media',
+      kind: 'document',
+      source: { type: 'base64', data },
+      mediaType: documentType(data),
+      filename,
+      ...keep('file_data', ['data', 'bare']),
+    };
+  if (url)
+    return {
+      type: 'media',
+      kind: 'document',
+      ...readSource(url),
+      filename,
+      ...keep('file_url', prefixForm(url)),
+    };
+  return {
+    type: 'media',
+    kind: 'document',
+    source: { type: 'file', vendor: nativeVendor, id: id ?? '' },
+    filename,
+    ...keep('file_id'),
+  };
 }
 
-type Marked = { prompt_cache_breakpoint?: Extract<WirePart, { type: 'input_text' }>['prompt_cache_breakpoint'] };
+type Marked = {
+  prompt_cache_breakpoint?: Extract<WirePart, { type: 'input_text' }>['prompt_cache_breakpoint'];
+};
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
 
@@ -131,5 +195,10 @@ function decodeCache({ prompt_cache_breakpoint: mark }: Marked): Pick<MediaBlock
 /** Of a cache mark, what the canonical one does not say; that there is a mark goes without saying. */
 function cacheLeft({ prompt_cache_breakpoint: mark }: Marked): Fields {
   if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
-  return mark ? nested('prompt_cache_breakpoint', leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']))) : {};
+  return mark
+    ? nested(
+        'prompt_cache_breakpoint',
+        leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode'])),
+      )
+    : {};
 }

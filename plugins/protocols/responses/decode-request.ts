@@ -3,7 +3,7 @@
  * so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
@@ -15,8 +15,28 @@ type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that are read into a canonical one, whole or in part, or kept as a spelling. */
 const readFields = new Set([
-  'model', 'input', 'instructions', 'stream', 'tools', 'parallel_tool_calls', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'metadata', 'user', 'service_tier',
-  'prompt_cache_key', 'truncation', 'store', 'background', 'include', 'reasoning', 'text', 'safety_identifier', 'provider',
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'tools',
+  'parallel_tool_calls',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'metadata',
+  'user',
+  'service_tier',
+  'prompt_cache_key',
+  'truncation',
+  'store',
+  'background',
+  'include',
+  'reasoning',
+  'text',
+  'safety_identifier',
+  'provider',
 ]);
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
@@ -37,7 +57,10 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     outputLimit: wire.max_output_tokens ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
-    logprobs: wire.top_logprobs || wire.include?.includes(textLogprobs) ? { top: wire.top_logprobs || undefined } : undefined,
+    logprobs:
+      wire.top_logprobs || wire.include?.includes(textLogprobs)
+        ? { top: wire.top_logprobs || undefined }
+        : undefined,
     format: decodeFormat(wire.text?.format),
     verbosity: wire.text?.verbosity ?? undefined,
     reasoning: decodeReasoning(wire.reasoning),
@@ -54,12 +77,26 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
 function decodeInstructions({ instructions }: WireRequest): Turn[] {
   if (!instructions) return [];
   const at = 'instructions';
-  return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, ['instructions']) }];
+  return [
+    {
+      role: 'system',
+      blocks: [{ type: 'text', text: instructions, at }],
+      at,
+      ...bag.keep({}, ['instructions']),
+    },
+  ];
 }
 
 function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
   if (typeof input !== 'string') return decodeItems(items, names, model);
-  return [{ role: 'user', blocks: [{ type: 'text', text: input, at: 'input' }], at: 'input', ...bag.keep({}, ['input']) }];
+  return [
+    {
+      role: 'user',
+      blocks: [{ type: 'text', text: input, at: 'input' }],
+      at: 'input',
+      ...bag.keep({}, ['input']),
+    },
+  ];
 }
 
 /** Whether the user is named as a safety identifier alone. */
@@ -104,9 +141,14 @@ function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
   return {
     ...leftover(vendorsOwn, known),
     ...(include.length > 0 ? { include } : {}),
-    ...nested('reasoning', leftover(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone)),
+    ...nested(
+      'reasoning',
+      leftover(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
+    ),
     ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...formatLeft(wire.text?.format) }),
-    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
+    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
+      ? { safety_identifier: wire.safety_identifier }
+      : {}),
     ...(wire.input === null ? { input: null } : {}),
     ...(truncates ? { truncation: wire.truncation } : {}),
   };
@@ -115,7 +157,9 @@ function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
 function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest['reasoning'] {
   if (!reasoning) return undefined;
   const { effort, summary } = reasoning;
-  return effort || summary ? { effort: effort ?? undefined, display: summary ? 'summary' : undefined } : undefined;
+  return effort || summary
+    ? { effort: effort ?? undefined, display: summary ? 'summary' : undefined }
+    : undefined;
 }
 
 /** The whole of a format that only its vendor knows. */
@@ -139,5 +183,12 @@ function decodeKnownFormat(format: WireFormat): Format {
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return { type: 'json' };
   const { name, description, schema, strict } = format;
-  return { type: 'schema', name, description: description ?? undefined, schema, strict: strict ?? undefined, ...bag.keep(leftover(format, schemaFormat)) };
+  return {
+    type: 'schema',
+    name,
+    description: description ?? undefined,
+    schema,
+    strict: strict ?? undefined,
+    ...bag.keep(leftover(format, schemaFormat)),
+  };
 }

@@ -1,17 +1,42 @@
 /** What responses takes and gives, for the document that describes the gateway. What vendors add to it passes. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, errorSchema } from '../../shared/reply-schemas.ts';
-import { anyItemWire, anyToolWire, callOutputWire, customCallWire, functionCallWire, imageCallWire, messageWire, ownToolWire, reasoningWire, requestWire } from './wire.ts';
+import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import {
+  anyItemWire,
+  anyToolWire,
+  callOutputWire,
+  customCallWire,
+  functionCallWire,
+  imageCallWire,
+  messageWire,
+  ownToolWire,
+  reasoningWire,
+  requestWire,
+} from './wire.ts';
 
 /** Each item and tool is read by its own schema; those of other kinds only the vendor knows. */
-const inputItem = z.union([messageWire, functionCallWire, customCallWire, callOutputWire, reasoningWire, imageCallWire, anyItemWire]);
+const inputItem = z.union([
+  messageWire,
+  functionCallWire,
+  customCallWire,
+  callOutputWire,
+  reasoningWire,
+  imageCallWire,
+  anyItemWire,
+]);
 const wholeRequest = requestWire.extend({
   input: z.union([z.string(), z.array(inputItem)]).nullish(),
   tools: z.array(z.union([ownToolWire, anyToolWire])).nullish(),
 });
-const request = wholeRequest.meta({ title: 'ResponseRequest', examples: [{ model: 'demo/echo', input: 'Hello!' }] });
-const countRequest = wholeRequest.meta({ title: 'ResponseCountRequest', examples: [{ model: 'demo/echo', input: 'Hello!' }] });
+const request = wholeRequest.meta({
+  title: 'ResponseRequest',
+  examples: [{ model: 'demo/echo', input: 'Hello!' }],
+});
+const countRequest = wholeRequest.meta({
+  title: 'ResponseCountRequest',
+  examples: [{ model: 'demo/echo', input: 'Hello!' }],
+});
 
 const usage = z.looseObject({
   input_tokens: count,
@@ -23,7 +48,9 @@ const usage = z.looseObject({
 
 const outputItem = z.looseObject({
   id: z.string().nullish(),
-  type: z.string().meta({ description: '`message`, `function_call`, `custom_tool_call`, `reasoning`, or a kind of the vendor\'s.' }),
+  type: z.string().meta({
+    description: "`message`, `function_call`, `custom_tool_call`, `reasoning`, or a kind of the vendor's.",
+  }),
   status: z.string().nullish(),
 });
 
@@ -43,16 +70,22 @@ const response = z
 
 const event = z
   .looseObject({ type: z.string(), sequence_number: count.optional(), response: response.optional() })
-  .meta({ title: 'ResponseEvent', description: 'An event of a stream by its `type`; the last one holds the whole response.' });
+  .meta({
+    title: 'ResponseEvent',
+    description: 'An event of a stream by its `type`; the last one holds the whole response.',
+  });
 
-const tokens = z.looseObject({ object: z.literal('response.input_tokens'), input_tokens: count }).meta({ title: 'ResponseInputTokens' });
+const tokens = z
+  .looseObject({ object: z.literal('response.input_tokens'), input_tokens: count })
+  .meta({ title: 'ResponseInputTokens' });
 
 export const calls: readonly CallDescription[] = [
   {
     method: 'POST',
     path: '/v1/responses',
     summary: 'Response',
-    details: 'Nothing is kept between two calls: each holds the whole conversation. With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
+    details:
+      'Nothing is kept between two calls: each holds the whole conversation. With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
     body: { 'application/json': request },
     replies: { 200: { 'application/json': response, 'text/event-stream': event } },
     error: errorSchema,

@@ -2,9 +2,17 @@
  * Canonical events as a client's stream: the whole set of the vendor's events, numbered, around full response
  * objects, since the helpers of its SDKs read no less; and behind the last of them `[DONE]`.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type SentFrames, type Usage } from '../../../core/index.ts';
-import { errorBody } from '../../shared/openai-error.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ClientCall,
+  type EventEncoder,
+  type ReplyContext,
+  type SentFrames,
+  type Usage,
+} from '../../../core/index.ts';
+import { errorBody } from '../../shared/wire-kit/openai-error.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Ending } from './finish.ts';
 import { OutputItems, type ItemEvent } from './output-items.ts';
 import { ResponseObject } from './response-object.ts';
@@ -40,7 +48,9 @@ export class ReplyEncoder implements EventEncoder {
       case 'response-end':
         return this.#begin() + this.#frames(this.#items.close()) + this.#last();
       case 'error':
-        return failure(new GatewayError('upstream_failed', event.message), this.#number, (ending) => this.#response.ended(ending, this.#items.output, this.#usage));
+        return failure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
+          this.#response.ended(ending, this.#items.output, this.#usage),
+        );
       default:
         if (event.type === 'finish') this.#response.finished(event);
         return this.#begin() + this.#frames(this.#items.push(event));
@@ -51,12 +61,19 @@ export class ReplyEncoder implements EventEncoder {
     if (this.#begun) return '';
     this.#begun = true;
     const response = this.#response.running();
-    return this.#frames([{ type: 'response.created', response }, { type: 'response.in_progress', response }]);
+    return this.#frames([
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ]);
   }
 
   #last(): string {
     const { ending, output } = this.#items;
-    return this.#frames([{ type: `response.${ending.status}`, response: this.#response.ended(ending, output, this.#usage) }]) + terminator;
+    return (
+      this.#frames([
+        { type: `response.${ending.status}`, response: this.#response.ended(ending, output, this.#usage) },
+      ]) + terminator
+    );
   }
 
   #frames(events: readonly ItemEvent[]): string {
@@ -74,7 +91,11 @@ function failure(error: GatewayError, number: number, respond: (ending: Ending) 
   const { error: told } = errorBody(error);
   const { type, code, message, param } = told;
   const word = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
-  const response = respond({ status: 'failed', incomplete_details: null, error: { code: word, message: error.message } });
+  const response = respond({
+    status: 'failed',
+    incomplete_details: null,
+    error: { code: word, message: error.message },
+  });
   return (
     frameOf({ type: 'error', code, message, param, error: { type, code, message, param } }, number) +
     frameOf({ type: 'response.failed', response }, number + 1) +
@@ -94,8 +115,22 @@ function nextNumber(begun: boolean, last: string): number {
 }
 
 /** What ends a stream that broke; codes of the response are those clients know, and all else is the server's fault. */
-export function encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent: SentFrames = { first: '', last: '' }): string {
-  const response = new ResponseObject({ id: 'failed', model: call.model, created: Math.floor(Date.now() / 1000), call });
+export function encodeStreamError(
+  error: GatewayError,
+  call: ClientCall,
+  begun: boolean,
+  sent: SentFrames = { first: '', last: '' },
+): string {
+  const response = new ResponseObject({
+    id: 'failed',
+    model: call.model,
+    created: Math.floor(Date.now() / 1000),
+    call,
+  });
   const [, id] = /"id":\s*"(resp_[^"]*)"/.exec(sent.first) ?? [];
-  return failure(error, nextNumber(begun, sent.last), (ending) => ({ ...response.ended(ending, [], {}), ...(id === undefined ? {} : { id }), usage: null }));
+  return failure(error, nextNumber(begun, sent.last), (ending) => ({
+    ...response.ended(ending, [], {}),
+    ...(id === undefined ? {} : { id }),
+    usage: null,
+  }));
 }

@@ -3,8 +3,8 @@
  * messages, calls, their outputs, and such reasoning as the model's vendor sealed itself.
  */
 import type { Block, Model, Turn } from '../../../core/index.ts';
-import type { Lose } from '../../shared/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { foreignForm, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
@@ -37,25 +37,37 @@ interface Message {
 type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
 
 export function customCallsOf(turns: readonly Turn[]): Set<string> {
-  return new Set(turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'tool-call' && block.custom ? [block.id] : []))));
+  return new Set(
+    turns.flatMap(({ blocks }) =>
+      blocks.flatMap((block) => (block.type === 'tool-call' && block.custom ? [block.id] : [])),
+    ),
+  );
 }
 
 export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
   const { role, blocks = [] } = turns.at(-1) ?? {};
   if (!encoding.own && role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) {
-    encoding.lose(`turns[${turns.length - 1}].role`, 'the model answers anew instead of going on with it', 'approximated');
+    encoding.lose(
+      `turns[${turns.length - 1}].role`,
+      'the model answers anew instead of going on with it',
+      'approximated',
+    );
   }
-  return turns.flatMap((turn, index) => (bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding)));
+  return turns.flatMap((turn, index) =>
+    bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
+  );
 }
 
 function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   const entries: Entry[] = [];
   let open: Message | undefined;
   if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
-  if (turn.blocks.length === 0 && encoding.own) entries.push({ path: at, message: { parts: [], sides: turnSides(turn) } });
+  if (turn.blocks.length === 0 && encoding.own)
+    entries.push({ path: at, message: { parts: [], sides: turnSides(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
-    if ('opaque' in block && block.opaque && block.type !== 'reasoning') encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning')
+      encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
     if (block.type === 'media' && turn.role === 'assistant' && !encoding.own) {
       open = undefined;
       entries.push({ path, item: encodeShown(block, path, encoding) });
@@ -69,25 +81,38 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
-      for (const part of parts) open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
+      for (const part of parts)
+        open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
       continue;
     }
     open = undefined;
     const item = encodeBlock(block, path, encoding);
     if (item) entries.push({ path, item });
   }
-  return withoutLooseReasoning(entries, encoding).flatMap((entry) => ('item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding)));
+  return withoutLooseReasoning(entries, encoding).flatMap((entry) =>
+    'item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding),
+  );
 }
 
 function isSpoken(block: Block): block is SpokenBlock | ForeignPart {
   if (block.type === 'foreign') return bag.form(block).includes(foreignForm);
-  return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !bag.form(block).includes('image-call'));
+  return (
+    block.type === 'text' ||
+    block.type === 'refusal' ||
+    (block.type === 'media' && !bag.form(block).includes('image-call'))
+  );
 }
 
 /** An assistant's message holds no media here: what a model showed is shown to it again. */
 function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
-  return { role: 'user', content: [{ type: 'input_text', text: 'What the assistant showed:' }, ...encodeParts(block, 'user', path, encoding)] };
+  return {
+    role: 'user',
+    content: [
+      { type: 'input_text', text: 'What the assistant showed:' },
+      ...encodeParts(block, 'user', path, encoding),
+    ],
+  };
 }
 
 function turnSides(turn: Turn): Message['sides'] {
@@ -105,7 +130,7 @@ function messageSides(turn: Turn, block: SpokenBlock | ForeignPart): Message['si
 function withoutLooseReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
   if (own) return entries;
   const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
-  for (let last = kept.at(-1); last && 'item' in last && last.item['type'] === 'reasoning'; last = kept.at(-1)) {
+  for (let last = kept.at(-1); last && 'item' in last && last.item.type === 'reasoning'; last = kept.at(-1)) {
     lose(last.path, 'what it led to is not there');
     kept.pop();
   }
@@ -123,7 +148,11 @@ function withoutItem(part: Fields): Fields {
   return rest;
 }
 
-function encodeBlock(block: Exclude<Block, SpokenBlock | ForeignPart> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {
+function encodeBlock(
+  block: Exclude<Block, SpokenBlock | ForeignPart> | Kind<'media'>,
+  path: string,
+  encoding: Encoding,
+): Fields | undefined {
   switch (block.type) {
     case 'tool-call':
       return encodeCall(block, path, encoding);
@@ -133,8 +162,10 @@ function encodeBlock(block: Exclude<Block, SpokenBlock | ForeignPart> | Kind<'me
       return encodeReasoning(block, path, encoding);
     case 'media':
       return overlay(bag.fields(block), {
-        type: 'image_generation_call', ...headOf(bag.form(block)),
-        output_format: spelt(bag.form(block), 'format'), result: block.source.type === 'base64' ? block.source.data : undefined,
+        type: 'image_generation_call',
+        ...headOf(bag.form(block)),
+        output_format: spelt(bag.form(block), 'format'),
+        result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
       if (block.protocol === protocolName && isObject(block.value)) return block.value;
@@ -152,11 +183,24 @@ function callId(id: string, own: boolean): string {
 
 function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {
   if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
-  const { name, namespace } = names.wireOf(block.name) ?? { name: own ? block.name : fittingName(block.name), namespace: block.namespace };
+  const { name, namespace } = names.wireOf(block.name) ?? {
+    name: own ? block.name : fittingName(block.name),
+    namespace: block.namespace,
+  };
   const form = bag.form(block);
-  const called = { name: spelt(form, 'name') ?? name, namespace: own ? block.namespace : namespace, call_id: callId(block.id, own), ...headOf(form) };
-  if (block.custom) return overlay(bag.fields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
-  return overlay(bag.fields(block), { type: 'function_call', ...called, arguments: own ? block.arguments : block.arguments || '{}' });
+  const called = {
+    name: spelt(form, 'name') ?? name,
+    namespace: own ? block.namespace : namespace,
+    call_id: callId(block.id, own),
+    ...headOf(form),
+  };
+  if (block.custom)
+    return overlay(bag.fields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
+  return overlay(bag.fields(block), {
+    type: 'function_call',
+    ...called,
+    arguments: own ? block.arguments : block.arguments || '{}',
+  });
 }
 
 function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encoding): Fields {
@@ -165,9 +209,12 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   const form = bag.form(block);
   // What only this protocol has is kept with the whole.
   const { output } = bag.fields(block);
-  const parts = block.content.flatMap((part, position) => encodeParts(part, 'tool', `${path}.content[${position}]`, encoding));
+  const parts = block.content.flatMap((part, position) =>
+    encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
+  );
   const mark = own ? undefined : cacheMark(block, path, encoding);
-  if (mark) parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
+  if (mark)
+    parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.fields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
@@ -178,7 +225,11 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
 }
 
 /** Sealed state is for its own vendor; reasoning of other protocols that is not sealed belongs to nobody known. */
-function encodeReasoning(block: Kind<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields | undefined {
+function encodeReasoning(
+  block: Kind<'reasoning'>,
+  path: string,
+  { own, owner, lose }: Encoding,
+): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
   const ours = !sealed && isMadeId(spelt(bag.form(block), 'id') ?? '');
@@ -193,13 +244,18 @@ function encodeReasoning(block: Kind<'reasoning'>, path: string, { own, owner, l
   const texts = splitText(text, spelt(form, 'parts'));
   const parts = texts.map((part, index): Fields => {
     const rest = lefts[index];
-    return overlay(isObject(rest) ? rest : {}, { type: form.includes('typeless') ? undefined : raw ? 'reasoning_text' : 'summary_text', text: part });
+    return overlay(isObject(rest) ? rest : {}, {
+      type: form.includes('typeless') ? undefined : raw ? 'reasoning_text' : 'summary_text',
+      text: part,
+    });
   });
   const summary = spelt(form, 'summary');
   return overlay(fields, {
     type: 'reasoning',
     ...headOf(form),
-    ...(raw ? { summary: summary === undefined ? undefined : [], content: parts } : { summary: own && summary === undefined ? undefined : parts }),
+    ...(raw
+      ? { summary: summary === undefined ? undefined : [], content: parts }
+      : { summary: own && summary === undefined ? undefined : parts }),
     encrypted_content: sealed?.value,
   });
 }

@@ -2,27 +2,46 @@
  * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
-import { dataUrl, isTextual } from '../../shared/data-url.ts';
-import { contextOf } from '../../shared/document-context.ts';
-import { documentName } from '../../shared/document-name.ts';
-import { pictureUrl } from '../../shared/picture-url.ts';
-import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { dataUrl, isTextual } from '../../shared/wire-kit/data-url.ts';
+import { contextOf } from '../../shared/wire-kit/document-context.ts';
+import { documentName } from '../../shared/wire-kit/document-name.ts';
+import { pictureUrl } from '../../shared/wire-kit/picture-url.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { textKind, type ForeignPart, type MediaBlock, type SpokenBlock, type TextBlock } from './decode-parts.ts';
+import {
+  textKind,
+  type ForeignPart,
+  type MediaBlock,
+  type SpokenBlock,
+  type TextBlock,
+} from './decode-parts.ts';
 import type { Encoding } from './encode-items.ts';
 import { spelt } from './item-head.ts';
 
 /** Mostly one part: none where it is lost, two where something is said of a document. */
-export function encodeParts(block: SpokenBlock | ForeignPart, role: string, path: string, encoding: Encoding): Fields[] {
+export function encodeParts(
+  block: SpokenBlock | ForeignPart,
+  role: string,
+  path: string,
+  encoding: Encoding,
+): Fields[] {
   const wire = encodeContent(block, role, path, encoding);
   if (!wire) return [];
-  const part = overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+  const part = overlay(bag.fields(block), {
+    ...wire,
+    prompt_cache_breakpoint: cacheMark(block, path, encoding),
+  });
   const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
 }
 
-function encodeContent(block: SpokenBlock | ForeignPart, role: string, path: string, encoding: Encoding): Fields | undefined {
+function encodeContent(
+  block: SpokenBlock | ForeignPart,
+  role: string,
+  path: string,
+  encoding: Encoding,
+): Fields | undefined {
   if (block.type === 'text') return encodeText(block, role);
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'foreign') return isObject(block.value) ? block.value : undefined;
@@ -31,12 +50,18 @@ function encodeContent(block: SpokenBlock | ForeignPart, role: string, path: str
 
 function encodeText(block: TextBlock, role: string): Fields {
   const form = bag.form(block);
-  const empty = form.filter((word) => word === 'annotations' || word === 'logprobs').map((name) => [name, []]);
+  const empty = form
+    .filter((word) => word === 'annotations' || word === 'logprobs')
+    .map((name) => [name, []]);
   return { type: spelt(form, 'kind') ?? textKind(role), text: block.text, ...Object.fromEntries(empty) };
 }
 
 /** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */
-export function cacheMark({ cache }: Pick<SpokenBlock, 'cache'>, path: string, { own, model, lose }: Encoding): Fields | undefined {
+export function cacheMark(
+  { cache }: Pick<SpokenBlock, 'cache'>,
+  path: string,
+  { own, model, lose }: Encoding,
+): Fields | undefined {
   if (!cache) return undefined;
   if (own) return { mode: 'explicit', ttl: cache.ttl };
   if (!model.capabilities.cacheMarks) {
@@ -50,8 +75,13 @@ export function cacheMark({ cache }: Pick<SpokenBlock, 'cache'>, path: string, {
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   const { kind, source } = block;
-  if (kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
-  if (source.type === 'file' && (source.vendor !== nativeVendor || (!encoding.own && encoding.owner !== nativeVendor))) return refuseFile(block, path, source.vendor);
+  if (kind === 'video')
+    return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
+  if (
+    source.type === 'file' &&
+    (source.vendor !== nativeVendor || (!encoding.own && encoding.owner !== nativeVendor))
+  )
+    return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
   return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, encoding);
 }
@@ -74,15 +104,29 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
 function urlOf(block: MediaBlock): string | undefined {
   const { source, mediaType } = block;
   if (source.type === 'url') return source.url;
-  return source.type === 'base64' ? dataUrl(source.data, mediaType, spelt(bag.form(block), 'prefix')) : undefined;
+  return source.type === 'base64'
+    ? dataUrl(source.data, mediaType, spelt(bag.form(block), 'prefix'))
+    : undefined;
 }
 
-const audioFormats: ReadonlyMap<string, string> = new Map([['audio/wav', 'wav'], ['audio/x-wav', 'wav'], ['audio/wave', 'wav'], ['audio/mpeg', 'mp3'], ['audio/mp3', 'mp3']]);
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/wave', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+]);
 
 function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
   const { source, mediaType = '' } = block;
-  const format = audioFormats.get(mediaType.toLowerCase()) ?? (own ? mediaType.replace(/^audio\//, '') : undefined);
-  if (source.type !== 'base64' || !format) return refusePart(block, path, 'This model is reached by a protocol that takes audio as WAV or MP3 data only.');
+  const format =
+    audioFormats.get(mediaType.toLowerCase()) ?? (own ? mediaType.replace(/^audio\//, '') : undefined);
+  if (source.type !== 'base64' || !format)
+    return refusePart(
+      block,
+      path,
+      'This model is reached by a protocol that takes audio as WAV or MP3 data only.',
+    );
   if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model takes no audio.');
   return { type: 'input_audio', input_audio: { data: source.data, format } };
 }
@@ -93,10 +137,17 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const form = bag.form(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
   if (source.type === 'text') return textDocument(source.text, filename);
-  if (source.type === 'base64' && !own && isTextual(mediaType)) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
-  if (source.type === 'base64' && form.includes('bare')) return { type: 'input_file', file_data: source.data, filename };
+  if (source.type === 'base64' && !own && isTextual(mediaType))
+    return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type === 'base64' && form.includes('bare'))
+    return { type: 'input_file', file_data: source.data, filename };
   const asData = form.includes('data') || (source.type === 'base64' && !own);
-  return { type: 'input_file', [asData ? 'file_data' : 'file_url']: urlOf(block), filename: filename ?? (own || source.type !== 'base64' ? undefined : documentName(mediaType, source.data)) };
+  return {
+    type: 'input_file',
+    [asData ? 'file_data' : 'file_url']: urlOf(block),
+    filename:
+      filename ?? (own || source.type !== 'base64' ? undefined : documentName(mediaType, source.data)),
+  };
 }
 
 function textDocument(text: string, filename: string | undefined): Fields {
@@ -104,11 +155,17 @@ function textDocument(text: string, filename: string | undefined): Fields {
 }
 
 function isPlainText(part: Fields): part is { type: string; text: string } {
-  return typeof part['text'] === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2;
+  return (
+    typeof part.text === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2
+  );
 }
 
 /** Parts as the content of a message or the output of a tool: one plain text is a string, unless its client wrote it as a part. */
-export function joinParts(parts: readonly Fields[], form: readonly string[], own: boolean): string | readonly Fields[] {
+export function joinParts(
+  parts: readonly Fields[],
+  form: readonly string[],
+  own: boolean,
+): string | readonly Fields[] {
   const [first] = parts;
   const asString = own ? form.includes('string') : parts.length <= 1;
   if (!asString) return parts;

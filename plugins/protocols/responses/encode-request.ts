@@ -3,19 +3,30 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model, type Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/call-ids.ts';
-import { loseSettings } from '../../shared/image-settings.ts';
-import { fitLimit } from '../../shared/fit-limit.ts';
-import { fitModalities } from '../../shared/fit-modalities.ts';
-import { foreignFields } from '../../shared/foreign-fields.ts';
-import { instructionMessage, planFormat, type FormatPlan } from '../../shared/json-mode.ts';
-import { noteLosses } from '../../shared/losses.ts';
-import { isUnpriced, unpriced } from '../../shared/modes.ts';
-import { fitStrict } from '../../shared/object-schema.ts';
-import { fitVerbosity, openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
-import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  GatewayError,
+  type CanonicalRequest,
+  type EncodedRequest,
+  type Model,
+  type Turn,
+} from '../../../core/index.ts';
+import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
+import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
+import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
+import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
+import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
+import {
+  fitVerbosity,
+  openaiFieldsFor,
+  openaiFieldsOf,
+  saysSafety,
+} from '../../shared/wire-kit/openai-fields.ts';
+import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
 import { customCallsOf, encodeItems, type Encoding } from './encode-items.ts';
@@ -23,7 +34,11 @@ import { encodeTools } from './encode-tools.ts';
 import { spelt } from './item-head.ts';
 import { ToolNames } from './tool-names.ts';
 
-export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+export function encodeRequest(
+  asked: CanonicalRequest,
+  model: Model,
+  outputLimit: number | undefined,
+): EncodedRequest {
   const { losses, lose } = noteLosses();
   const form = bag.form(asked);
   const own = form.includes('read');
@@ -38,20 +53,34 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
   };
   const plan = planFormat(request, model, encoding);
   const alike = encoding.owner === nativeVendor ? openaiFieldsFor(model) : undefined;
-  const body = overlay(alike ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) } : bag.fields(request), {
-    model: model.upstream,
-    ...encodeConversation(request, plan, encoding),
-    stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
-    max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, { own, least: leastLimit, lose }),
-    ...encodeTools(request, encoding),
-    ...encodeSampling(request, encoding),
-    reasoning: encodeReasoning(request, encoding),
-    text: encodeText(request, plan, encoding),
-    ...encodeExtras(request, model, encoding),
-    ...encodeState(request, encoding),
-  });
+  const body = overlay(
+    alike
+      ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) }
+      : bag.fields(request),
+    {
+      model: model.upstream,
+      ...encodeConversation(request, plan, encoding),
+      stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
+      max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, {
+        own,
+        least: leastLimit,
+        lose,
+      }),
+      ...encodeTools(request, encoding),
+      ...encodeSampling(request, encoding),
+      reasoning: encodeReasoning(request, encoding),
+      text: encodeText(request, plan, encoding),
+      ...encodeExtras(request, model, encoding),
+      ...encodeState(request, encoding),
+    },
+  );
   loseSettings(request.image, [], lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: stopsOf(request), expects: plan.expects };
+  return {
+    body,
+    losses: [...losses, ...foreignFields(request, protocolName, alike)],
+    stops: stopsOf(request),
+    expects: plan.expects,
+  };
 }
 
 /** Every piece of a reply is searched for each of them: with many more the process would serve nobody else. */
@@ -59,13 +88,20 @@ const mostStops = 1000;
 
 function stopsOf({ stop = [] }: CanonicalRequest): readonly string[] {
   if (stop.length <= mostStops) return stop;
-  throw new GatewayError('unsupported_parameter', `This model takes no stop sequences, and the gateway looks for ${mostStops} of them at most: send fewer.`, { param: 'stop' });
+  throw new GatewayError(
+    'unsupported_parameter',
+    `This model takes no stop sequences, and the gateway looks for ${mostStops} of them at most: send fewer.`,
+    { param: 'stop' },
+  );
 }
 
 function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
   const instructions = request.turns.find((turn) => bag.form(turn).includes('instructions'));
   const spoken = request.turns.filter((turn) => turn !== instructions);
-  return { instructions: encodeInstructions(instructions, bag.form(request)), input: encodeInput(request, spoken, plan, encoding) };
+  return {
+    instructions: encodeInstructions(instructions, bag.form(request)),
+    input: encodeInput(request, spoken, plan, encoding),
+  };
 }
 
 function encodeInstructions(turn: Turn | undefined, form: readonly string[]): string | undefined {
@@ -74,11 +110,17 @@ function encodeInstructions(turn: Turn | undefined, form: readonly string[]): st
 }
 
 /** The input as items, or as the one text or nothing that a client of this protocol wrote. */
-function encodeInput(request: CanonicalRequest, [only, ...others]: readonly Turn[], plan: FormatPlan, encoding: Encoding): unknown {
+function encodeInput(
+  request: CanonicalRequest,
+  [only, ...others]: readonly Turn[],
+  plan: FormatPlan,
+  encoding: Encoding,
+): unknown {
   const [block, ...more] = only?.blocks ?? [];
-  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input');
+  const isText =
+    others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input');
   if (isText && plan.instruction === undefined) return block.text;
-  if (bag.form(request).includes('no-input') || bag.fields(request)['input'] === null) return undefined;
+  if (bag.form(request).includes('no-input') || bag.fields(request).input === null) return undefined;
   return [...instructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
@@ -90,11 +132,17 @@ const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as con
 
 /** Models that reason refuse to be asked for them. */
 function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
-  return capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes('logprobs') || supportedParameters.includes('top_logprobs'));
+  return (
+    capabilities.sampling &&
+    (supportedParameters.length === 0 ||
+      supportedParameters.includes('logprobs') ||
+      supportedParameters.includes('top_logprobs'))
+  );
 }
 
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
-  if (request.logprobs && !own && !takesLogprobs(model)) lose('logprobs', 'the model does not take it', 'model');
+  if (request.logprobs && !own && !takesLogprobs(model))
+    lose('logprobs', 'the model does not take it', 'model');
   for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
@@ -103,12 +151,19 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
-    ['logprobs.top', 'top_logprobs', own || takesLogprobs(model) ? (request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)) : undefined],
+    [
+      'logprobs.top',
+      'top_logprobs',
+      own || takesLogprobs(model)
+        ? (request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined))
+        : undefined,
+    ],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field))) fields[field] = value;
+    if (capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field)))
+      fields[field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -122,11 +177,13 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none' && !own) {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
+      lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
-  if (budget !== undefined && sent !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
+  if (budget !== undefined && sent !== undefined)
+    lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Only on this wire has one to ask for what the others show.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
@@ -134,40 +191,70 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
-  const fields = { format: encodeFormat(request, plan, encoding), verbosity: fitVerbosity(request, encoding.model, encoding) };
-  return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text') ? fields : undefined;
+  const fields = {
+    format: encodeFormat(request, plan, encoding),
+    verbosity: fitVerbosity(request, encoding.model, encoding),
+  };
+  return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text')
+    ? fields
+    : undefined;
 }
 
-function encodeFormat({ format }: CanonicalRequest, { mode }: FormatPlan, { own, lose }: Encoding): Fields | undefined {
+function encodeFormat(
+  { format }: CanonicalRequest,
+  { mode }: FormatPlan,
+  { own, lose }: Encoding,
+): Fields | undefined {
   if (format?.type === 'text') return { type: 'text' };
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema = own ? undefined : { type: 'object' }, strict } = format;
-  return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict: own ? strict : fitStrict(format, schema, 'format', lose) });
+  return overlay(bag.fields(format), {
+    type: 'json_schema',
+    name,
+    description,
+    schema,
+    strict: own ? strict : fitStrict(format, schema, 'format', lose),
+  });
 }
 
 /** The tiers of this wire, and the names other wires have for them. */
 const tiers: ReadonlyMap<string, string> = new Map([
-  ...['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'].map((name): [string, string] => [name, name]),
+  ...['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'].map((name): [string, string] => [
+    name,
+    name,
+  ]),
   ['standard', 'default'],
   ['standard_only', 'default'],
 ]);
 
 function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
-  const userField = saysSafety(request, owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName]) ? 'safety_identifier' : 'user';
+  const userField = saysSafety(
+    request,
+    owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName],
+  )
+    ? 'safety_identifier'
+    : 'user';
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   const isLost = !own && isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
   if (isLost) lose('serviceTier', unpriced, 'model');
-  return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: isLost ? undefined : tier, prompt_cache_key: request.cacheKey };
+  return {
+    [userField]: own ? user : shortened(user),
+    metadata: request.metadata,
+    service_tier: isLost ? undefined : tier,
+    prompt_cache_key: request.cacheKey,
+  };
 }
 
 const longestUser = 64;
 
 /** A name for the user that the vendor takes; the same one for the same user. */
 function shortened(user: string | undefined): string | undefined {
-  return user === undefined || user.length <= longestUser ? user : createHash('sha256').update(user).digest('hex');
+  return user === undefined || user.length <= longestUser
+    ? user
+    : createHash('sha256').update(user).digest('hex');
 }
 
 /**
@@ -178,7 +265,9 @@ function encodeState(request: CanonicalRequest, { own, model }: Encoding): Field
   const form = bag.form(request);
   if (own) {
     const store = spelt(form, 'store');
-    const include = form.filter((word) => word.startsWith('include=')).map((word) => word.slice('include='.length));
+    const include = form
+      .filter((word) => word.startsWith('include='))
+      .map((word) => word.slice('include='.length));
     return {
       include: form.includes('include') ? include : undefined,
       store: store === undefined ? undefined : store === 'true',
@@ -186,6 +275,9 @@ function encodeState(request: CanonicalRequest, { own, model }: Encoding): Field
       background: form.includes('background-false') ? false : undefined,
     };
   }
-  const include = [...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]), ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : [])];
+  const include = [
+    ...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]),
+    ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : []),
+  ];
   return { store: false, ...(include.length > 0 ? { include } : {}) };
 }

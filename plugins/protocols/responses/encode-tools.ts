@@ -1,10 +1,21 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { checkContainer, hosts, isPriced, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
-import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
-import { callLimit, limitOfSearch, searchOptions, type SearchWords } from '../../shared/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
-import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import {
+  checkContainer,
+  hosts,
+  isPriced,
+  loseHosted,
+  withoutRepeats,
+} from '../../shared/wire-kit/hosted-tools.ts';
+import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
+import {
+  callLimit,
+  limitOfSearch,
+  searchOptions,
+  type SearchWords,
+} from '../../shared/wire-kit/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
 import type { Encoding } from './encode-items.ts';
@@ -57,8 +68,14 @@ function writeTools(tools: readonly Tool[], words: SearchWords, encoding: Encodi
     }
     if (space?.name !== tool.namespace || bag.form(tool).includes('namespace')) {
       space = { name: tool.namespace, tools: [] };
-      const about = bag.fields(tool)['namespace'];
-      written.push(overlay(isObject(about) ? about : {}, { type: 'namespace', name: tool.namespace, tools: space.tools }));
+      const about = bag.fields(tool).namespace;
+      written.push(
+        overlay(isObject(about) ? about : {}, {
+          type: 'namespace',
+          name: tool.namespace,
+          tools: space.tools,
+        }),
+      );
     }
     space.tools.push(encodeTool(tool, path, encoding));
   }
@@ -74,7 +91,12 @@ const searchWords: SearchWords = {
 /** A limit of the search is one of the request here, where it says the same. */
 const limitedWords: SearchWords = { ...searchWords, uses: () => ({}) };
 
-function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, words: SearchWords, { model, lose }: Encoding): Fields | undefined {
+function encodeHosted(
+  tool: Extract<Tool, { type: 'hosted' }>,
+  path: string,
+  words: SearchWords,
+  { model, lose }: Encoding,
+): Fields | undefined {
   const { protocol, kind, value } = tool;
   if (!isPriced(model, kind)) {
     loseHosted(tool, path, lose, 'the price of its searches is not known for this model');
@@ -94,11 +116,25 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   const { namespace: _namespace, ...fields } = bag.fields(tool);
   const { description } = tool;
   const name = names.wireOf(tool.name)?.name ?? tool.name;
-  if (tool.type === 'custom') return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
+  if (tool.type === 'custom')
+    return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
   // The vendor takes a tool that says nothing for a strict one.
-  if (own) return overlay(fields, { type: 'function', name, description, parameters: tool.schema, strict: tool.strict });
+  if (own)
+    return overlay(fields, {
+      type: 'function',
+      name,
+      description,
+      parameters: tool.schema,
+      strict: tool.strict,
+    });
   const parameters = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
-  return { type: 'function', name, description, parameters, strict: fitStrict(tool, parameters, path, lose) ?? false };
+  return {
+    type: 'function',
+    name,
+    description,
+    parameters,
+    strict: fitStrict(tool, parameters, path, lose) ?? false,
+  };
 }
 
 /** A tool's name as a choice refers to it. */
@@ -116,7 +152,11 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   const allowed = [...names.map((name) => reference(name, tools, encoding)), ...unbound(tools, encoding)];
-  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: allowed });
+  return overlay(bag.fields(toolChoice), {
+    type: 'allowed_tools',
+    mode: required ? 'required' : 'auto',
+    tools: allowed,
+  });
 }
 
 /** Google's list is of functions alone: its own tools may be called beside them. */

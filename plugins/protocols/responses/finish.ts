@@ -3,7 +3,7 @@
  * that tools were called, or that the model refused, is seen from the items alone.
  */
 import type { CanonicalEvent, FinishReason } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = Extract<CanonicalEvent, { type: 'finish' }>['reason'];
 
@@ -13,14 +13,18 @@ export interface Contents {
   readonly refusal: boolean;
 }
 
-const read: ReadonlyMap<string, FinishReason> = new Map([['max_output_tokens', 'length'], ['content_filter', 'content-filter']]);
+const read: ReadonlyMap<string, FinishReason> = new Map([
+  ['max_output_tokens', 'length'],
+  ['content_filter', 'content-filter'],
+]);
 
 /** Undefined where the response has not ended, or did not end well. */
 export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
   const { status, incomplete_details: details } = response;
-  if (status === 'completed') return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
+  if (status === 'completed')
+    return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
   if (status !== 'incomplete') return undefined;
-  const reason = isObject(details) && typeof details['reason'] === 'string' ? details['reason'] : status;
+  const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
   return { unified: read.get(reason) ?? 'other', raw: reason };
 }
 
@@ -49,7 +53,11 @@ export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): E
     case 'refusal':
       return refusal ? completed : incomplete('content_filter');
     case 'error':
-      return { status: 'failed', incomplete_details: null, error: { code: 'server_error', message: `The model broke off its reply: "${raw}".` } };
+      return {
+        status: 'failed',
+        incomplete_details: null,
+        error: { code: 'server_error', message: `The model broke off its reply: "${raw}".` },
+      };
     default:
       return completed;
   }

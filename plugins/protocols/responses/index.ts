@@ -1,8 +1,14 @@
 /** The responses protocol: its client side, its upstream side, and its count of tokens. */
 import { z } from 'zod';
-import { definePlugin, GatewayError, type ErrorReply, type Operation, type Protocol } from '../../../core/index.ts';
-import { decodeError, encodeError } from '../../shared/openai-error.ts';
-import { openaiHeaders } from '../../shared/openai-fields.ts';
+import {
+  definePlugin,
+  GatewayError,
+  type ErrorReply,
+  type Operation,
+  type Protocol,
+} from '../../../core/index.ts';
+import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
+import { openaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -13,7 +19,10 @@ import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
-const operations: ReadonlyMap<string, Operation> = new Map([['/v1/responses', 'generate'], ['/v1/responses/input_tokens', 'count']]);
+const operations: ReadonlyMap<string, Operation> = new Map([
+  ['/v1/responses', 'generate'],
+  ['/v1/responses/input_tokens', 'count'],
+]);
 
 /** Canonical fields that this protocol spells otherwise. */
 const fieldNames = {
@@ -45,7 +54,8 @@ const fieldNames = {
  */
 function encodeRefusal(error: GatewayError): ErrorReply {
   const { code, message, details } = error;
-  if (code === 'upstream_failed' || code === 'timeout') return encodeError(new GatewayError('upstream_overloaded', message, details));
+  if (code === 'upstream_failed' || code === 'timeout')
+    return encodeError(new GatewayError('upstream_overloaded', message, details));
   const { status, body } = encodeError(error);
   return { status: code === 'out_of_balance' ? 429 : status, body };
 }
@@ -100,6 +110,8 @@ export const responses = definePlugin({
   apply(host, { assistantItems }) {
     host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(`curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","input":"Hello!"}'`);
+    host.example(
+      `curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","input":"Hello!"}'`,
+    );
   },
 });

@@ -2,7 +2,7 @@
  * What an item says of itself: its kind where that may be left out, its id, how far it got. Losing these changes no
  * meaning, so they are kept as spellings (`id=msg_1`) and not as fields that another protocol would have to report.
  */
-import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 const headFields = ['type', 'id', 'status'] as const;
 /** Of items whose kind is told by what they became. */

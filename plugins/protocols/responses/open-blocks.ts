@@ -1,7 +1,7 @@
 /** Blocks of a reply while they grow: what each of them has said so far, and where its item stands. */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { Transcript } from '../../shared/transcript.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Annotation } from './annotations.ts';
 import { makeId } from './response-object.ts';
 import type { WireName } from './tool-names.ts';
@@ -36,7 +36,9 @@ export class OpenSpeech {
   constructor(message: OutputMessage, refused: boolean) {
     this.refused = refused;
     this.place = { item_id: message.id, output_index: message.index, content_index: message.content.length };
-    this.#part = refused ? { type: 'refusal', refusal: '' } : { type: 'output_text', text: '', annotations: this.#annotations, logprobs: this.logprobs };
+    this.#part = refused
+      ? { type: 'refusal', refusal: '' }
+      : { type: 'output_text', text: '', annotations: this.#annotations, logprobs: this.logprobs };
     message.content.push(this.#part);
   }
 
@@ -48,7 +50,9 @@ export class OpenSpeech {
   /** The part as it is now. */
   shown(): Fields {
     this.settle();
-    return this.refused ? { ...this.#part } : { ...this.#part, annotations: [...this.#annotations], logprobs: [...this.logprobs] };
+    return this.refused
+      ? { ...this.#part }
+      : { ...this.#part, annotations: [...this.#annotations], logprobs: [...this.logprobs] };
   }
 
   /** The answer is the log probabilities of this text. */
@@ -159,7 +163,11 @@ export class OpenCall {
 
   /** What it was called with; older SDKs look for the function's name there. */
   get whole(): Fields {
-    return { ...this.place, ...(this.start.custom ? {} : { name: this.#name.name }), [this.field]: this.text };
+    return {
+      ...this.place,
+      ...(this.start.custom ? {} : { name: this.#name.name }),
+      [this.field]: this.text,
+    };
   }
 
   event(what: 'delta' | 'done'): string {
@@ -169,7 +177,15 @@ export class OpenCall {
   shown(status: string, text: string): Fields {
     const { name, namespace } = this.#name;
     const type = this.start.custom ? 'custom_tool_call' : 'function_call';
-    return { id: this.#id, type, status, call_id: this.#callId, name, ...(namespace === undefined ? {} : { namespace }), [this.field]: text };
+    return {
+      id: this.#id,
+      type,
+      status,
+      call_id: this.#callId,
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      [this.field]: text,
+    };
   }
 }
 

@@ -3,9 +3,9 @@
  * message goes on over several blocks of text and ends where something else begins; every other block is an item.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import { codeResult } from '../../shared/hosted-tools.ts';
-import { loseForeign } from '../../shared/losses.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { loseForeign } from '../../shared/wire-kit/losses.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish, type Ending } from './finish.ts';
@@ -36,7 +36,9 @@ export class OutputItems {
   readonly #held = new Map<number, OpenCall>();
   #names: ToolNames | undefined;
   #message: OutputMessage | undefined;
-  #code: { readonly start: Event<'block-start'>; readonly text: string; readonly opaque: readonly Opaque[] } | undefined;
+  #code:
+    | { readonly start: Event<'block-start'>; readonly text: string; readonly opaque: readonly Opaque[] }
+    | undefined;
   #told: ItemEvent[] = [];
   /** The latest call, all of which was heard: whether it was cut short, the next event tells. */
   #heard: OpenCall | undefined;
@@ -84,7 +86,8 @@ export class OutputItems {
     this.#told = [];
     for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
     this.#tellCode();
-    if (this.#picture) this.#endPicture(this.#picture, { type: picture.type, status: 'failed', result: null });
+    if (this.#picture)
+      this.#endPicture(this.#picture, { type: picture.type, status: 'failed', result: null });
     this.#tellHeard(this.#lastStatus);
     this.#endMessage(this.#lastStatus);
     return this.#told;
@@ -122,7 +125,7 @@ export class OutputItems {
     if (kind === 'text' || kind === 'refusal') {
       this.#blocks.set(block, this.#startSpeech(start));
     } else if (kind === 'reasoning') {
-      this.#blocks.set(block, new OpenReasoning(bag.fields(start)['id']));
+      this.#blocks.set(block, new OpenReasoning(bag.fields(start).id));
     } else if (kind === 'tool-call') {
       this.#calls = true;
       const call = new OpenCall(start);
@@ -166,11 +169,12 @@ export class OutputItems {
       case 'speech':
         return this.#speak(block, number, text);
       case 'reasoning':
-        return this.#think(block, text, bag.fields({ vendor })['break'] === true);
+        return this.#think(block, text, bag.fields({ vendor }).break === true);
       case 'call':
         block.text += text;
         block.deltas += 1;
-        if (block.index !== undefined) return this.#tell(block.event('delta'), { ...block.place, delta: text });
+        if (block.index !== undefined)
+          return this.#tell(block.event('delta'), { ...block.place, delta: text });
         // A call that comes in one piece is told at its end: sealed state that belongs to it is known only then.
         if (block.deltas > 1) this.#tellCall(block);
         return;
@@ -183,7 +187,12 @@ export class OutputItems {
     let speech = block;
     if (block.over) {
       // Its message ended where another item began, and it goes on in a new one.
-      speech = this.#startSpeech({ type: 'block-start', candidate: 0, block: number, kind: block.refused ? 'refusal' : 'text' });
+      speech = this.#startSpeech({
+        type: 'block-start',
+        candidate: 0,
+        block: number,
+        kind: block.refused ? 'refusal' : 'text',
+      });
       this.#blocks.set(number, speech);
     }
     const logprobs = speech.add(text);
@@ -194,7 +203,8 @@ export class OutputItems {
   #think(block: OpenReasoning, text: string, breaks: boolean): void {
     this.#startReasoning(block);
     if (breaks) return this.#endThought(block);
-    if (!block.thinking) this.#tell('response.reasoning_summary_part.added', { ...block.place, part: block.startPart() });
+    if (!block.thinking)
+      this.#tell('response.reasoning_summary_part.added', { ...block.place, part: block.startPart() });
     block.add(text);
     this.#tell('response.reasoning_summary_text.delta', { ...block.place, delta: text });
   }
@@ -255,7 +265,11 @@ export class OutputItems {
     speech.over = true;
     this.#message?.open.delete(speech);
     for (const annotation of speech.cited) this.#cite(speech, annotation);
-    const { refused, logprobs, said: { text } } = speech;
+    const {
+      refused,
+      logprobs,
+      said: { text },
+    } = speech;
     if (refused) this.#tell('response.refusal.done', { ...speech.place, refusal: text });
     else this.#tell('response.output_text.done', { ...speech.place, text, logprobs });
     this.#tell('response.content_part.done', { ...speech.place, part: speech.shown() });
@@ -266,7 +280,12 @@ export class OutputItems {
     if (sealed) this.#startReasoning(block);
     if (block.id === '') return;
     this.#endThought(block);
-    this.#done(block.index, { id: block.id, type: 'reasoning', summary: block.summary, ...(sealed ? { encrypted_content: writeSealed(sealed, undefined) } : {}) });
+    this.#done(block.index, {
+      id: block.id,
+      type: 'reasoning',
+      summary: block.summary,
+      ...(sealed ? { encrypted_content: writeSealed(sealed, undefined) } : {}),
+    });
     this.#sealApart(others, undefined);
   }
 
@@ -327,7 +346,7 @@ export class OutputItems {
   #tellWhole(item: Fields): void {
     this.#makeRoom();
     const { begun, before, after } = progressOf(item);
-    const place = { output_index: this.#add(item, begun), item_id: item['id'] };
+    const place = { output_index: this.#add(item, begun), item_id: item.id };
     for (const { type, ...fields } of before) this.#tell(type, { ...place, ...fields });
     for (const { type } of after) this.#tell(type, place);
     this.#done(place.output_index, item);
@@ -336,8 +355,13 @@ export class OutputItems {
   /** A picture in the making, whose item begins with the first that is shown of it. */
   #paint({ index, data, vendor }: Event<'partial-image'>): void {
     const facts = bag.fields({ vendor });
-    this.#picture ??= this.#startPicture(facts['item_id']);
-    this.#tell(`${picture.event}.partial_image`, { ...facts, ...this.#picture, partial_image_index: index, partial_image_b64: data });
+    this.#picture ??= this.#startPicture(facts.item_id);
+    this.#tell(`${picture.event}.partial_image`, {
+      ...facts,
+      ...this.#picture,
+      partial_image_index: index,
+      partial_image_b64: data,
+    });
   }
 
   #startPicture(id: unknown = this.#id('ig')): PicturePlace {
@@ -350,13 +374,14 @@ export class OutputItems {
 
   #endPicture(place: PicturePlace, item: Fields): void {
     this.#picture = undefined;
-    if (item['status'] === 'completed') this.#tell(`${picture.event}.completed`, place);
+    if (item.status === 'completed') this.#tell(`${picture.event}.completed`, place);
     this.#done(place.output_index, { ...item, id: place.item_id });
   }
 
   #finish(event: Event<'finish'>): void {
     this.#reason = event.reason;
-    if (event.reason.unified === 'pause') this.#context.lost?.('finish', 'responses has no word for a paused turn but "incomplete"');
+    if (event.reason.unified === 'pause')
+      this.#context.lost?.('finish', 'responses has no word for a paused turn but "incomplete"');
     this.#tellHeard(this.#lastStatus);
     loseForeign(this.#context, event, protocolName);
   }
@@ -371,7 +396,12 @@ export class OutputItems {
   #cite(block: OpenSpeech, annotation: Event<'annotation'>['annotation']): void {
     const wire = encodeAnnotation(annotation, block.said.length);
     if (!wire) this.#context.lost?.(`annotations.${annotation.kind}`, 'responses cites web pages only');
-    else this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
+    else
+      this.#tell('response.output_text.annotation.added', {
+        ...block.place,
+        annotation_index: block.annotate(wire),
+        annotation: wire,
+      });
   }
 
   #weigh({ block: number, content }: Event<'logprobs'>): void {

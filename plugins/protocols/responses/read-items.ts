@@ -3,11 +3,28 @@
  * message; one of a kind that is not known here is taken as it is, since only its vendor can judge it.
  */
 import { GatewayError } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-check.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import {
-  anyItemWire, isKnownPart, knownRoles, callOutputWire, customCallWire, functionCallWire, imageCallWire, messageWire, ownToolWire, reasoningWire,
-  type WireCallOutput, type WireContent, type WireCustomCall, type WireFunctionCall, type WireImageCall, type WireMessage, type WireOwnTool, type WireReasoning, type WireRequest,
+  anyItemWire,
+  isKnownPart,
+  knownRoles,
+  callOutputWire,
+  customCallWire,
+  functionCallWire,
+  imageCallWire,
+  messageWire,
+  ownToolWire,
+  reasoningWire,
+  type WireCallOutput,
+  type WireContent,
+  type WireCustomCall,
+  type WireFunctionCall,
+  type WireImageCall,
+  type WireMessage,
+  type WireOwnTool,
+  type WireReasoning,
+  type WireRequest,
 } from './wire.ts';
 
 export type ReadItem =
@@ -32,7 +49,8 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
   const given = checkWire(anyItemWire, value, at);
   switch (given.type ?? (given.role === undefined && given.id !== undefined ? 'item_reference' : 'message')) {
     case 'message':
-      if (typeof given.role === 'string' && !knownRoles.has(given.role)) return { kind: 'other', item: given, strangeRole: true };
+      if (typeof given.role === 'string' && !knownRoles.has(given.role))
+        return { kind: 'other', item: given, strangeRole: true };
       return { kind: 'message', item: readMessage(value, at, assistantItems) };
     case 'function_call':
       return { kind: 'function-call', item: checkWire(functionCallWire, value, at) };
@@ -51,7 +69,11 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
     }
     case 'item_reference':
-      throw new GatewayError('unsupported_parameter', `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself, as SDKs do that are told "store: false".`, { param: at });
+      throw new GatewayError(
+        'unsupported_parameter',
+        `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself, as SDKs do that are told "store: false".`,
+        { param: at },
+      );
     default:
       return { kind: 'other', item: given };
   }
@@ -64,15 +86,27 @@ function readReasoning(value: unknown, at: string): ReadItem {
   return isKnown ? { kind: 'reasoning', item } : { kind: 'other', item };
 }
 
-function holdsOnly(parts: readonly { readonly type?: string | null | undefined }[] | null | undefined, known: string): boolean {
+function holdsOnly(
+  parts: readonly { readonly type?: string | null | undefined }[] | null | undefined,
+  known: string,
+): boolean {
   return parts?.every(({ type = known }) => type === known) ?? true;
 }
 
 function readMessage(value: unknown, at: string, assistantItems: AssistantItems): WireMessage {
   const message = checkWire(messageWire, value, at);
   checkFiles(message.content, `${at}.content`);
-  if (message.role !== 'assistant' || message.type !== 'message' || typeof message.content === 'string' || assistantItems === 'lenient') return message;
-  for (const [field, send] of [['id', 'the id the message was given'], ['status', '"completed"']] as const) {
+  if (
+    message.role !== 'assistant' ||
+    message.type !== 'message' ||
+    typeof message.content === 'string' ||
+    assistantItems === 'lenient'
+  )
+    return message;
+  for (const [field, send] of [
+    ['id', 'the id the message was given'],
+    ['status', '"completed"'],
+  ] as const) {
     if (!message[field]) throw badField(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
   }
   return message;
@@ -83,24 +117,36 @@ function checkFiles(content: WireContent, at: string): void {
   if (typeof content === 'string') return;
   for (const [index, part] of content.entries()) {
     if (!isKnownPart(part)) continue;
-    if (part.type === 'input_image' && !part.image_url && !part.file_id) throw badField(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
+    if (part.type === 'input_image' && !part.image_url && !part.file_id)
+      throw badField(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
     if (part.type === 'input_file' && !part.file_data && !part.file_url && !part.file_id) {
-      throw badField(`${at}[${index}].file_data`, 'is missing', 'the content of a file as "file_data", its address as "file_url" or its id as "file_id"');
+      throw badField(
+        `${at}[${index}].file_data`,
+        'is missing',
+        'the content of a file as "file_data", its address as "file_url" or its id as "file_id"',
+      );
     }
   }
 }
 
-export type ReadTool = { readonly kind: 'own'; readonly tool: WireOwnTool } | { readonly kind: 'hosted'; readonly tool: Fields };
+export type ReadTool =
+  | { readonly kind: 'own'; readonly tool: WireOwnTool }
+  | { readonly kind: 'hosted'; readonly tool: Fields };
 
 const flatKinds = new Set(['function', 'custom']);
 
 /** Whether it is one of the caller's own tools. A namespace with others in it is the vendor's to judge. */
 function isOwn(tool: Fields): boolean {
   const { type, tools } = tool;
-  if (type !== 'namespace' || !Array.isArray(tools)) return type === 'namespace' || (typeof type === 'string' && flatKinds.has(type));
-  return tools.every((each) => !isObject(each) || typeof each['type'] !== 'string' || flatKinds.has(each['type']));
+  if (type !== 'namespace' || !Array.isArray(tools))
+    return type === 'namespace' || (typeof type === 'string' && flatKinds.has(type));
+  return tools.every((each) => !isObject(each) || typeof each.type !== 'string' || flatKinds.has(each.type));
 }
 
 export function readTools(tools: WireRequest['tools']): ReadTool[] | undefined {
-  return tools?.map((tool, index) => (isOwn(tool) ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) } : { kind: 'hosted', tool }));
+  return tools?.map((tool, index) =>
+    isOwn(tool)
+      ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) }
+      : { kind: 'hosted', tool },
+  );
 }

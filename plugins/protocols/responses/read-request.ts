@@ -2,14 +2,25 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type FeeName, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
-import { base64Length } from '../../shared/data-url.ts';
-import { holdsEnvelope } from '../../shared/envelope.ts';
-import { isPriced } from '../../shared/hosted-tools.ts';
-import { preferencesOf } from '../../shared/provider-object.ts';
-import { askedModes } from '../../shared/modes.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-check.ts';
+import {
+  GatewayError,
+  type CanonicalRequest,
+  type ClientCall,
+  type Fee,
+  type FeeName,
+  type InputSize,
+  type Match,
+  type Mode,
+  type Model,
+  type Preferences,
+} from '../../../core/index.ts';
+import { base64Length } from '../../shared/wire-kit/data-url.ts';
+import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
+import { askedModes } from '../../shared/wire-kit/modes.ts';
+import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
@@ -66,7 +77,10 @@ export class ResponsesCall implements ClientCall {
   }
 
   suits(model: Model): boolean {
-    return model.capabilities.responseIds === 'prefixed' && (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared));
+    return (
+      model.capabilities.responseIds === 'prefixed' &&
+      (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared))
+    );
   }
 
   decode(): CanonicalRequest {
@@ -76,12 +90,18 @@ export class ResponsesCall implements ClientCall {
 }
 
 /** Where a tool says what its code, or its commands, are to be run in. */
-const containerFields: ReadonlyMap<unknown, string> = new Map([[interpreter, 'container'], ['shell', 'environment']]);
+const containerFields: ReadonlyMap<unknown, string> = new Map([
+  [interpreter, 'container'],
+  ['shell', 'environment'],
+]);
 
 /** What a tool says of the container that is opened for it, and in which field. */
-function containerOf({ kind, tool }: ReadTool): { readonly field: string; readonly said: Fields } | undefined {
+function containerOf({
+  kind,
+  tool,
+}: ReadTool): { readonly field: string; readonly said: Fields } | undefined {
   if (kind !== 'hosted') return undefined;
-  const field = containerFields.get(tool['type']);
+  const field = containerFields.get(tool.type);
   const said: unknown = field === undefined ? undefined : tool[field];
   return field !== undefined && isObject(said) ? { field, said } : undefined;
 }
@@ -93,8 +113,8 @@ function feeOf(read: ReadTool): FeeName | undefined {
   const { type } = tool;
   if (isSearch(tool) || type === 'x_search') return 'webSearch';
   if (type === 'file_search') return 'fileSearch';
-  if (type === interpreter) return typeof tool['container'] === 'string' ? undefined : 'container';
-  return type === 'shell' && containerOf(read)?.said['type'] === 'container_auto' ? 'container' : undefined;
+  if (type === interpreter) return typeof tool.container === 'string' ? undefined : 'container';
+  return type === 'shell' && containerOf(read)?.said.type === 'container_auto' ? 'container' : undefined;
 }
 
 /** Codex offers a search with every call, whoever answers: one that the choice of tools does not name can be spared. */
@@ -103,7 +123,14 @@ function feesOf({ tools, wire }: ReadRequest): Fee[] {
   return (tools ?? []).flatMap((read, place): Fee[] => {
     const name = feeOf(read);
     if (name === undefined) return [];
-    return [{ name, field: `tools[${place}].type`, most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity), spared: isSearch(read.tool) && !chosen }];
+    return [
+      {
+        name,
+        field: `tools[${place}].type`,
+        most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity),
+        spared: isSearch(read.tool) && !chosen,
+      },
+    ];
   });
 }
 
@@ -111,8 +138,16 @@ function feesOf({ tools, wire }: ReadRequest): Fee[] {
 function modesOf(read: ReadTool, place: number): Mode[] {
   if (read.tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
   const container = containerOf(read);
-  const memory = container?.said['memory_limit'] ?? usualMemory;
-  return container === undefined || memory === usualMemory ? [] : [{ name: `${interpreter} ${String(memory)}`, field: `tools[${place}].${container.field}.memory_limit`, untold: true }];
+  const memory = container?.said.memory_limit ?? usualMemory;
+  return container === undefined || memory === usualMemory
+    ? []
+    : [
+        {
+          name: `${interpreter} ${String(memory)}`,
+          field: `tools[${place}].${container.field}.memory_limit`,
+          untold: true,
+        },
+      ];
 }
 
 /** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
@@ -127,13 +162,20 @@ function isSealedElsewhere({ wire, items }: ReadRequest): boolean {
 }
 
 /** Throws `invalid_request` or `unsupported_parameter` naming the field at fault. */
-export function readRequest(body: unknown, text: string, { operation }: Match, assistantItems: AssistantItems): ResponsesCall {
+export function readRequest(
+  body: unknown,
+  text: string,
+  { operation }: Match,
+  assistantItems: AssistantItems,
+): ResponsesCall {
   const wire = checkWire(requestWire, body);
   checkStateless(wire);
   const { input } = wire;
   const counts = operation === 'count';
-  if ((input === undefined || input === null) && !counts) throw badField('input', 'is missing', 'a string, or an array of input items');
-  if (Array.isArray(input) && input.length === 0 && !counts) throw badField('input', 'is an empty array', 'at least one item');
+  if ((input === undefined || input === null) && !counts)
+    throw badField('input', 'is missing', 'a string, or an array of input items');
+  if (Array.isArray(input) && input.length === 0 && !counts)
+    throw badField('input', 'is an empty array', 'at least one item');
   const read = { wire, items: readItems(input, assistantItems), tools: readTools(wire.tools) };
   checkToolChoice(read);
   return new ResponsesCall(read, text);
@@ -146,20 +188,28 @@ function checkStateless(wire: WireRequest): void {
   for (const field of stateFields) {
     const value = wire[field];
     if (value === undefined || value === null || value === false) continue;
-    throw new GatewayError('unsupported_parameter', `"${field}" needs a service that keeps responses, and the gateway is stateless: send the whole conversation as "input".`, { param: field });
+    throw new GatewayError(
+      'unsupported_parameter',
+      `"${field}" needs a service that keeps responses, and the gateway is stateless: send the whole conversation as "input".`,
+      { param: field },
+    );
   }
 }
 
 function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequest): void {
-  if (choice === 'required' && tools.length === 0) throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
+  if (choice === 'required' && tools.length === 0)
+    throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
   if (!isObject(choice)) return;
   const known = new Set(tools.flatMap(namesOf));
-  const references: unknown[] = choice['type'] === 'allowed_tools' && Array.isArray(choice['tools']) ? choice['tools'] : [choice];
+  const references: unknown[] =
+    choice.type === 'allowed_tools' && Array.isArray(choice.tools) ? choice.tools : [choice];
   for (const reference of references) {
-    if (!isObject(reference) || (reference['type'] !== 'function' && reference['type'] !== 'custom')) continue;
+    if (!isObject(reference) || (reference.type !== 'function' && reference.type !== 'custom')) continue;
     const { name } = reference;
-    if (typeof name !== 'string') throw badField('tool_choice.name', 'is missing', 'the name of one of "tools"');
-    if (!known.has(name)) throw badField('tool_choice', `names "${name}", which is not in "tools"`, 'the name of one of them');
+    if (typeof name !== 'string')
+      throw badField('tool_choice.name', 'is missing', 'the name of one of "tools"');
+    if (!known.has(name))
+      throw badField('tool_choice', `names "${name}", which is not in "tools"`, 'the name of one of them');
   }
 }
 
@@ -169,12 +219,17 @@ function namesOf(read: ReadTool): string[] {
 }
 
 /** Tools that the client runs; a shell is the vendor's where it has a container. */
-const clientTools: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview', 'local_shell', 'apply_patch']);
+const clientTools: ReadonlySet<unknown> = new Set([
+  'computer',
+  'computer_use_preview',
+  'local_shell',
+  'apply_patch',
+]);
 
 function isRunByVendor(read: ReadTool): boolean {
   const { kind, tool } = read;
-  if (kind !== 'hosted' || clientTools.has(tool['type']) || tool['execution'] === 'client') return false;
-  return tool['type'] !== 'shell' || containerOf(read) !== undefined;
+  if (kind !== 'hosted' || clientTools.has(tool.type) || tool.execution === 'client') return false;
+  return tool.type !== 'shell' || containerOf(read) !== undefined;
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
@@ -182,7 +237,7 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = tools?.some(({ kind, tool }) => kind === 'hosted' && tool['type'] === 'mcp') ?? false;
+  let fetched = tools?.some(({ kind, tool }) => kind === 'hosted' && tool.type === 'mcp') ?? false;
   for (const read of items) {
     if (read.kind === 'image-call') {
       base64 += read.item.result?.length ?? 0;
@@ -194,24 +249,41 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
         base64 += part.image_url ? base64Length(part.image_url) : 0;
         images += 1;
       }
-      const file = part.type === 'input_file' ? part.file_data : part.type === 'input_audio' ? part.input_audio.data : undefined;
+      const file =
+        part.type === 'input_file'
+          ? part.file_data
+          : part.type === 'input_audio'
+            ? part.input_audio.data
+            : undefined;
       const length = file ? base64Length(file) : 0;
       fetched ||= part.type === 'input_file' && length === 0;
       base64 += length;
       mediaBytes += Math.floor((length * 3) / 4);
     }
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined };
+  return {
+    textBytes: Buffer.byteLength(text) - base64,
+    images,
+    mediaBytes,
+    fetched: fetched || undefined,
+    rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined,
+  };
 }
 
 /** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
 function saysStrange(read: ReadItem): boolean {
   if (read.kind === 'other') return read.strangeRole === true;
-  const content = read.kind === 'message' && read.item.role !== 'assistant' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
+  const content =
+    read.kind === 'message' && read.item.role !== 'assistant'
+      ? read.item.content
+      : read.kind === 'call-output'
+        ? read.item.output
+        : '';
   return typeof content !== 'string' && !content.every(isKnownPart);
 }
 
 function partsOf(read: ReadItem): readonly WirePart[] {
-  const content = read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
+  const content =
+    read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
   return typeof content === 'string' ? [] : content.filter(isKnownPart);
 }

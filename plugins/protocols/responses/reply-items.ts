@@ -4,9 +4,9 @@
  * counted, so that the whole item at the end only adds what was missing: some vendors send no deltas.
  */
 import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
-import { codeResult } from '../../shared/hosted-tools.ts';
-import { ArgumentPieces } from '../../shared/no-arguments.ts';
-import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { ArgumentPieces } from '../../shared/wire-kit/no-arguments.ts';
+import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { partBreak } from './decode-items.ts';
@@ -88,20 +88,38 @@ export class ReplyItems {
     const known = this.#items.get(index);
     if (known) return known;
     this.#latest = index;
-    const type = word(wire['type']);
+    const type = word(wire.type);
     const follows = this.#latestType === 'message';
     this.#latestType = type;
     const rest = type === 'message' ? leftover(wire, messageHead) : {};
     const head = follows || Object.keys(rest).length > 0 ? { item: rest } : {};
-    const own = type === 'reasoning' && word(wire['id']) !== '' ? bag.keep({ id: wire['id'] }) : {};
-    const item: Item = { type, own, parts: new Map(), latest: undefined, thoughts: new Map(), head, block: undefined, sent: 0, pieces: new ArgumentPieces(), callId: undefined, over: false };
+    const own = type === 'reasoning' && word(wire.id) !== '' ? bag.keep({ id: wire.id }) : {};
+    const item: Item = {
+      type,
+      own,
+      parts: new Map(),
+      latest: undefined,
+      thoughts: new Map(),
+      head,
+      block: undefined,
+      sent: 0,
+      pieces: new ArgumentPieces(),
+      callId: undefined,
+      over: false,
+    };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;
   }
 
   /** Text of a message's part, or of a refusal. */
-  say(place: unknown, position: unknown, kind: 'text' | 'refusal', text: string, logprobs: readonly unknown[] = []): void {
+  say(
+    place: unknown,
+    position: unknown,
+    kind: 'text' | 'refusal',
+    text: string,
+    logprobs: readonly unknown[] = [],
+  ): void {
     const item = this.add(place, { type: 'message' });
     const part = this.#part(item, Number(position) || 0, kind);
     this.#tell(part, text, logprobs);
@@ -117,11 +135,16 @@ export class ReplyItems {
   /** A part of a message, whole. */
   endPart(place: unknown, position: unknown, wire: Fields): void {
     const item = this.add(place, { type: 'message' });
-    const refused = wire['type'] === 'refusal';
+    const refused = wire.type === 'refusal';
     const part = this.#part(item, Number(position) || 0, refused ? 'refusal' : 'text');
     if (part.over) return;
-    this.#tell(part, this.torn && part.sent > 0 ? '' : word(wire[refused ? 'refusal' : 'text']).slice(part.sent), list(wire['logprobs']).slice(part.logprobs));
-    for (const annotation of list(wire['annotations']).slice(part.annotations)) this.annotate(place, position, annotation);
+    this.#tell(
+      part,
+      this.torn && part.sent > 0 ? '' : word(wire[refused ? 'refusal' : 'text']).slice(part.sent),
+      list(wire.logprobs).slice(part.logprobs),
+    );
+    for (const annotation of list(wire.annotations).slice(part.annotations))
+      this.annotate(place, position, annotation);
     this.#endPart(part);
   }
 
@@ -133,7 +156,8 @@ export class ReplyItems {
     if (text === '' || item.over) return;
     const fresh = item.block === undefined;
     const block = (item.block ??= this.#start('reasoning', item.own));
-    if (told === undefined && !fresh) this.#emit({ type: 'block-delta', candidate: 0, block, text: partBreak, ...bag.keep({ break: true }) });
+    if (told === undefined && !fresh)
+      this.#emit({ type: 'block-delta', candidate: 0, block, text: partBreak, ...bag.keep({ break: true }) });
     item.thoughts.set(key, (told ?? 0) + text.length);
     this.#emit({ type: 'block-delta', candidate: 0, block, text });
   }
@@ -151,8 +175,22 @@ export class ReplyItems {
   }
 
   /** A picture as far as it is painted: its item comes when it is done. */
-  paint({ type: _type, sequence_number: _number, output_index: _index, partial_image_index: index, partial_image_b64: data, ...facts }: Fields): void {
-    if (typeof data === 'string') this.#emit({ type: 'partial-image', candidate: 0, index: knownCount(index) ?? 0, data, ...bag.keep(facts) });
+  paint({
+    type: _type,
+    sequence_number: _number,
+    output_index: _index,
+    partial_image_index: index,
+    partial_image_b64: data,
+    ...facts
+  }: Fields): void {
+    if (typeof data === 'string')
+      this.#emit({
+        type: 'partial-image',
+        candidate: 0,
+        index: knownCount(index) ?? 0,
+        data,
+        ...bag.keep(facts),
+      });
   }
 
   /** An item, whole. */
@@ -183,7 +221,12 @@ export class ReplyItems {
   }
 
   #end(block: number, opaque: readonly Opaque[] = []): void {
-    this.#emit({ type: 'block-end', candidate: 0, block, ...(opaque.length > 0 ? { opaque: [...opaque] } : {}) });
+    this.#emit({
+      type: 'block-end',
+      candidate: 0,
+      block,
+      ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
+    });
   }
 
   #part(item: Item, position: number, kind: 'text' | 'refusal'): Part {
@@ -201,7 +244,8 @@ export class ReplyItems {
   /** Log probabilities stand before the text they belong to. */
   #tell(part: Part, text: string, logprobs: readonly unknown[]): void {
     if (part.over) return;
-    if (logprobs.length > 0) this.#emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
+    if (logprobs.length > 0)
+      this.#emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
     if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block: part.block, text });
     part.logprobs += logprobs.length;
     part.sent += text.length;
@@ -213,20 +257,22 @@ export class ReplyItems {
   }
 
   #endMessage(place: unknown, item: Item, wire: Fields): void {
-    for (const [position, part] of list(wire['content']).entries()) if (isObject(part)) this.endPart(place, position, part);
+    for (const [position, part] of list(wire.content).entries())
+      if (isObject(part)) this.endPart(place, position, part);
     for (const part of item.parts.values()) this.#endPart(part);
   }
 
   #endReasoning(place: unknown, item: Item, wire: Fields): void {
     for (const kind of ['summary', 'content'] as const) {
       // The reasoning itself is told where there is no summary of it.
-      if (kind === 'content' && list(wire['summary']).length > 0) break;
+      if (kind === 'content' && list(wire.summary).length > 0) break;
       for (const [position, part] of list(wire[kind]).entries()) {
         const told = item.thoughts.get(`${kind} ${position}`) ?? 0;
-        if (isObject(part) && !(this.torn && told > 0)) this.reason(place, kind, position, word(part['text']).slice(told));
+        if (isObject(part) && !(this.torn && told > 0))
+          this.reason(place, kind, position, word(part.text).slice(told));
       }
     }
-    const encrypted = word(wire['encrypted_content']);
+    const encrypted = word(wire.encrypted_content);
     const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
     if (sealed && typeof sealed.owner === 'object') this.#sealCall(sealed.owner.call, sealed.opaque);
     else if (sealed) this.#end(item.block ?? this.#start('reasoning', item.own), [sealed.opaque]);
@@ -240,13 +286,17 @@ export class ReplyItems {
   }
 
   #startCall(item: Item, wire: Fields): void {
-    const name = word(wire['name']);
+    const name = word(wire.name);
     if (name === '') return;
-    const namespace = word(wire['namespace']) || undefined;
-    item.callId = word(wire['call_id']) || word(wire['id']) || undefined;
+    const namespace = word(wire.namespace) || undefined;
+    item.callId = word(wire.call_id) || word(wire.id) || undefined;
     this.calls = true;
     const custom = item.type === 'custom_tool_call' ? { custom: true } : {};
-    item.block = this.#start('tool-call', { id: item.callId, name: this.#names().canonicalOf({ name, namespace }), ...custom });
+    item.block = this.#start('tool-call', {
+      id: item.callId,
+      name: this.#names().canonicalOf({ name, namespace }),
+      ...custom,
+    });
   }
 
   #endCall(place: unknown, item: Item, wire: Fields): void {
@@ -261,21 +311,34 @@ export class ReplyItems {
   /** What the vendor ran itself: its code, its pictures, its searches. */
   #tellHosted(type: string, wire: Fields): void {
     const { result, ...rest } = wire;
-    const id = word(wire['id']) || undefined;
+    const id = word(wire.id) || undefined;
     if (type === 'image_generation_call') {
-      const block = this.#start('image', { id, mediaType: `image/${word(wire['output_format']) || 'png'}`, ...bag.keep({ item: rest }) });
+      const block = this.#start('image', {
+        id,
+        mediaType: `image/${word(wire.output_format) || 'png'}`,
+        ...bag.keep({ item: rest }),
+      });
       return this.#tellWhole(block, word(result));
     }
     if (type === 'code_interpreter_call') return this.#tellCode(id, wire);
-    const action: unknown = wire['action'];
-    this.#tellWhole(this.#start('server-tool', { id, name: type.replace(/_call$/, ''), ...bag.keep({ item: wire }) }), isObject(action) ? JSON.stringify(action) : '');
+    const action: unknown = wire.action;
+    this.#tellWhole(
+      this.#start('server-tool', { id, name: type.replace(/_call$/, ''), ...bag.keep({ item: wire }) }),
+      isObject(action) ? JSON.stringify(action) : '',
+    );
   }
 
   /** Code that was run, and behind it what it wrote. */
   #tellCode(id: string | undefined, wire: Fields): void {
-    this.#tellWhole(this.#start('code', { id, ...bag.keep({ item: wire }) }), word(wire['code']));
-    const logs = list(wire['outputs']).flatMap((output) => (isObject(output) && output['type'] === 'logs' ? [word(output['logs'])] : []));
-    if (logs.length > 0) this.#tellWhole(this.#start('server-tool', { name: codeResult, ...bag.keep({ told: true }) }), logs.join('\n'));
+    this.#tellWhole(this.#start('code', { id, ...bag.keep({ item: wire }) }), word(wire.code));
+    const logs = list(wire.outputs).flatMap((output) =>
+      isObject(output) && output.type === 'logs' ? [word(output.logs)] : [],
+    );
+    if (logs.length > 0)
+      this.#tellWhole(
+        this.#start('server-tool', { name: codeResult, ...bag.keep({ told: true }) }),
+        logs.join('\n'),
+      );
   }
 
   #tellWhole(block: number, text: string): void {

@@ -3,8 +3,8 @@
  * defaults where the client left them out. Nothing is kept here, whatever `store` says.
  */
 import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/losses.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
 import { encodeUsage } from './usage.ts';
@@ -46,8 +46,15 @@ function objectOf(value: unknown): Fields {
 /** A tool as a response says it again: what was not set is null. */
 function echoedTool(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
-  if (Array.isArray(tool['tools'])) return { ...tool, tools: tool['tools'].map(echoedTool) };
-  return tool['type'] === 'function' ? { ...tool, description: tool['description'] ?? null, parameters: tool['parameters'] ?? null, strict: tool['strict'] ?? null } : tool;
+  if (Array.isArray(tool.tools)) return { ...tool, tools: tool.tools.map(echoedTool) };
+  return tool.type === 'function'
+    ? {
+        ...tool,
+        description: tool.description ?? null,
+        parameters: tool.parameters ?? null,
+        strict: tool.strict ?? null,
+      }
+    : tool;
 }
 
 function echoedTools({ tools }: Fields): unknown[] {
@@ -57,7 +64,13 @@ function echoedTools({ tools }: Fields): unknown[] {
 /** What the vendor's tools used: the one that paints stands there though nothing was painted. */
 function toolUsage(searches: number): Fields {
   const tokens = { image_tokens: 0, text_tokens: 0 };
-  const painted = { input_tokens: 0, input_tokens_details: tokens, output_tokens: 0, output_tokens_details: tokens, total_tokens: 0 };
+  const painted = {
+    input_tokens: 0,
+    input_tokens_details: tokens,
+    output_tokens: 0,
+    output_tokens_details: tokens,
+    total_tokens: 0,
+  };
   return { image_gen: painted, web_search: { num_requests: searches } };
 }
 
@@ -85,10 +98,10 @@ export class ResponseObject {
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
       ...Object.fromEntries(settings.map(([name, otherwise]) => [name, said[name] ?? otherwise])),
-      ...(typeof said['user'] === 'string' ? { user: said['user'] } : {}),
+      ...(typeof said.user === 'string' ? { user: said.user } : {}),
       tools: echoedTools(said),
-      reasoning: { effort: null, summary: null, ...objectOf(said['reasoning']) },
-      text: { format: { type: 'text' }, ...objectOf(said['text']) },
+      reasoning: { effort: null, summary: null, ...objectOf(said.reasoning) },
+      text: { format: { type: 'text' }, ...objectOf(said.text) },
     };
   }
 
@@ -113,9 +126,24 @@ export class ResponseObject {
     return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
   }
 
-  #write(status: string, { incomplete_details, error }: Pick<Ending, 'incomplete_details' | 'error'>, output: readonly Fields[], usage: Fields | null): Fields {
+  #write(
+    status: string,
+    { incomplete_details, error }: Pick<Ending, 'incomplete_details' | 'error'>,
+    output: readonly Fields[],
+    usage: Fields | null,
+  ): Fields {
     const { created, now = () => created } = this.#context;
     const completed = status === 'completed' ? Math.max(now(), created) : null;
-    return { ...this.#head, status, completed_at: completed, ...this.#settings, ...this.#vendors, error, incomplete_details, output, usage };
+    return {
+      ...this.#head,
+      status,
+      completed_at: completed,
+      ...this.#settings,
+      ...this.#vendors,
+      error,
+      incomplete_details,
+      output,
+      usage,
+    };
   }
 }

@@ -5,7 +5,7 @@
  * right before that item.
  */
 import type { Opaque } from '../../../core/index.ts';
-import { seal, unsealOwned } from '../../shared/envelope.ts';
+import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 import { nativeVendor } from './bag.ts';
 
 const nativeKind = 'encrypted';
@@ -39,7 +39,11 @@ export function isNativeSeal(content: string): boolean {
 /** `sealer`: whose state it is where it stands in no envelope. */
 export function readSealed(content: string, sealer: string): Sealed {
   const sealed = unsealOwned(content);
-  if (!sealed) return { opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content }, owner: undefined };
+  if (!sealed)
+    return {
+      opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content },
+      owner: undefined,
+    };
   const { opaque, owner } = sealed;
   if (owner === undefined) return { opaque, owner };
   return { opaque, owner: owner === blockBefore ? 'block' : { call: owner } };

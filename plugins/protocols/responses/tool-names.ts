@@ -46,11 +46,15 @@ export class ToolNames {
 
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
     const { name: canonical, namespace } = tool;
-    const wire = { name: spelt(bag.form(tool), 'name') ?? (own ? canonical : fittingName(canonical)), namespace };
+    const wire = {
+      name: spelt(bag.form(tool), 'name') ?? (own ? canonical : fittingName(canonical)),
+      namespace,
+    };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
     if (!this.#fromWire.has(key(wire))) this.#fromWire.set(key(wire), canonical);
     // A model may leave the namespace out.
-    if (!this.#fromWire.has(key({ name: wire.name }))) this.#fromWire.set(key({ name: wire.name }), canonical);
+    if (!this.#fromWire.has(key({ name: wire.name })))
+      this.#fromWire.set(key({ name: wire.name }), canonical);
   }
 
   /** A tool's name and namespace here; undefined where the request has no such tool. */

@@ -4,17 +4,23 @@
  * `null` counts as unset.
  */
 import { z } from 'zod';
-import { otherThan } from '../../shared/open-values.ts';
-import { providerObject } from '../../shared/provider-object.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
-import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
+import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
-const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1');
+const tokenLimit = z
+  .int('a whole number of tokens, at least 1')
+  .positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
 
 const cacheBreakpoint = z.looseObject({ mode: text, ttl: text }).nullish();
-const inputText = z.looseObject({ type: z.literal('input_text'), text: z.string(), prompt_cache_breakpoint: cacheBreakpoint });
+const inputText = z.looseObject({
+  type: z.literal('input_text'),
+  text: z.string(),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
 const outputText = z.looseObject({
   type: z.literal('output_text'),
   text: z.string(),
@@ -42,9 +48,26 @@ const inputAudio = z.looseObject({
   input_audio: z.looseObject({ data: z.string().min(1), format: z.string() }),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
-const part = z.discriminatedUnion('type', [inputText, outputText, refusal, inputImage, inputFile, inputAudio]);
-const partTypes = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file', 'input_audio']);
-const content = z.union([z.string(), z.array(z.union([part, otherThan(partTypes)]))], 'a string, or an array of content parts');
+const part = z.discriminatedUnion('type', [
+  inputText,
+  outputText,
+  refusal,
+  inputImage,
+  inputFile,
+  inputAudio,
+]);
+const partTypes = new Set([
+  'input_text',
+  'output_text',
+  'refusal',
+  'input_image',
+  'input_file',
+  'input_audio',
+]);
+const content = z.union(
+  [z.string(), z.array(z.union([part, otherThan(partTypes)]))],
+  'a string, or an array of content parts',
+);
 
 const id = { id: text, status: text };
 const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
@@ -58,10 +81,13 @@ function isWord(value: unknown): boolean {
 
 /** Whether a part is a text and has nothing beside it but the empty lists of a reply. */
 function isPlainPart(value: unknown): boolean {
-  if (!isObject(value) || typeof value['text'] !== 'string') return false;
+  if (!isObject(value) || typeof value.text !== 'string') return false;
   const { type, annotations, logprobs } = value;
   const lists = [annotations, logprobs].filter((list) => Array.isArray(list) && list.length === 0).length;
-  return (type === 'input_text' || type === 'output_text') && Object.keys(value).length === 2 + (type === 'output_text' ? lists : 0);
+  return (
+    (type === 'input_text' || type === 'output_text') &&
+    Object.keys(value).length === 2 + (type === 'output_text' ? lists : 0)
+  );
 }
 
 function isPlainContent(value: unknown): boolean {
@@ -70,33 +96,77 @@ function isPlainContent(value: unknown): boolean {
 
 /** Whether an item has these many fields of its own, and beside them nothing but an id and that it is complete. */
 function holdsOnly(item: Fields, own: number): boolean {
-  return Object.keys(item).length === own + (typeof item['id'] === 'string' ? 1 : 0) + (item['status'] === 'completed' ? 1 : 0);
+  return (
+    Object.keys(item).length ===
+    own + (typeof item.id === 'string' ? 1 : 0) + (item.status === 'completed' ? 1 : 0)
+  );
 }
 
 function isPlainMessage(value: unknown): boolean {
-  return isObject(value) && value['type'] === 'message' && knownRoles.has(value['role']) && isPlainContent(value['content']) && holdsOnly(value, 3);
+  return (
+    isObject(value) &&
+    value.type === 'message' &&
+    knownRoles.has(value.role) &&
+    isPlainContent(value.content) &&
+    holdsOnly(value, 3)
+  );
 }
 
 function isPlainCall(value: unknown): boolean {
-  return isObject(value) && value['type'] === 'function_call' && isWord(value['call_id']) && isWord(value['name']) && typeof value['arguments'] === 'string' && holdsOnly(value, 4);
+  return (
+    isObject(value) &&
+    value.type === 'function_call' &&
+    isWord(value.call_id) &&
+    isWord(value.name) &&
+    typeof value.arguments === 'string' &&
+    holdsOnly(value, 4)
+  );
 }
 
 function isPlainOutput(value: unknown): boolean {
-  return isObject(value) && value['type'] === 'function_call_output' && isWord(value['call_id']) && isPlainContent(value['output']) && holdsOnly(value, 3);
+  return (
+    isObject(value) &&
+    value.type === 'function_call_output' &&
+    isWord(value.call_id) &&
+    isPlainContent(value.output) &&
+    holdsOnly(value, 3)
+  );
 }
 
 export const anyItemWire = orPlain(
   z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
-  (value) => isObject(value) && typeof value['type'] === 'string',
+  (value) => isObject(value) && typeof value.type === 'string',
 );
-export const messageWire = orPlain(z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }), isPlainMessage);
+export const messageWire = orPlain(
+  z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }),
+  isPlainMessage,
+);
 export const functionCallWire = orPlain(
-  z.looseObject({ ...id, type: z.literal('function_call'), call_id: callId, name: z.string().min(1), namespace: text, arguments: z.string('a string holding JSON') }),
+  z.looseObject({
+    ...id,
+    type: z.literal('function_call'),
+    call_id: callId,
+    name: z.string().min(1),
+    namespace: text,
+    arguments: z.string('a string holding JSON'),
+  }),
   isPlainCall,
 );
-export const customCallWire = z.looseObject({ ...id, type: z.literal('custom_tool_call'), call_id: callId, name: z.string().min(1), namespace: text, input: z.string() });
+export const customCallWire = z.looseObject({
+  ...id,
+  type: z.literal('custom_tool_call'),
+  call_id: callId,
+  name: z.string().min(1),
+  namespace: text,
+  input: z.string(),
+});
 export const callOutputWire = orPlain(
-  z.looseObject({ ...id, type: z.enum(['function_call_output', 'custom_tool_call_output']), call_id: callId, output: content }),
+  z.looseObject({
+    ...id,
+    type: z.enum(['function_call_output', 'custom_tool_call_output']),
+    call_id: callId,
+    output: content,
+  }),
   isPlainOutput,
 );
 export const reasoningWire = z.looseObject({
@@ -107,24 +177,48 @@ export const reasoningWire = z.looseObject({
   encrypted_content: text,
 });
 /** Its status has more values than other items have, and says nothing once there is a picture. */
-export const imageCallWire = z.looseObject({ id: text, status: text, type: z.literal('image_generation_call'), result: text, output_format: text });
+export const imageCallWire = z.looseObject({
+  id: text,
+  status: text,
+  type: z.literal('image_generation_call'),
+  result: text,
+  output_format: text,
+});
 
 const ownTool = {
   name: z.string().min(1),
   description: text,
 };
-const functionTool = z.looseObject({ type: z.literal('function'), ...ownTool, parameters: anyObject.nullish(), strict: z.boolean().nullish() });
+const functionTool = z.looseObject({
+  type: z.literal('function'),
+  ...ownTool,
+  parameters: anyObject.nullish(),
+  strict: z.boolean().nullish(),
+});
 const customTool = z.looseObject({ type: z.literal('custom'), ...ownTool, format: anyObject.nullish() });
-const namespaceTool = z.looseObject({ type: z.literal('namespace'), ...ownTool, tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])) });
+const namespaceTool = z.looseObject({
+  type: z.literal('namespace'),
+  ...ownTool,
+  tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])),
+});
 export const anyToolWire = z.looseObject({ type: z.string('the kind of a tool') });
 export const ownToolWire = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
 
-const toolChoice = z.union([z.string(), z.looseObject({ type: z.string() })], '"none", "auto", "required", or an object that names a tool');
+const toolChoice = z.union(
+  [z.string(), z.looseObject({ type: z.string() })],
+  '"none", "auto", "required", or an object that names a tool',
+);
 
 const knownFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({ type: z.literal('json_schema'), name: z.string().min(1).max(64), description: text, schema: anyObject, strict: z.boolean().nullish() }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    name: z.string().min(1).max(64),
+    description: text,
+    schema: anyObject,
+    strict: z.boolean().nullish(),
+  }),
 ]);
 
 const formatTypes = new Set(['text', 'json_object', 'json_schema']);
@@ -152,7 +246,10 @@ export const requestWire = z.looseObject({
   include: z.array(z.string()).nullish(),
   truncation: text,
   store: z.boolean().nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512), pairs).refine((all) => Object.keys(all).length <= 16, pairs).nullish(),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512), pairs)
+    .refine((all) => Object.keys(all).length <= 16, pairs)
+    .nullish(),
   user: text,
   safety_identifier: text,
   service_tier: text,

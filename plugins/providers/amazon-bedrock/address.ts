@@ -8,7 +8,9 @@ function methodOf(operation: Operation, stream: boolean): string {
 
 /** The name in the path. Tokens are counted by the plain model: a profile of several regions cannot count. */
 function nameFor(operation: Operation, upstream: string): string {
-  return encodeURIComponent(operation === 'count' ? upstream.replace(/^[a-z]+\.(?=anthropic\.)/, '') : upstream);
+  return encodeURIComponent(
+    operation === 'count' ? upstream.replace(/^[a-z]+\.(?=anthropic\.)/, '') : upstream,
+  );
 }
 
 /** Where Bedrock lists its models, which is another host than the one that runs them. */
@@ -17,5 +19,8 @@ export function listingAt(base: string): string {
 }
 
 export function endpointsAt(base: string): Provider['endpoints'] {
-  return { messages: ({ model }, operation, stream) => `${base}/model/${nameFor(operation, model.upstream)}/${methodOf(operation, stream)}` };
+  return {
+    messages: ({ model }, operation, stream) =>
+      `${base}/model/${nameFor(operation, model.upstream)}/${methodOf(operation, stream)}`,
+  };
 }

@@ -5,7 +5,7 @@
 import type { EventStreamCodec as Codec } from '@smithy/eventstream-codec';
 import { GatewayError, splice } from '../../../core/index.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** The vendor allows 24 MB. Where the length says more, it is no frame. */
 const longestFrame = 24 * 1024 * 1024;
@@ -55,8 +55,8 @@ const metrics = 'amazon-bedrock-invocationMetrics';
 
 /** The event inside a frame, unchanged except for what the cloud added. */
 function innerEvent(payload: Fields): string {
-  if (typeof payload['bytes'] !== 'string') throw new TypeError('a chunk without bytes');
-  const text = Buffer.from(payload['bytes'], 'base64').toString('utf8');
+  if (typeof payload.bytes !== 'string') throw new TypeError('a chunk without bytes');
+  const text = Buffer.from(payload.bytes, 'base64').toString('utf8');
   const { type } = parsed(text);
   const data = text.includes(metrics) ? splice(text, [{ path: [metrics], value: undefined }]) : text;
   return `event: ${String(type)}\ndata: ${data.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
@@ -70,7 +70,7 @@ function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
     case 'event':
       return header(':event-type') === 'chunk' ? innerEvent(parsed(text)) : '';
     case 'exception':
-      return errorEvent(header(':exception-type'), text === '' ? undefined : parsed(text)['message']);
+      return errorEvent(header(':exception-type'), text === '' ? undefined : parsed(text).message);
     case 'error':
       return errorEvent(header(':error-code'), header(':error-message'));
     default:
@@ -80,8 +80,15 @@ function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
 
 /** Turns a body of frames into server-sent events. Throws where a frame does not hold what it should. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const { EventStreamCodec } = await loadOptional('amazon-bedrock', '@smithy/eventstream-codec', () => import('@smithy/eventstream-codec'));
-  const codec = new EventStreamCodec((bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')), (text) => Buffer.from(text));
+  const { EventStreamCodec } = await loadOptional(
+    'amazon-bedrock',
+    '@smithy/eventstream-codec',
+    () => import('@smithy/eventstream-codec'),
+  );
+  const codec = new EventStreamCodec(
+    (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
+    (text) => Buffer.from(text),
+  );
   for await (const frame of framesOf(body)) {
     let event: string;
     try {

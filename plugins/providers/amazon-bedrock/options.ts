@@ -1,6 +1,14 @@
 /** Bedrock's options: the region, the credentials, and which regions may answer. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment, keySchema, onAbortSchema, patienceSchema, secretSchema, type Model } from '../../../core/index.ts';
+import {
+  addressSchema,
+  fromEnvironment,
+  keySchema,
+  onAbortSchema,
+  patienceSchema,
+  secretSchema,
+  type Model,
+} from '../../../core/index.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -28,7 +36,12 @@ export const optionsSchema = z.strictObject({
    * called again before its key expires. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless
    * given.
    */
-  credentials: z.union([identitySchema, z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one')]).optional(),
+  credentials: z
+    .union([
+      identitySchema,
+      z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one'),
+    ])
+    .optional(),
   /** An API key of Bedrock's, or several, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
   apiKey: keySchema.optional(),
   /** Where calls may be answered: anywhere, within one geography, or only in the region, where newer models are often missing. Prices differ. */
@@ -52,10 +65,19 @@ export interface Place {
 function credentialsOf({ credentials, apiKey }: Options): Credential[] {
   const given = apiKey ?? credentials;
   if (given !== undefined) return [given].flat();
-  const variables = ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
-  const [bearer, accessKeyId, secretAccessKey, sessionToken] = variables.map((variable) => fromEnvironment(variable, secretSchema));
+  const variables = [
+    'AWS_BEARER_TOKEN_BEDROCK',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+  ];
+  const [bearer, accessKeyId, secretAccessKey, sessionToken] = variables.map((variable) =>
+    fromEnvironment(variable, secretSchema),
+  );
   if (bearer) return [bearer];
-  return accessKeyId && secretAccessKey ? [{ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }] : [];
+  return accessKeyId && secretAccessKey
+    ? [{ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }]
+    : [];
 }
 
 /** Completes the options from the usual variables; undefined where the region or the credentials are missing. */
@@ -63,11 +85,16 @@ export function placeOf(options: Options): Place | undefined {
   const region = options.region ?? fromEnvironment('AWS_REGION', regionSchema);
   const credentials = credentialsOf(options);
   if (!region || credentials.length === 0) return undefined;
-  const base = options.baseUrl ?? fromEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ?? `https://bedrock-runtime.${region}.amazonaws.com`;
+  const base =
+    options.baseUrl ??
+    fromEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ??
+    `https://bedrock-runtime.${region}.amazonaws.com`;
   return { base: base.replace(/\/+$/, ''), region, credentials };
 }
 
 /** The models of the catalogue that this profile offers. Their names begin with the profile's. */
 export function servedBy(models: readonly Model[], profile: Options['profile']): readonly Model[] {
-  return models.filter(({ upstream }) => upstream.startsWith(profile === 'region' ? 'anthropic.' : `${profile}.`));
+  return models.filter(({ upstream }) =>
+    upstream.startsWith(profile === 'region' ? 'anthropic.' : `${profile}.`),
+  );
 }

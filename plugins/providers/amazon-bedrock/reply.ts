@@ -3,7 +3,7 @@
  * the status that their kind has at other vendors.
  */
 import { knownCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { serverSentEvents } from './frames.ts';
 
 function header({ headers }: UpstreamResponse, name: string): string {
@@ -31,7 +31,8 @@ function statusOf(response: UpstreamResponse, operation: Operation): number {
  * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference profile,
  * was not enabled, is not in the region, or was retired. They have no kind of their own, only words.
  */
-const ourSetUp = /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;
+const ourSetUp =
+  /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;
 
 const longestRefusal = 64 * 1024;
 
@@ -58,15 +59,25 @@ async function refusal(response: UpstreamResponse): Promise<UpstreamResponse> {
 
 async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const counted: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(body)).toString('utf8'));
-  yield Buffer.from(JSON.stringify({ input_tokens: isObject(counted) ? knownCount(counted['inputTokens']) : undefined }));
+  yield Buffer.from(
+    JSON.stringify({ input_tokens: isObject(counted) ? knownCount(counted.inputTokens) : undefined }),
+  );
 }
 
-export function unwrap(response: UpstreamResponse, _target: Target, operation: Operation): UpstreamResponse | Promise<UpstreamResponse> {
+export function unwrap(
+  response: UpstreamResponse,
+  _target: Target,
+  operation: Operation,
+): UpstreamResponse | Promise<UpstreamResponse> {
   const status = statusOf(response, operation);
   if (status === 400) return refusal(response);
   if (operation === 'count' && status === 200) return { ...response, body: countBody(response.body) };
   if (!header(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) {
     return status === response.status ? response : { ...response, status };
   }
-  return { ...response, headers: { ...response.headers, 'content-type': 'text/event-stream' }, body: serverSentEvents(response.body) };
+  return {
+    ...response,
+    headers: { ...response.headers, 'content-type': 'text/event-stream' },
+    body: serverSentEvents(response.body),
+  };
 }

@@ -9,7 +9,9 @@ type Bytes = string | ArrayBuffer | ArrayBufferView;
 
 function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
   if (typeof data === 'string') return data;
-  return data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return data instanceof ArrayBuffer
+    ? new Uint8Array(data)
+    : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 /** Node's own SHA-256 in the shape that the signer wants. One written in JavaScript would block the event loop for long bodies. */
@@ -42,18 +44,38 @@ function identityFrom(credential: Identity | (() => Promise<Identity>)): () => P
 
 function signing(region: string, identity: () => Promise<Identity>): Provider['sign'] {
   return async (request) => {
-    const { SignatureV4 } = await loadOptional('amazon-bedrock', '@smithy/signature-v4', () => import('@smithy/signature-v4'));
+    const { SignatureV4 } = await loadOptional(
+      'amazon-bedrock',
+      '@smithy/signature-v4',
+      () => import('@smithy/signature-v4'),
+    );
     const { accessKeyId, secretAccessKey, sessionToken } = await identity();
-    const credentials = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+    const credentials = {
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+    };
     const signer = new SignatureV4({ service: 'bedrock', region, credentials, sha256: Sha256 });
     const { protocol, hostname, host, pathname } = new URL(request.url);
     const { method, body, headers } = request;
-    const signed = await signer.sign({ method, protocol, hostname, path: pathname, query: {}, headers: { ...headers, host }, body });
+    const signed = await signer.sign({
+      method,
+      protocol,
+      hostname,
+      path: pathname,
+      query: {},
+      headers: { ...headers, host },
+      body,
+    });
     return { ...request, headers: signed.headers };
   };
 }
 
 export function signerFor(region: string, credential: Credential): Provider['sign'] {
-  if (typeof credential === 'string') return (request) => ({ ...request, headers: { ...request.headers, authorization: `Bearer ${credential}` } });
+  if (typeof credential === 'string')
+    return (request) => ({
+      ...request,
+      headers: { ...request.headers, authorization: `Bearer ${credential}` },
+    });
   return signing(region, identityFrom(credential));
 }

@@ -9,7 +9,9 @@ const version = 'bedrock-2023-05-31';
 
 export function wrap(request: UpstreamRequest, { model }: Target, operation: Operation): UpstreamRequest {
   const betas = request.headers['anthropic-beta'];
-  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !name.startsWith('anthropic-')));
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => !name.startsWith('anthropic-')),
+  );
   const edits: Edit[] = [
     { path: ['anthropic_version'], value: version },
     { path: ['model'], value: undefined },
@@ -20,5 +22,9 @@ export function wrap(request: UpstreamRequest, { model }: Target, operation: Ope
   if (operation === 'count') edits.push({ path: ['max_tokens'], value: model.outputLimit });
   const body = splice(bodyText(request), edits);
   if (operation !== 'count') return { ...request, headers, body };
-  return { ...request, headers, body: JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }) };
+  return {
+    ...request,
+    headers,
+    body: JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }),
+  };
 }

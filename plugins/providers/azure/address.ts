@@ -3,7 +3,7 @@
  * deployment as its model. A dated version has an address for each deployment, and the version in the query.
  */
 import type { Provider, Target } from '../../../core/index.ts';
-import { urlPath } from '../../shared/url-path.ts';
+import { urlPath } from '../../shared/wire-kit/url-path.ts';
 
 interface Root {
   readonly root: string;
@@ -13,7 +13,11 @@ interface Root {
 
 function rootAt(base: string, version: string | undefined): Root {
   const isDated = version !== undefined && /^\d{4}-/.test(version);
-  return { root: isDated ? `${base}/openai` : `${base}/openai/v1`, query: version === undefined || version === 'v1' ? '' : `?api-version=${version}`, isDated };
+  return {
+    root: isDated ? `${base}/openai` : `${base}/openai/v1`,
+    query: version === undefined || version === 'v1' ? '' : `?api-version=${version}`,
+    isDated,
+  };
 }
 
 /** Where the resource lists the models that it could serve. */
@@ -24,10 +28,13 @@ export function listingAt(base: string, version: string | undefined): string {
 
 export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
   const { root, query, isDated } = rootAt(base, version);
-  const deployment = ({ model }: Target): string => `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}`;
+  const deployment = ({ model }: Target): string =>
+    `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}`;
   return {
     'chat-completions': (target) => `${deployment(target)}/chat/completions${query}`,
-    responses: (_target, operation) => `${root}/responses${operation === 'count' ? '/input_tokens' : ''}${query}`,
-    images: (target, operation) => `${deployment(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
+    responses: (_target, operation) =>
+      `${root}/responses${operation === 'count' ? '/input_tokens' : ''}${query}`,
+    images: (target, operation) =>
+      `${deployment(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
   };
 }

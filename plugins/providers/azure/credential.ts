@@ -12,7 +12,11 @@ export function withKey(key: string): Signing {
 }
 
 async function fetchToken(): Promise<Fetched<string>> {
-  const { DefaultAzureCredential } = await loadOptional('azure', '@azure/identity', () => import('@azure/identity'));
+  const { DefaultAzureCredential } = await loadOptional(
+    'azure',
+    '@azure/identity',
+    () => import('@azure/identity'),
+  );
   const { token, expiresOnTimestamp } = await new DefaultAzureCredential().getToken(scope);
   return { value: token, expires: expiresOnTimestamp };
 }
@@ -20,7 +24,10 @@ async function fetchToken(): Promise<Fetched<string>> {
 export function signedIn(): Signing {
   const token = new Lapsing('azure', fetchToken);
   return {
-    sign: async (request) => ({ ...request, headers: { ...request.headers, authorization: `Bearer ${await token.get()}` } }),
+    sign: async (request) => ({
+      ...request,
+      headers: { ...request.headers, authorization: `Bearer ${await token.get()}` },
+    }),
     unwrap(response) {
       if (response.status === 401) token.forget();
       return response;

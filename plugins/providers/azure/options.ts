@@ -1,6 +1,14 @@
 /** Azure's options: the resource, the credentials, and which deployment serves which model. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment, keySchema, onAbortSchema, patienceSchema, secretSchema, type Model } from '../../../core/index.ts';
+import {
+  addressSchema,
+  fromEnvironment,
+  keySchema,
+  onAbortSchema,
+  patienceSchema,
+  secretSchema,
+  type Model,
+} from '../../../core/index.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
 
@@ -15,7 +23,9 @@ export const optionsSchema = z.strictObject({
    * The deployment of each model, by Azure's name of the model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models are
    * offered; without the option all are, each under its own name.
    */
-  deployments: z.record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"')).optional(),
+  deployments: z
+    .record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"'))
+    .optional(),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
 });
@@ -23,7 +33,11 @@ export const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 /** Completes the options from the usual variables. */
-export function resourceOf({ baseUrl, apiKey, apiVersion }: Options): Pick<Options, 'baseUrl' | 'apiKey' | 'apiVersion'> {
+export function resourceOf({
+  baseUrl,
+  apiKey,
+  apiVersion,
+}: Options): Pick<Options, 'baseUrl' | 'apiKey' | 'apiVersion'> {
   return {
     baseUrl: (baseUrl ?? fromEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/\/+$/, ''),
     apiKey: apiKey ?? fromEnvironment('AZURE_OPENAI_API_KEY', secretSchema),
@@ -36,7 +50,10 @@ export function deployed(models: readonly Model[], deployments: Options['deploym
   if (!deployments) return models;
   return Object.entries(deployments).map(([name, upstream]) => {
     const model = models.find((each) => each.upstream === name);
-    if (!model) throw new Error(`option "deployments": Azure has no model "${name}"; it has ${models.map((each) => each.upstream).join(', ')}`);
+    if (!model)
+      throw new Error(
+        `option "deployments": Azure has no model "${name}"; it has ${models.map((each) => each.upstream).join(', ')}`,
+      );
     return { ...model, upstream };
   });
 }

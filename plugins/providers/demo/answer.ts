@@ -5,14 +5,17 @@
 import { exampleOf } from './example.ts';
 import { attachmentsOf, textOf, type Request } from './request.ts';
 
-export type Answer = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'tool-call'; readonly name: string; readonly text: string };
+export type Answer =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tool-call'; readonly name: string; readonly text: string };
 
 export interface Outcome {
   readonly answer: Answer;
   readonly reason: 'stop' | 'length' | 'tool_calls';
 }
 
-const introduction = 'This is Tollgate\'s demo model. It answers offline and knows nothing but what you send it.';
+const introduction =
+  "This is Tollgate's demo model. It answers offline and knows nothing but what you send it.";
 const longestQuote = 500;
 const bytesPerToken = 4;
 
@@ -32,7 +35,12 @@ export function answerTo(request: Request): Outcome {
 
 function wholeAnswer(request: Request): Answer {
   const tool = request.messages.at(-1)?.role === 'user' ? toolToCall(request) : undefined;
-  if (tool) return { kind: 'tool-call', name: tool.name, text: JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' })) };
+  if (tool)
+    return {
+      kind: 'tool-call',
+      name: tool.name,
+      text: JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' })),
+    };
   return { kind: 'text', text: jsonAnswer(request) ?? plainAnswer(request) };
 }
 
@@ -44,16 +52,24 @@ function toolToCall({ tools, tool_choice }: Request): { name: string; parameters
 }
 
 function jsonAnswer({ response_format, messages }: Request): string | undefined {
-  if (response_format?.type === 'json_schema') return JSON.stringify(exampleOf(response_format.json_schema?.schema));
-  if (response_format?.type === 'json_object') return JSON.stringify({ note: introduction, you_said: quote(lastSaid(messages)) });
+  if (response_format?.type === 'json_schema')
+    return JSON.stringify(exampleOf(response_format.json_schema?.schema));
+  if (response_format?.type === 'json_object')
+    return JSON.stringify({ note: introduction, you_said: quote(lastSaid(messages)) });
   return undefined;
 }
 
 function plainAnswer({ messages }: Request): string {
-  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool' && role !== 'function') + 1);
-  if (results.length > 0) return `${introduction} The tool answered: ${quote(results.map(textOf).join('\n'))}`;
+  const results = messages.slice(
+    messages.findLastIndex(({ role }) => role !== 'tool' && role !== 'function') + 1,
+  );
+  if (results.length > 0)
+    return `${introduction} The tool answered: ${quote(results.map(textOf).join('\n'))}`;
   const attachments = messages.reduce((count, message) => count + attachmentsOf(message), 0);
-  const unread = attachments > 0 ? ` It cannot read the ${attachments === 1 ? 'attachment' : `${attachments} attachments`} you sent.` : '';
+  const unread =
+    attachments > 0
+      ? ` It cannot read the ${attachments === 1 ? 'attachment' : `${attachments} attachments`} you sent.`
+      : '';
   return `${introduction}${unread} You said: ${quote(lastSaid(messages))}`;
 }
 
@@ -64,12 +80,19 @@ function lastSaid(messages: Request['messages']): string {
 
 /** The beginning of a text, which never ends with half a character. */
 function quote(text: string): string {
-  return text.length <= longestQuote ? text : `${text.slice(0, longestQuote).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  return text.length <= longestQuote
+    ? text
+    : `${text.slice(0, longestQuote).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 function beforeStop(text: string, stop: Request['stop']): string {
-  const places = [stop ?? []].flat().flatMap((sequence) => (sequence && text.includes(sequence) ? [text.indexOf(sequence)] : []));
-  return text.slice(0, places.reduce((first, place) => Math.min(first, place), text.length));
+  const places = [stop ?? []]
+    .flat()
+    .flatMap((sequence) => (sequence && text.includes(sequence) ? [text.indexOf(sequence)] : []));
+  return text.slice(
+    0,
+    places.reduce((first, place) => Math.min(first, place), text.length),
+  );
 }
 
 function within(text: string, limit: number | undefined): string {

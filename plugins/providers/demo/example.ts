@@ -26,11 +26,13 @@ export function exampleOf(root: unknown): unknown {
     valuesLeft -= 1;
     if (!isSchema(schema) || depth > deepest || valuesLeft < 0) return null;
     const inner = (part: unknown): unknown => build(part, depth + 1);
-    if (typeof schema['$ref'] === 'string') return inner(referred(root, schema['$ref']));
+    if (typeof schema.$ref === 'string') return inner(referred(root, schema.$ref));
     for (const name of ['const', 'default']) if (name in schema) return schema[name];
-    for (const name of ['enum', 'examples']) if (listed(schema[name]).length > 0) return listed(schema[name])[0];
-    for (const name of ['anyOf', 'oneOf']) if (listed(schema[name]).length > 0) return inner(listed(schema[name])[0]);
-    if (listed(schema['allOf']).length > 0) return inner(merged(listed(schema['allOf'])));
+    for (const name of ['enum', 'examples'])
+      if (listed(schema[name]).length > 0) return listed(schema[name])[0];
+    for (const name of ['anyOf', 'oneOf'])
+      if (listed(schema[name]).length > 0) return inner(listed(schema[name])[0]);
+    if (listed(schema.allOf).length > 0) return inner(merged(listed(schema.allOf)));
     return valueOf(schema, inner);
   }
 
@@ -40,11 +42,18 @@ export function exampleOf(root: unknown): unknown {
 function valueOf(schema: Schema, inner: (part: unknown) => unknown): unknown {
   switch (typeOf(schema)) {
     case 'object':
-      return Object.fromEntries(names(schema['required']).map((name) => [name, inner(propertyOf(schema, name))]));
+      return Object.fromEntries(
+        names(schema.required).map((name) => [name, inner(propertyOf(schema, name))]),
+      );
     case 'array':
-      return Array.from({ length: Math.min(numberIn(schema, 'minItems') ?? 1, longest) }, () => inner(schema['items'] ?? {}));
+      return Array.from({ length: Math.min(numberIn(schema, 'minItems') ?? 1, longest) }, () =>
+        inner(schema.items ?? {}),
+      );
     case 'string':
-      return formats.get(schema['format']) ?? 'example'.padEnd(Math.min(numberIn(schema, 'minLength') ?? 0, longest), '.');
+      return (
+        formats.get(schema.format) ??
+        'example'.padEnd(Math.min(numberIn(schema, 'minLength') ?? 0, longest), '.')
+      );
     case 'integer':
     case 'number':
       return numberFor(schema);

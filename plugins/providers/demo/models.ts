@@ -2,9 +2,16 @@
 import { checkModel } from '../../../core/index.ts';
 
 export const echo = checkModel({
-  id: 'demo/echo', upstream: 'echo', name: 'Demo Echo', created: '2026-07-02',
-  description: 'Answers offline, without a vendor, by quoting what it was sent; its small price is real to the ledger.',
-  contextLength: 262_144, outputLimit: 16_384, input: ['text'], output: ['text'],
+  id: 'demo/echo',
+  upstream: 'echo',
+  name: 'Demo Echo',
+  created: '2026-07-02',
+  description:
+    'Answers offline, without a vendor, by quoting what it was sent; its small price is real to the ledger.',
+  contextLength: 262_144,
+  outputLimit: 16_384,
+  input: ['text'],
+  output: ['text'],
   price: { input: '0.10', output: '0.40' },
   supportedParameters: ['max_tokens', 'n', 'response_format', 'stop', 'tool_choice', 'tools'],
   protocols: ['chat-completions'],
@@ -15,16 +22,34 @@ function asAsked(...values: readonly string[]): Record<string, string> {
 }
 
 export const painter = checkModel({
-  id: 'demo/paint', upstream: 'paint', name: 'Demo Paint', created: '2026-07-02',
-  description: 'Paints offline, without a vendor, a sun over bands of colour; each picture has a small price that is real to the ledger.',
-  contextLength: 262_144, outputLimit: 512, input: ['text', 'image'], output: ['image'],
+  id: 'demo/paint',
+  upstream: 'paint',
+  name: 'Demo Paint',
+  created: '2026-07-02',
+  description:
+    'Paints offline, without a vendor, a sun over bands of colour; each picture has a small price that is real to the ledger.',
+  contextLength: 262_144,
+  outputLimit: 512,
+  input: ['text', 'image'],
+  output: ['image'],
   price: { input: '0', output: '0', image: '0.002' },
   protocols: ['images'],
   capabilities: {
-    tools: false, structuredOutput: false, sampling: false,
+    tools: false,
+    structuredOutput: false,
+    sampling: false,
     image: {
       tokens: { auto: 512 },
-      sizes: asAsked('auto', '256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'),
+      sizes: asAsked(
+        'auto',
+        '256x256',
+        '512x512',
+        '1024x1024',
+        '1536x1024',
+        '1024x1536',
+        '1792x1024',
+        '1024x1792',
+      ),
       qualities: { ...asAsked('auto', 'low', 'medium', 'high'), standard: 'medium', hd: 'high' },
       formats: asAsked('png'),
       backgrounds: asAsked('auto', 'opaque', 'transparent'),

@@ -40,6 +40,8 @@ export function paint({ width, height, subject, transparent, progress }: Sketch)
     line.fill(1 + bands, Math.ceil(width / 2 - half), Math.ceil(width / 2 + half));
   }
   const colours: Colour[] = [[0, 0, 0], ...sky, sun];
-  const palette = colours.map((colour) => (transparent ? [...colour, colour === sun ? 255 : 0] : [...colour]));
+  const palette = colours.map((colour) =>
+    transparent ? [...colour, colour === sun ? 255 : 0] : [...colour],
+  );
   return encode({ width, height, data, channels: 1, depth: 8, palette }, { zlib: { level: 1 } });
 }

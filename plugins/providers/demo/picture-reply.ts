@@ -18,10 +18,19 @@ const requestSchema = z.looseObject({
   model: z.string(),
   prompt: z.string().min(1),
   n: z.preprocess(unsaid, whole.min(1).max(10).default(1)),
-  size: z.preprocess(unsaid, z.string().regex(/^(auto|\d+x\d+)$/).default('auto')),
+  size: z.preprocess(
+    unsaid,
+    z
+      .string()
+      .regex(/^(auto|\d+x\d+)$/)
+      .default('auto'),
+  ),
   quality: z.preprocess(unsaid, z.string().default('auto')),
   background: z.preprocess(unsaid, z.string().default('auto')),
-  stream: z.preprocess(unsaid, z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false)),
+  stream: z.preprocess(
+    unsaid,
+    z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false),
+  ),
   partial_images: z.preprocess(unsaid, whole.min(0).max(3).default(0)),
 });
 
@@ -32,26 +41,47 @@ const usualSize = '1024x1024';
 const pixelsPerToken = 4096;
 
 /** Answers a finished request. Like a vendor, it answers 400 to one that makes no sense. */
-export async function pictureFor({ url, body, headers }: UpstreamRequest, context: ReplyContext): Promise<UpstreamResponse> {
+export async function pictureFor(
+  { url, body, headers }: UpstreamRequest,
+  context: ReplyContext,
+): Promise<UpstreamResponse> {
   const edit = url.endsWith('/edits');
-  const { fields, images } = edit ? await readForm(body, headers['content-type'] ?? '') : { fields: readJson(Buffer.from(body).toString('utf8')), images: 0 };
+  const { fields, images } = edit
+    ? await readForm(body, headers['content-type'] ?? '')
+    : { fields: readJson(Buffer.from(body).toString('utf8')), images: 0 };
   const parsed = requestSchema.safeParse(fields);
   if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
   const request = parsed.data;
-  if (request.stream) return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, images, edit, context) };
+  if (request.stream)
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+      body: frames(request, images, edit, context),
+    };
   const data: { b64_json: string }[] = [];
   for (let index = 0; index < request.n; index += 1) {
     data.push({ b64_json: draw(request, index) });
     // Painting takes a while and blocks the event loop, so others get a turn after each picture.
     await turn(undefined, { signal: context.signal });
   }
-  return jsonResponse(200, { created: context.created, data, ...madeAs(request), usage: usage(request, images) });
+  return jsonResponse(200, {
+    created: context.created,
+    data,
+    ...madeAs(request),
+    usage: usage(request, images),
+  });
 }
 
-async function readForm(body: string | Uint8Array, contentType: string): Promise<{ fields: unknown; images: number }> {
+async function readForm(
+  body: string | Uint8Array,
+  contentType: string,
+): Promise<{ fields: unknown; images: number }> {
   const form = await new Response(Buffer.from(body), { headers: { 'content-type': contentType } }).formData();
   const texts = [...form].filter(([, value]) => typeof value === 'string');
-  return { fields: Object.fromEntries(texts), images: [...form.keys()].filter((name) => name.startsWith('image')).length };
+  return {
+    fields: Object.fromEntries(texts),
+    images: [...form.keys()].filter((name) => name.startsWith('image')).length,
+  };
 }
 
 function dimensionsOf({ size }: Request): readonly [width: number, height: number] {
@@ -62,12 +92,23 @@ function dimensionsOf({ size }: Request): readonly [width: number, height: numbe
 /** The picture in base64. Each of several is different. */
 function draw(request: Request, index: number, progress = 1): string {
   const [width, height] = dimensionsOf(request);
-  const picture = paint({ width, height, subject: `${request.prompt} ${index}`, transparent: request.background === 'transparent', progress });
+  const picture = paint({
+    width,
+    height,
+    subject: `${request.prompt} ${index}`,
+    transparent: request.background === 'transparent',
+    progress,
+  });
   return Buffer.from(picture).toString('base64');
 }
 
 function madeAs({ size, quality, background }: Request): object {
-  return { size: size === 'auto' ? usualSize : size, quality, background: background === 'auto' ? 'opaque' : background, output_format: 'png' };
+  return {
+    size: size === 'auto' ? usualSize : size,
+    quality,
+    background: background === 'auto' ? 'opaque' : background,
+    output_format: 'png',
+  };
 }
 
 function usage(request: Request, images: number): object {
@@ -77,17 +118,32 @@ function usage(request: Request, images: number): object {
   const image_tokens = images * picture;
   const output_tokens = picture * request.n;
   const input_tokens = text_tokens + image_tokens;
-  return { input_tokens, input_tokens_details: { text_tokens, image_tokens }, output_tokens, total_tokens: input_tokens + output_tokens };
+  return {
+    input_tokens,
+    input_tokens_details: { text_tokens, image_tokens },
+    output_tokens,
+    total_tokens: input_tokens + output_tokens,
+  };
 }
 
 /** Throws as soon as the signal fires. */
-async function* frames(request: Request, images: number, edit: boolean, { created, pace, signal }: ReplyContext): AsyncGenerator<Uint8Array> {
+async function* frames(
+  request: Request,
+  images: number,
+  edit: boolean,
+  { created, pace, signal }: ReplyContext,
+): AsyncGenerator<Uint8Array> {
   const frame = (name: string, fields: object): Uint8Array => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
-    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`);
+    return Buffer.from(
+      `event: ${type}\ndata: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`,
+    );
   };
   for (let index = 0; index < request.partial_images; index += 1) {
-    yield frame('partial_image', { b64_json: draw(request, 0, (index + 1) / (request.partial_images + 1)), partial_image_index: index });
+    yield frame('partial_image', {
+      b64_json: draw(request, 0, (index + 1) / (request.partial_images + 1)),
+      partial_image_index: index,
+    });
     if (pace > 0) await pause(pace, undefined, { signal });
     signal.throwIfAborted();
   }

@@ -22,7 +22,11 @@ export function replyTo(body: string | Uint8Array, context: ReplyContext): Upstr
   const request = parsed.data;
   const outcome = answerTo(request);
   if (!request.stream) return jsonResponse(200, completion(request, outcome, context));
-  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, outcome, context) };
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+    body: frames(request, outcome, context),
+  };
 }
 
 export function readJson(text: string): unknown {
@@ -35,7 +39,13 @@ export function readJson(text: string): unknown {
 
 export function jsonResponse(status: number, value: unknown): UpstreamResponse {
   const bytes = Buffer.from(JSON.stringify(value));
-  return { status, headers: { 'content-type': 'application/json' }, body: (async function* () { yield bytes; })() };
+  return {
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: (async function* () {
+      yield bytes;
+    })(),
+  };
 }
 
 export function refusal({ issues: [issue] }: z.ZodError): unknown {
@@ -47,7 +57,12 @@ export function refusal({ issues: [issue] }: z.ZodError): unknown {
 function completion(request: Request, outcome: Outcome, context: ReplyContext): unknown {
   return {
     ...head(request, context, 'chat.completion'),
-    choices: choices(request).map((index) => ({ index, message: message(outcome, context, index), logprobs: null, finish_reason: outcome.reason })),
+    choices: choices(request).map((index) => ({
+      index,
+      message: message(outcome, context, index),
+      logprobs: null,
+      finish_reason: outcome.reason,
+    })),
     usage: usage(request, outcome),
   };
 }
@@ -62,7 +77,11 @@ function choices({ n }: Request): number[] {
 
 function message({ answer }: Outcome, context: ReplyContext, index: number): unknown {
   if (answer.kind === 'text') return { role: 'assistant', content: answer.text, refusal: null };
-  const call = { id: callId(context, index), type: 'function', function: { name: answer.name, arguments: answer.text } };
+  const call = {
+    id: callId(context, index),
+    type: 'function',
+    function: { name: answer.name, arguments: answer.text },
+  };
   return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
 }
 
@@ -75,16 +94,23 @@ const media = new Set(['image_url', 'input_audio', 'file']);
 
 function usage(request: Request, { answer }: Outcome): unknown {
   const { messages, tools } = request;
-  const prompt_tokens = tokensOf(JSON.stringify({ messages, tools }, (key, value) => (media.has(key) ? undefined : value)));
+  const prompt_tokens = tokensOf(
+    JSON.stringify({ messages, tools }, (key, value) => (media.has(key) ? undefined : value)),
+  );
   const completion_tokens = tokensOf(answer.text) * choices(request).length;
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
 /** A stream as bytes, one frame at a time. Throws as soon as the signal fires. */
-async function* frames(request: Request, outcome: Outcome, context: ReplyContext): AsyncGenerator<Uint8Array> {
+async function* frames(
+  request: Request,
+  outcome: Outcome,
+  context: ReplyContext,
+): AsyncGenerator<Uint8Array> {
   const wantsUsage = request.stream_options?.include_usage === true;
   const shared = { ...head(request, context, 'chat.completion.chunk'), ...(wantsUsage && { usage: null }) };
-  const frame = (fields: object): Uint8Array => Buffer.from(`data: ${JSON.stringify({ ...shared, ...fields })}\n\n`);
+  const frame = (fields: object): Uint8Array =>
+    Buffer.from(`data: ${JSON.stringify({ ...shared, ...fields })}\n\n`);
   const choice = (index: number, delta: object, finish_reason: string | null = null): Uint8Array =>
     frame({ choices: [{ index, delta, logprobs: null, finish_reason }] });
 
@@ -103,12 +129,19 @@ async function* frames(request: Request, outcome: Outcome, context: ReplyContext
 
 function opening({ answer }: Outcome, context: ReplyContext, index: number): object {
   if (answer.kind === 'text') return { role: 'assistant', content: '', refusal: null };
-  const call = { index: 0, id: callId(context, index), type: 'function', function: { name: answer.name, arguments: '' } };
+  const call = {
+    index: 0,
+    id: callId(context, index),
+    type: 'function',
+    function: { name: answer.name, arguments: '' },
+  };
   return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
 }
 
 function continuing({ answer }: Outcome, piece: string): object {
-  return answer.kind === 'text' ? { content: piece } : { tool_calls: [{ index: 0, function: { arguments: piece } }] };
+  return answer.kind === 'text'
+    ? { content: piece }
+    : { tool_calls: [{ index: 0, function: { arguments: piece } }] };
 }
 
 /** A text word by word, each with the space that follows it; arguments in small pieces, as vendors send them. */

@@ -25,8 +25,12 @@ export const requestSchema = z.looseObject({
   n: z.int().min(1).max(128).nullish(),
   stop: z.union([z.string(), z.array(z.string())]).nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })]).nullish(),
-  response_format: z.looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).optional() }).nullish(),
+  tool_choice: z
+    .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })])
+    .nullish(),
+  response_format: z
+    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).optional() })
+    .nullish(),
 });
 
 export type Request = z.output<typeof requestSchema>;

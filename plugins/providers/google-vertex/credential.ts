@@ -8,13 +8,24 @@ const scope = 'https://www.googleapis.com/auth/cloud-platform';
 /** For how long a token is used that came without an expiry. */
 const whenUnsaid = 10 * 60_000;
 
-async function fetchHeaders(account: ServiceAccount | undefined): Promise<Fetched<Readonly<Record<string, string>>>> {
-  const { GoogleAuth, JWT } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
+async function fetchHeaders(
+  account: ServiceAccount | undefined,
+): Promise<Fetched<Readonly<Record<string, string>>>> {
+  const { GoogleAuth, JWT } = await loadOptional(
+    'google-vertex',
+    'google-auth-library',
+    () => import('google-auth-library'),
+  );
   // Made anew each time: a kept one would return a token that the vendor has already refused.
   const scopes = [scope];
-  const client = account ? new JWT({ email: account.client_email, key: account.private_key, scopes }) : await new GoogleAuth({ scopes }).getClient();
+  const client = account
+    ? new JWT({ email: account.client_email, key: account.private_key, scopes })
+    : await new GoogleAuth({ scopes }).getClient();
   const headers = await client.getRequestHeaders();
-  return { value: Object.fromEntries(headers), expires: client.credentials.expiry_date ?? Date.now() + whenUnsaid };
+  return {
+    value: Object.fromEntries(headers),
+    expires: client.credentials.expiry_date ?? Date.now() + whenUnsaid,
+  };
 }
 
 export function signedIn(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {

@@ -33,7 +33,9 @@ export interface Place {
 /** Locations that span several regions have a domain of their own. */
 function hostOf(location: string): string {
   if (location === 'global') return 'aiplatform.googleapis.com';
-  return location.includes('-') ? `${location}-aiplatform.googleapis.com` : `aiplatform.${location}.rep.googleapis.com`;
+  return location.includes('-')
+    ? `${location}-aiplatform.googleapis.com`
+    : `aiplatform.${location}.rep.googleapis.com`;
 }
 
 /** Completes the options from the usual variables; undefined where the project or the location is missing. */
@@ -41,6 +43,9 @@ export function placeOf(options: Options): Place | undefined {
   const project = options.project ?? fromEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
   const location = options.location ?? fromEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);
   if (!project || !location) return undefined;
-  const base = options.baseUrl ?? fromEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ?? `https://${hostOf(location)}`;
+  const base =
+    options.baseUrl ??
+    fromEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ??
+    `https://${hostOf(location)}`;
   return { base: base.replace(/\/+$/, ''), project, location };
 }

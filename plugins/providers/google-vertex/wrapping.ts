@@ -4,22 +4,30 @@
  */
 import { splice, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 import { bodyText } from '../../shared/cloud/body-text.ts';
-import { isObject } from '../../shared/vendor-bag.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const version = 'vertex-2023-10-16';
 
 /** All members that a count takes, in both spellings of this wire. */
-const counted: ReadonlySet<string> = new Set(['contents', 'systemInstruction', 'system_instruction', 'tools', 'generationConfig', 'generation_config']);
+const counted: ReadonlySet<string> = new Set([
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'tools',
+  'generationConfig',
+  'generation_config',
+]);
 
 function countBody(text: string): string {
   const body: unknown = JSON.parse(text);
   if (!isObject(body)) return text;
-  const inner = body['generateContentRequest'] ?? body['generate_content_request'] ?? body;
+  const inner = body.generateContentRequest ?? body.generate_content_request ?? body;
   return JSON.stringify(Object.fromEntries(Object.entries(inner).filter(([name]) => counted.has(name))));
 }
 
 export function wrap(request: UpstreamRequest, { protocol }: Target, operation: Operation): UpstreamRequest {
-  if (protocol.name !== 'messages') return operation === 'count' ? { ...request, body: countBody(bodyText(request)) } : request;
+  if (protocol.name !== 'messages')
+    return operation === 'count' ? { ...request, body: countBody(bodyText(request)) } : request;
   const { 'anthropic-version': _, ...headers } = request.headers;
   const isCount = operation === 'count';
   const withoutModel = isCount ? [] : [{ path: ['model'] as const, value: undefined }];

@@ -14,7 +14,11 @@ const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){
 
 export function conversationOf({ headers, principal, text, call }: Parsed): string {
   const session = sessionHeaders.map((name) => headers[name]).find((value) => value !== undefined);
-  return hash('sha256', `${principal.account} ${call.model} ${String(session ?? beginningOf(text))}`, 'base64');
+  return hash(
+    'sha256',
+    `${principal.account} ${call.model} ${String(session ?? beginningOf(text))}`,
+    'base64',
+  );
 }
 
 function beginningOf(text: string): string {

@@ -26,12 +26,18 @@ function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');
   const words = [thrown.name, Reflect.get(thrown, 'code'), status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
-  return [...new Set(words.flatMap((word) => (word !== undefined && harmless.test(String(word)) ? [String(word)] : [])))].join(' ');
+  return [
+    ...new Set(
+      words.flatMap((word) => (word !== undefined && harmless.test(String(word)) ? [String(word)] : [])),
+    ),
+  ].join(' ');
 }
 
 function signInFailed(provider: string, thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
-  return new GatewayError('upstream_failed', `The gateway could not sign in to the provider "${provider}".`, { cause: reasonOf(thrown) });
+  return new GatewayError('upstream_failed', `The gateway could not sign in to the provider "${provider}".`, {
+    cause: reasonOf(thrown),
+  });
 }
 
 export class Lapsing<Value> {

@@ -1,6 +1,13 @@
 /** What every cloud does when it is switched on: add a provider for each of its keys, and offer the models of its catalogue file. */
 import { fileURLToPath } from 'node:url';
-import { examineVendor, readCatalogue, type Host, type Model, type Probe, type Provider } from '../../../core/index.ts';
+import {
+  examineVendor,
+  readCatalogue,
+  type Host,
+  type Model,
+  type Probe,
+  type Provider,
+} from '../../../core/index.ts';
 
 export interface Cloud {
   /** Everything about the provider except how it signs. */
@@ -13,7 +20,10 @@ export interface Cloud {
   readonly choose?: (models: readonly Model[]) => readonly Model[];
 }
 
-export function offer(host: Host, { provider, keys, probe, catalogue, choose = (models) => models }: Cloud): void {
+export function offer(
+  host: Host,
+  { provider, keys, probe, catalogue, choose = (models) => models }: Cloud,
+): void {
   host.readsFrom(fileURLToPath(catalogue));
   const models = choose(readCatalogue(catalogue));
   for (const [index, key] of keys.entries()) {

@@ -2,12 +2,25 @@
 import { GatewayError } from '../../../core/index.ts';
 
 /** Loads what `load` imports. Throws an error that says which package to install where it is missing. */
-export async function loadOptional<Module>(provider: string, name: string, load: () => Promise<Module>): Promise<Module> {
+export async function loadOptional<Module>(
+  provider: string,
+  name: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
   try {
     return await load();
   } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(`'${name}'`);
-    if (isMissing) throw new GatewayError('upstream_failed', `The provider "${provider}" needs the package "${name}": npm install ${name}`, { cause: error });
+    const isMissing =
+      error instanceof Error &&
+      'code' in error &&
+      error.code === 'ERR_MODULE_NOT_FOUND' &&
+      error.message.includes(`'${name}'`);
+    if (isMissing)
+      throw new GatewayError(
+        'upstream_failed',
+        `The provider "${provider}" needs the package "${name}": npm install ${name}`,
+        { cause: error },
+      );
     throw error;
   }
 }

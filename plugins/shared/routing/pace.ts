@@ -31,7 +31,10 @@ export class Pace {
   estimate(now: number): number {
     const isWaiting = this.#waiting.size > 0;
     if (this.#average === undefined) return isWaiting ? Infinity : 0;
-    return Math.max(this.#average * Math.exp((this.#heardAt - now) / forgiveness), isWaiting ? this.#silence(now) : 0);
+    return Math.max(
+      this.#average * Math.exp((this.#heardAt - now) / forgiveness),
+      isWaiting ? this.#silence(now) : 0,
+    );
   }
 
   /** How long the target has been silent towards calls that wait. */
@@ -56,7 +59,8 @@ export class Pace {
     const { error, duration = 0, sent } = attempt;
     if (answered || !error || !sent || error.code === 'client_gone') return;
     // A refusal because of the caller's mistake says nothing about how long an answer takes.
-    if (error.code !== 'invalid_request') this.#learn(Math.max(duration, 2 * (this.#average ?? 0), leastPenalty), now);
+    if (error.code !== 'invalid_request')
+      this.#learn(Math.max(duration, 2 * (this.#average ?? 0), leastPenalty), now);
   }
 
   #learn(sample: number, now: number): void {
@@ -86,11 +90,20 @@ export class Paces {
 }
 
 /** The paces of the process. Several plugins may route by them; only one of those listens to the attempts. */
-export function keepPaces({ hooks, resource, plugins }: Pick<Host, 'hooks' | 'resource' | 'plugins'>, name: 'latency' | 'balanced'): () => Paces {
+export function keepPaces(
+  { hooks, resource, plugins }: Pick<Host, 'hooks' | 'resource' | 'plugins'>,
+  name: 'latency' | 'balanced',
+): () => Paces {
   let paces = new Paces();
   hooks.ready.tapPromise(name, async () => {
-    paces = await resource('paces', {}, () => new Paces(), () => undefined);
+    paces = await resource(
+      'paces',
+      {},
+      () => new Paces(),
+      () => undefined,
+    );
   });
-  if (name === 'latency' || !plugins.has('latency')) hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
+  if (name === 'latency' || !plugins.has('latency'))
+    hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
   return () => paces;
 }

@@ -8,9 +8,20 @@ import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 export type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
 
 /** The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the caller's wish for only one attempt. */
-export const stages = { aliases: -10, preferences: 0, ranking: 10, keys: 20, health: 30, affinity: 40, limit: 50 } as const;
+export const stages = {
+  aliases: -10,
+  preferences: 0,
+  ranking: 10,
+  keys: 20,
+  health: 30,
+  affinity: 40,
+  limit: 50,
+} as const;
 
-const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as const satisfies Record<string, Strategy>;
+const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as const satisfies Record<
+  string,
+  Strategy
+>;
 
 /** The strategy that a caller asks for; undefined where the choice is left to the operator. */
 export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
@@ -21,7 +32,12 @@ export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
 export type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
 
 /** Taps `route` for a strategy. */
-export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDefault: boolean, rank: Rank): void {
+export function tapRanking(
+  { hooks }: Pick<Host, 'hooks'>,
+  name: Strategy,
+  byDefault: boolean,
+  rank: Rank,
+): void {
   hooks.route.tap({ name, stage: stages.ranking }, (targets, parsed) => {
     if (targets.length < 2) return targets;
     const { preferences } = parsed.call;

@@ -3,54 +3,123 @@ import { all, any, everywhere, has, holds, mentions, type Capability } from '../
 import { conversation } from '../spelling.ts';
 
 const rule = 'Be brief.';
-const spoken = { 'chat-completions': mentions('Good day.'), responses: mentions('Good day.'), messages: mentions('Good day.'), 'generate-content': mentions('Good day.') };
+const spoken = {
+  'chat-completions': mentions('Good day.'),
+  responses: mentions('Good day.'),
+  messages: mentions('Good day.'),
+  'generate-content': mentions('Good day.'),
+};
 const userContent = [{ type: 'text', text: 'Ahoy' }];
 const longPrompt = 'The harbour log says much. '.repeat(60);
 
 function marked(ttl?: '1h'): object {
-  return { system: [{ type: 'text', text: longPrompt, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }] };
+  return {
+    system: [
+      { type: 'text', text: longPrompt, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } },
+    ],
+  };
 }
 
 export const conversations: readonly Capability[] = [
-  { name: 'text', ask: everywhere({}), got: everywhere(mentions('Ahoy')), does: everywhere({ text: 'Good day.' }), shown: spoken },
+  {
+    name: 'text',
+    ask: everywhere({}),
+    got: everywhere(mentions('Ahoy')),
+    does: everywhere({ text: 'Good day.' }),
+    shown: spoken,
+  },
   {
     name: 'system text first',
     ask: {
-      'chat-completions': { messages: [{ role: 'system', content: rule }, { role: 'user', content: 'Ahoy' }] },
+      'chat-completions': {
+        messages: [
+          { role: 'system', content: rule },
+          { role: 'user', content: 'Ahoy' },
+        ],
+      },
       responses: { instructions: rule },
       messages: { system: rule },
       'generate-content': { systemInstruction: { parts: [{ text: rule }] } },
     },
     got: {
       'chat-completions': holds({ role: 'system', content: rule }),
-      responses: (body) => body['instructions'] === rule || holds({ role: 'system', content: rule })(body),
-      messages: (body) => body['system'] === rule || holds({ system: [{ text: rule }] })(body),
+      responses: (body) => body.instructions === rule || holds({ role: 'system', content: rule })(body),
+      messages: (body) => body.system === rule || holds({ system: [{ text: rule }] })(body),
       'generate-content': holds({ systemInstruction: { parts: [{ text: rule }] } }),
     },
   },
   {
     name: 'developer text',
-    ask: { 'chat-completions': { messages: [{ role: 'developer', content: rule }, { role: 'user', content: 'Ahoy' }] }, responses: { input: [{ role: 'developer', content: rule }, { role: 'user', content: 'Ahoy' }] } },
-    got: { 'chat-completions': holds({ role: 'developer', content: rule }), responses: holds({ role: 'developer', content: rule }) },
-    instead: { messages: (body) => body['system'] === rule || holds({ system: [{ text: rule }] })(body), 'generate-content': holds({ systemInstruction: { parts: [{ text: rule }] } }) },
+    ask: {
+      'chat-completions': {
+        messages: [
+          { role: 'developer', content: rule },
+          { role: 'user', content: 'Ahoy' },
+        ],
+      },
+      responses: {
+        input: [
+          { role: 'developer', content: rule },
+          { role: 'user', content: 'Ahoy' },
+        ],
+      },
+    },
+    got: {
+      'chat-completions': holds({ role: 'developer', content: rule }),
+      responses: holds({ role: 'developer', content: rule }),
+    },
+    instead: {
+      messages: (body) => body.system === rule || holds({ system: [{ text: rule }] })(body),
+      'generate-content': holds({ systemInstruction: { parts: [{ text: rule }] } }),
+    },
   },
   {
     name: 'system text in mid-conversation',
     model: 'thinking',
     ask: {
-      'chat-completions': { messages: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content: 'Aye.' }, { role: 'system', content: rule }, { role: 'user', content: 'Well?' }] },
-      responses: { input: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content: 'Aye.' }, { role: 'system', content: rule }, { role: 'user', content: 'Well?' }] },
+      'chat-completions': {
+        messages: [
+          { role: 'user', content: 'Ahoy' },
+          { role: 'assistant', content: 'Aye.' },
+          { role: 'system', content: rule },
+          { role: 'user', content: 'Well?' },
+        ],
+      },
+      responses: {
+        input: [
+          { role: 'user', content: 'Ahoy' },
+          { role: 'assistant', content: 'Aye.' },
+          { role: 'system', content: rule },
+          { role: 'user', content: 'Well?' },
+        ],
+      },
       // This vendor takes it after a turn of the user's.
-      messages: { messages: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content: 'Aye.' }, { role: 'user', content: 'Well?' }, { role: 'system', content: rule }] },
+      messages: {
+        messages: [
+          { role: 'user', content: 'Ahoy' },
+          { role: 'assistant', content: 'Aye.' },
+          { role: 'user', content: 'Well?' },
+          { role: 'system', content: rule },
+        ],
+      },
     },
-    got: { 'chat-completions': holds({ role: 'system', content: rule }), responses: holds({ role: 'system', content: rule }), messages: any(holds({ role: 'system', content: rule }), holds({ role: 'system', content: [{ text: rule }] })) },
+    got: {
+      'chat-completions': holds({ role: 'system', content: rule }),
+      responses: holds({ role: 'system', content: rule }),
+      messages: any(
+        holds({ role: 'system', content: rule }),
+        holds({ role: 'system', content: [{ text: rule }] }),
+      ),
+    },
     instead: { 'generate-content': mentions(rule) },
   },
   {
     name: 'several turns',
     ask: conversation({ user: 'Ahoy' }, { assistant: 'Aye.' }, { user: 'Well?' }),
     got: {
-      'chat-completions': has({ messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye.' }, { role: 'user' }] }),
+      'chat-completions': has({
+        messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye.' }, { role: 'user' }],
+      }),
       responses: has({ input: [{ role: 'user' }, { role: 'assistant' }, { role: 'user' }] }),
       messages: has({ messages: [{ role: 'user' }, { role: 'assistant' }, { role: 'user' }] }),
       'generate-content': has({ contents: [{ role: 'user' }, { role: 'model' }, { role: 'user' }] }),
@@ -77,8 +146,24 @@ export const conversations: readonly Capability[] = [
     name: 'cache marks',
     model: 'thinking',
     ask: {
-      'chat-completions': { messages: [{ role: 'user', content: [{ type: 'text', text: longPrompt, prompt_cache_breakpoint: { mode: 'explicit' } }] }] },
-      responses: { input: [{ role: 'user', content: [{ type: 'input_text', text: longPrompt, prompt_cache_breakpoint: { mode: 'explicit' } }] }] },
+      'chat-completions': {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'text', text: longPrompt, prompt_cache_breakpoint: { mode: 'explicit' } }],
+          },
+        ],
+      },
+      responses: {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: longPrompt, prompt_cache_breakpoint: { mode: 'explicit' } },
+            ],
+          },
+        ],
+      },
       messages: marked(),
     },
     got: {
@@ -87,17 +172,41 @@ export const conversations: readonly Capability[] = [
       messages: holds({ cache_control: { type: 'ephemeral' } }),
     },
   },
-  { name: 'cache marks of an hour', model: 'thinking', ask: { messages: marked('1h') }, got: { messages: holds({ cache_control: { type: 'ephemeral', ttl: '1h' } }) }, instead: { 'chat-completions': holds({ prompt_cache_breakpoint: { mode: 'explicit' } }), responses: holds({ prompt_cache_breakpoint: { mode: 'explicit' } }) } },
+  {
+    name: 'cache marks of an hour',
+    model: 'thinking',
+    ask: { messages: marked('1h') },
+    got: { messages: holds({ cache_control: { type: 'ephemeral', ttl: '1h' } }) },
+    instead: {
+      'chat-completions': holds({ prompt_cache_breakpoint: { mode: 'explicit' } }),
+      responses: holds({ prompt_cache_breakpoint: { mode: 'explicit' } }),
+    },
+  },
   {
     name: 'cache key',
     ask: { 'chat-completions': { prompt_cache_key: 'harbour' }, responses: { prompt_cache_key: 'harbour' } },
-    got: { 'chat-completions': has({ prompt_cache_key: 'harbour' }), responses: has({ prompt_cache_key: 'harbour' }) },
+    got: {
+      'chat-completions': has({ prompt_cache_key: 'harbour' }),
+      responses: has({ prompt_cache_key: 'harbour' }),
+    },
   },
   {
     name: 'a text in several parts',
     ask: {
-      'chat-completions': { messages: [{ role: 'user', content: [...userContent, { type: 'text', text: 'there' }] }] },
-      responses: { input: [{ role: 'user', content: [{ type: 'input_text', text: 'Ahoy' }, { type: 'input_text', text: 'there' }] }] },
+      'chat-completions': {
+        messages: [{ role: 'user', content: [...userContent, { type: 'text', text: 'there' }] }],
+      },
+      responses: {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'Ahoy' },
+              { type: 'input_text', text: 'there' },
+            ],
+          },
+        ],
+      },
       messages: { messages: [{ role: 'user', content: [...userContent, { type: 'text', text: 'there' }] }] },
       'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }, { text: 'there' }] }] },
     },

@@ -1,29 +1,49 @@
+import { isObject, type Json } from '../../support/json.ts';
+import { dataOf, objects } from '../../support/listen.ts';
+import { addressOf, modelOf, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
+import type { Scenario } from '../../support/vendor/scenario.ts';
 /** What is no reply: errors in both phases, and counts of tokens. */
 import type { Capability } from '../capability.ts';
-import { least } from '../spelling.ts';
-import { addressOf, modelOf, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
-import { dataOf, objects } from '../../support/listen.ts';
-import type { Scenario } from '../../support/vendor/scenario.ts';
 import { everywhere } from '../capability.ts';
-import { isObject, type Json } from '../../support/json.ts';
+import { least } from '../spelling.ts';
 
 /** The fields by which each family's SDK knows an error body. */
 const errorBodies: Readonly<Record<Wire, (body: Json) => boolean>> = {
-  'chat-completions': ({ error }) => isObject(error) && typeof error['message'] === 'string' && 'type' in error && 'code' in error,
-  responses: ({ error }) => isObject(error) && typeof error['message'] === 'string' && 'type' in error && 'code' in error,
-  messages: ({ type, error }) => type === 'error' && isObject(error) && typeof error['type'] === 'string' && typeof error['message'] === 'string',
-  'generate-content': ({ error }) => isObject(error) && typeof error['code'] === 'number' && typeof error['status'] === 'string' && typeof error['message'] === 'string',
+  'chat-completions': ({ error }) =>
+    isObject(error) && typeof error.message === 'string' && 'type' in error && 'code' in error,
+  responses: ({ error }) =>
+    isObject(error) && typeof error.message === 'string' && 'type' in error && 'code' in error,
+  messages: ({ type, error }) =>
+    type === 'error' &&
+    isObject(error) &&
+    typeof error.type === 'string' &&
+    typeof error.message === 'string',
+  'generate-content': ({ error }) =>
+    isObject(error) &&
+    typeof error.code === 'number' &&
+    typeof error.status === 'string' &&
+    typeof error.message === 'string',
 };
 
 /** How each family's stream tells of an error, and what it must then not say. */
 const brokenStreams: Readonly<Record<Wire, (text: string, events: readonly Json[]) => boolean>> = {
-  'chat-completions': (text, events) => isObject(events.at(-1)?.['error']) && !text.includes('[DONE]') && !text.includes('"finish_reason":"stop"'),
-  responses: (text, events) => ['response.failed', 'error'].includes(String(events.at(-1)?.['type'])) && !text.includes('response.completed'),
-  messages: (text, events) => events.at(-1)?.['type'] === 'error' && !text.includes('message_stop'),
-  'generate-content': (text, events) => isObject(events.at(-1)?.['error']) && !text.includes('"finishReason":"STOP"'),
+  'chat-completions': (text, events) =>
+    isObject(events.at(-1)?.error) && !text.includes('[DONE]') && !text.includes('"finish_reason":"stop"'),
+  responses: (text, events) =>
+    ['response.failed', 'error'].includes(String(events.at(-1)?.type)) &&
+    !text.includes('response.completed'),
+  messages: (text, events) => events.at(-1)?.type === 'error' && !text.includes('message_stop'),
+  'generate-content': (text, events) =>
+    isObject(events.at(-1)?.error) && !text.includes('"finishReason":"STOP"'),
 };
 
-async function run(quartet: Quartet, client: Wire, wire: Wire, scenario: Scenario, stream: boolean): Promise<Crossing> {
+async function run(
+  quartet: Quartet,
+  client: Wire,
+  wire: Wire,
+  scenario: Scenario,
+  stream: boolean,
+): Promise<Crossing> {
   const { id, upstream } = modelOf(wire);
   quartet.vendors[wire].script(upstream, scenario);
   return quartet.ask(client, id, least[client], stream);
@@ -31,7 +51,13 @@ async function run(quartet: Quartet, client: Wire, wire: Wire, scenario: Scenari
 
 function refusal(status: number, retryAfter?: string): Scenario {
   const error = { type: 'error', message: 'Later, please.', code: status, status: 'UNAVAILABLE' };
-  return { reply: { status, body: { type: 'error', error }, ...(retryAfter ? { headers: { 'retry-after': retryAfter } } : {}) } };
+  return {
+    reply: {
+      status,
+      body: { type: 'error', error },
+      ...(retryAfter ? { headers: { 'retry-after': retryAfter } } : {}),
+    },
+  };
 }
 
 function check(name: string, judge: NonNullable<Capability['judge']>): Capability {
@@ -50,39 +76,81 @@ function begun(wire: Wire): number {
 
 const words = { text: ['one ', 'two ', 'three ', 'four ', 'five'] };
 
-async function counted(quartet: Quartet, client: Wire, wire: Wire): Promise<{ readonly status: number; readonly body: Json; readonly estimated: boolean }> {
+async function counted(
+  quartet: Quartet,
+  client: Wire,
+  wire: Wire,
+): Promise<{ readonly status: number; readonly body: Json; readonly estimated: boolean }> {
   const { id } = modelOf(wire);
-  const path = addressOf(client, id, false).replace(/\/responses$/, '/responses/input_tokens').replace(/\/messages$/, '/messages/count_tokens').replace(/:generateContent$/, ':countTokens');
+  const path = addressOf(client, id, false)
+    .replace(/\/responses$/, '/responses/input_tokens')
+    .replace(/\/messages$/, '/messages/count_tokens')
+    .replace(/:generateContent$/, ':countTokens');
   const { max_tokens: _limit, ...body } = { max_tokens: 0, ...least[client] };
   const response = await fetch(quartet.gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${quartet.key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    headers: {
+      authorization: `Bearer ${quartet.key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+    },
     body: JSON.stringify(client === 'generate-content' ? body : { model: id, ...body }),
   });
   const told: unknown = await response.json();
-  return { status: response.status, body: isObject(told) ? told : {}, estimated: [...response.headers.keys()].some((name) => name.includes('estimate')) };
+  return {
+    status: response.status,
+    body: isObject(told) ? told : {},
+    estimated: [...response.headers.keys()].some((name) => name.includes('estimate')),
+  };
 }
 
 export const errors: readonly Capability[] = [
   check('errors before a reply', async (quartet, client, wire) => {
     const { status, text } = await run(quartet, client, wire, refusal(500), false);
-    return expectThat(status >= 500 && errorBodies[client](JSON.parse(text)), `${client} to ${wire}: ${status} ${text}`);
+    return expectThat(
+      status >= 500 && errorBodies[client](JSON.parse(text)),
+      `${client} to ${wire}: ${status} ${text}`,
+    );
   }),
   check('rate limits, with retry-after', async (quartet, client, wire) => {
     const { status, text, headers } = await run(quartet, client, wire, refusal(429, '7'), true);
-    return expectThat(status === 429 && headers.get('retry-after') === '7' && errorBodies[client](JSON.parse(text)), `${client} to ${wire}: ${status} ${text} ${headers.get('retry-after')}`);
+    return expectThat(
+      status === 429 && headers.get('retry-after') === '7' && errorBodies[client](JSON.parse(text)),
+      `${client} to ${wire}: ${status} ${text} ${headers.get('retry-after')}`,
+    );
   }),
   check('errors inside a stream', async (quartet, client, wire) => {
-    const { status, text } = await run(quartet, client, wire, { ...words, fail: { after: begun(wire) } }, true);
-    return expectThat(status === 200 && brokenStreams[client](text, dataOf(text)), `${client} to ${wire}: ${status} ${text}`);
+    const { status, text } = await run(
+      quartet,
+      client,
+      wire,
+      { ...words, fail: { after: begun(wire) } },
+      true,
+    );
+    return expectThat(
+      status === 200 && brokenStreams[client](text, dataOf(text)),
+      `${client} to ${wire}: ${status} ${text}`,
+    );
   }),
   check('streams that are cut', async (quartet, client, wire) => {
-    const { status, text } = await run(quartet, client, wire, { ...words, cut: { how: 'end', events: begun(wire) } }, true);
-    return expectThat(status === 200 && brokenStreams[client](text, dataOf(text)), `${client} to ${wire}: ${status} ${text}`);
+    const { status, text } = await run(
+      quartet,
+      client,
+      wire,
+      { ...words, cut: { how: 'end', events: begun(wire) } },
+      true,
+    );
+    return expectThat(
+      status === 200 && brokenStreams[client](text, dataOf(text)),
+      `${client} to ${wire}: ${status} ${text}`,
+    );
   }),
   check('a stream that comes as JSON', async (quartet, client, wire) => {
     const { status, text } = await run(quartet, client, wire, { ...words, shape: 'json' }, true);
-    return expectThat(status === 200 && text.includes('five') && !brokenStreams[client](text, dataOf(text)), `${client} to ${wire}: ${status} ${text}`);
+    return expectThat(
+      status === 200 && text.includes('five') && !brokenStreams[client](text, dataOf(text)),
+      `${client} to ${wire}: ${status} ${text}`,
+    );
   }),
   {
     name: 'token counts',
@@ -90,8 +158,11 @@ export const errors: readonly Capability[] = [
     possible: (_client, wire) => wire !== 'chat-completions',
     async judge(quartet, client, wire) {
       const { status, body, estimated } = await counted(quartet, client, wire);
-      const tokens = body['input_tokens'] ?? body['totalTokens'];
-      expectThat(status === 200 && typeof tokens === 'number' && tokens > 0 && objects(body['error']).length === 0, `${client} to ${wire}: ${status} ${JSON.stringify(body)}`);
+      const tokens = body.input_tokens ?? body.totalTokens;
+      expectThat(
+        status === 200 && typeof tokens === 'number' && tokens > 0 && objects(body.error).length === 0,
+        `${client} to ${wire}: ${status} ${JSON.stringify(body)}`,
+      );
       return estimated ? 'approximated' : 'works';
     },
   },

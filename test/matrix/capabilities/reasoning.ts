@@ -1,36 +1,64 @@
-/** Reasoning: how much of it, what is shown, and its sealed state over turns. */
-import { any, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
-import { least, offering, tide, together } from '../spelling.ts';
 import { answered, kept, said, told } from '../../support/continuing.ts';
+import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import { isObject, type Json } from '../../support/json.ts';
+/** Reasoning: how much of it, what is shown, and its sealed state over turns. */
+import {
+  any,
+  everywhere,
+  has,
+  holds,
+  mentions,
+  type ByWire,
+  type Capability,
+  type Check,
+} from '../capability.ts';
+import { least, offering, tide, together } from '../spelling.ts';
 
 const high: Readonly<Record<Wire, object>> = {
   'chat-completions': { reasoning_effort: 'high' },
-  responses: { reasoning: { effort: 'high', summary: 'auto' }, include: ['reasoning.encrypted_content'], store: false },
+  responses: {
+    reasoning: { effort: 'high', summary: 'auto' },
+    include: ['reasoning.encrypted_content'],
+    store: false,
+  },
   messages: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
-  'generate-content': { generationConfig: { thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } } },
+  'generate-content': {
+    generationConfig: { thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } },
+  },
 };
 
 function shows(text: string): ByWire<Check> {
-  return Object.fromEntries(wires.map((wire) => [wire, (reply: Json) => hear(wire, reply).reasoning.includes(text)]));
+  return Object.fromEntries(
+    wires.map((wire) => [wire, (reply: Json) => hear(wire, reply).reasoning.includes(text)]),
+  );
 }
 
 /** What a client of each protocol sends to go on from a reply that called a tool, as it was given. */
 function goingOn(client: Wire): (reply: Json) => object {
   const settings = { ...least[client], ...high[client], ...offering(tide)[client] };
-  return (reply) => ({ ...settings, ...told(client, [said(client, 'Ahoy'), ...kept(client, reply), ...answered(client, reply, () => '05:12')]) });
+  return (reply) => ({
+    ...settings,
+    ...told(client, [
+      said(client, 'Ahoy'),
+      ...kept(client, reply),
+      ...answered(client, reply, () => '05:12'),
+    ]),
+  });
 }
 
 const sealedState: ByWire<Check> = {
   // The strict vendor takes no seal but its own, unaltered and in its place.
   responses: holds({ type: 'reasoning', encrypted_content: /./ }),
   messages: any(holds({ type: 'thinking', signature: /./ }), holds({ type: 'redacted_thinking', data: /./ })),
-  'generate-content': (body) => holds({ thoughtSignature: /./ })(body) && !mentions(/skip_thought_signature|context_engineering/)(body),
+  'generate-content': (body) =>
+    holds({ thoughtSignature: /./ })(body) && !mentions(/skip_thought_signature|context_engineering/)(body),
 };
 
-const called = { reasoning: 'The moon decides.', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] };
+const called = {
+  reasoning: 'The moon decides.',
+  toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }],
+};
 
 export const reasoning: readonly Capability[] = [
   {
@@ -49,21 +77,30 @@ export const reasoning: readonly Capability[] = [
   {
     name: 'reasoning budget',
     model: (wire) => (wire === 'chat-completions' || wire === 'responses' ? 'thinking' : 'plain'),
-    instead: { 'chat-completions': has({ reasoning_effort: /./ }), responses: has({ reasoning: { effort: /./ } }) },
+    instead: {
+      'chat-completions': has({ reasoning_effort: /./ }),
+      responses: has({ reasoning: { effort: /./ } }),
+    },
     ask: {
       messages: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 2048 } },
       'generate-content': { generationConfig: { thinkingConfig: { thinkingBudget: 2048 } } },
     },
-    got: { messages: has({ thinking: { type: 'enabled', budget_tokens: 2048 } }), 'generate-content': holds({ thinkingConfig: { thinkingBudget: 2048 } }) },
+    got: {
+      messages: has({ thinking: { type: 'enabled', budget_tokens: 2048 } }),
+      'generate-content': holds({ thinkingConfig: { thinkingBudget: 2048 } }),
+    },
   },
   {
     name: 'reasoning switched off',
-    ask: { messages: { thinking: { type: 'disabled' } }, 'generate-content': { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } } },
+    ask: {
+      messages: { thinking: { type: 'disabled' } },
+      'generate-content': { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
+    },
     got: {
       // A model that does not reason has nothing to be switched off.
-      'chat-completions': (body) => body['reasoning_effort'] === undefined || body['reasoning_effort'] === 'none',
-      responses: (body) => body['reasoning'] === undefined || has({ reasoning: { effort: 'none' } })(body),
-      messages: (body) => body['thinking'] === undefined || has({ thinking: { type: 'disabled' } })(body),
+      'chat-completions': (body) => body.reasoning_effort === undefined || body.reasoning_effort === 'none',
+      responses: (body) => body.reasoning === undefined || has({ reasoning: { effort: 'none' } })(body),
+      messages: (body) => body.thinking === undefined || has({ thinking: { type: 'disabled' } })(body),
       'generate-content': holds({ thinkingConfig: { thinkingBudget: 0 } }),
     },
   },
@@ -73,7 +110,7 @@ export const reasoning: readonly Capability[] = [
     ask: high,
     got: {
       responses: has({ reasoning: { summary: /./ } }),
-      messages: (body) => isObject(body['thinking']),
+      messages: (body) => isObject(body.thinking),
       'generate-content': holds({ thinkingConfig: { includeThoughts: true } }),
       'chat-completions': everywhere(() => true)['chat-completions'],
     },
@@ -97,7 +134,10 @@ export const reasoning: readonly Capability[] = [
     ask: together(high, offering(tide)),
     follow: Object.fromEntries(wires.map((wire) => [wire, goingOn(wire)])),
     regardless: true,
-    got: { messages: sealedState.messages ?? (() => false), responses: sealedState.responses ?? (() => false) },
+    got: {
+      messages: sealedState.messages ?? (() => false),
+      responses: sealedState.responses ?? (() => false),
+    },
     does: { messages: { ...called, sealed: true }, responses: { ...called, sealed: true } },
   },
 ];

@@ -1,23 +1,37 @@
-/** What only a reply says: why it ended, what it stands on, what it cost. */
-import { all, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
-import { conversation } from '../spelling.ts';
+import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import { isObject, type Json } from '../../support/json.ts';
+/** What only a reply says: why it ended, what it stands on, what it cost. */
+import {
+  all,
+  everywhere,
+  has,
+  holds,
+  mentions,
+  type ByWire,
+  type Capability,
+  type Check,
+} from '../capability.ts';
+import { conversation } from '../spelling.ts';
 
 const asked = everywhere({});
 
 function ends(reasons: Partial<Record<Wire, unknown>>): ByWire<Check> {
-  return Object.fromEntries(Object.entries(reasons).map(([wire, reason]) => {
-    const client = wires.find((name) => name === wire);
-    return [wire, (reply: Json) => client !== undefined && hear(client, reply).reason === reason];
-  }));
+  return Object.fromEntries(
+    Object.entries(reasons).map(([wire, reason]) => {
+      const client = wires.find((name) => name === wire);
+      return [wire, (reply: Json) => client !== undefined && hear(client, reply).reason === reason];
+    }),
+  );
 }
 
 /** A figure of the reply's usage, by the place each protocol keeps it at. */
 function counts(places: Partial<Record<Wire, readonly string[]>>, expected: number): ByWire<Check> {
-  const at = (value: unknown, path: readonly string[]): unknown => path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
-  return Object.fromEntries(Object.entries(places).map(([wire, path]) => [wire, (reply: Json) => at(reply, path) === expected]));
+  const at = (value: unknown, path: readonly string[]): unknown =>
+    path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+  return Object.fromEntries(
+    Object.entries(places).map(([wire, path]) => [wire, (reply: Json) => at(reply, path) === expected]),
+  );
 }
 
 const citation = { url: 'https://tides.example/whitby', title: 'Tide tables', text: 'High water' };
@@ -26,16 +40,35 @@ export const replies: readonly Capability[] = [
   {
     name: 'end by the output limit',
     ask: {
-      'chat-completions': { max_completion_tokens: 16 }, responses: { max_output_tokens: 16 }, messages: { max_tokens: 16 }, 'generate-content': { generationConfig: { maxOutputTokens: 16 } },
+      'chat-completions': { max_completion_tokens: 16 },
+      responses: { max_output_tokens: 16 },
+      messages: { max_tokens: 16 },
+      'generate-content': { generationConfig: { maxOutputTokens: 16 } },
     },
-    does: everywhere({ text: 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty' }),
-    shown: ends({ 'chat-completions': 'length', responses: 'max_output_tokens', messages: 'max_tokens', 'generate-content': 'MAX_TOKENS' }),
+    does: everywhere({
+      text: 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty',
+    }),
+    shown: ends({
+      'chat-completions': 'length',
+      responses: 'max_output_tokens',
+      messages: 'max_tokens',
+      'generate-content': 'MAX_TOKENS',
+    }),
   },
   {
     name: 'filtered output',
     ask: asked,
-    does: { 'chat-completions': { text: 'I', finish: 'content_filter' }, 'generate-content': { text: 'I', finish: 'SAFETY' }, messages: { text: 'I', finish: 'refusal' } },
-    shown: ends({ 'chat-completions': 'content_filter', responses: 'content_filter', messages: 'refusal', 'generate-content': 'SAFETY' }),
+    does: {
+      'chat-completions': { text: 'I', finish: 'content_filter' },
+      'generate-content': { text: 'I', finish: 'SAFETY' },
+      messages: { text: 'I', finish: 'refusal' },
+    },
+    shown: ends({
+      'chat-completions': 'content_filter',
+      responses: 'content_filter',
+      messages: 'refusal',
+      'generate-content': 'SAFETY',
+    }),
   },
   {
     name: 'refusals',
@@ -44,7 +77,7 @@ export const replies: readonly Capability[] = [
     shown: {
       'chat-completions': (reply) => hear('chat-completions', reply).refusal === 'I will not.',
       responses: (reply) => hear('responses', reply).refusal === 'I will not.',
-      messages: (reply) => hear('messages', reply).text === 'I will not.' && reply['stop_reason'] === 'refusal',
+      messages: (reply) => hear('messages', reply).text === 'I will not.' && reply.stop_reason === 'refusal',
     },
     shownInstead: { 'generate-content': mentions('I will not.') },
   },
@@ -52,7 +85,10 @@ export const replies: readonly Capability[] = [
     name: 'blocked prompts',
     ask: asked,
     does: { 'generate-content': { blocked: 'SAFETY' } },
-    shown: { ...ends({ 'chat-completions': 'content_filter', responses: 'content_filter', messages: 'refusal' }), 'generate-content': holds({ promptFeedback: { blockReason: 'SAFETY' } }) },
+    shown: {
+      ...ends({ 'chat-completions': 'content_filter', responses: 'content_filter', messages: 'refusal' }),
+      'generate-content': holds({ promptFeedback: { blockReason: 'SAFETY' } }),
+    },
   },
   {
     name: 'citations',
@@ -65,9 +101,14 @@ export const replies: readonly Capability[] = [
       'generate-content': { text: 'High water.', search: 'tide', citations: [citation] },
     },
     shown: {
-      'chat-completions': holds({ type: 'url_citation', url_citation: { url: citation.url, title: citation.title } }),
+      'chat-completions': holds({
+        type: 'url_citation',
+        url_citation: { url: citation.url, title: citation.title },
+      }),
       responses: holds({ type: 'url_citation', url: citation.url, title: citation.title }),
-      messages: holds({ citations: [{ type: 'web_search_result_location', url: citation.url, title: citation.title }] }),
+      messages: holds({
+        citations: [{ type: 'web_search_result_location', url: citation.url, title: citation.title }],
+      }),
       'generate-content': holds({ web: { uri: citation.url, title: citation.title } }),
     },
   },
@@ -77,11 +118,21 @@ export const replies: readonly Capability[] = [
     ask: asked,
     does: {
       responses: { code: { language: 'python', source: 'print(42)', output: '42\n' }, text: 'It is 42.' },
-      'generate-content': { code: { language: 'PYTHON', source: 'print(42)', output: '42\n' }, text: 'It is 42.' },
+      'generate-content': {
+        code: { language: 'PYTHON', source: 'print(42)', output: '42\n' },
+        text: 'It is 42.',
+      },
     },
     shown: {
-      responses: holds({ type: 'code_interpreter_call', code: 'print(42)', outputs: [{ type: 'logs', logs: '42\n' }] }),
-      'generate-content': all(holds({ executableCode: { code: 'print(42)' } }), holds({ codeExecutionResult: { output: '42\n' } })),
+      responses: holds({
+        type: 'code_interpreter_call',
+        code: 'print(42)',
+        outputs: [{ type: 'logs', logs: '42\n' }],
+      }),
+      'generate-content': all(
+        holds({ executableCode: { code: 'print(42)' } }),
+        holds({ codeExecutionResult: { output: '42\n' } }),
+      ),
     },
     shownInstead: { 'chat-completions': mentions('It is 42.'), messages: mentions('It is 42.') },
   },
@@ -99,7 +150,10 @@ export const replies: readonly Capability[] = [
   {
     name: 'usage: cached input',
     ask: conversation({ user: 'The harbour log says much. '.repeat(400) }),
-    does: { ...everywhere({ cached: 1024, text: 'Good day.' }), messages: { usage: { cache_read_input_tokens: 1024 }, text: 'Good day.' } },
+    does: {
+      ...everywhere({ cached: 1024, text: 'Good day.' }),
+      messages: { usage: { cache_read_input_tokens: 1024 }, text: 'Good day.' },
+    },
     shown: counts(
       {
         'chat-completions': ['usage', 'prompt_tokens_details', 'cached_tokens'],

@@ -1,9 +1,19 @@
-/** Tools: how they are offered and chosen, how they are called, and what comes of it. */
-import { all, any, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
-import { chart, conversation, offering, tide, together } from '../spelling.ts';
+import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import { isObject, type Json } from '../../support/json.ts';
+/** Tools: how they are offered and chosen, how they are called, and what comes of it. */
+import {
+  all,
+  any,
+  everywhere,
+  has,
+  holds,
+  mentions,
+  type ByWire,
+  type Capability,
+  type Check,
+} from '../capability.ts';
+import { chart, conversation, offering, tide, together } from '../spelling.ts';
 
 const offered = offering(tide);
 const two = offering(tide, chart);
@@ -13,19 +23,45 @@ const asked = conversation({ user: 'Ahoy' }, { calls: [hull] }, { results: [{ ca
 
 /** What a client of each protocol makes of the reply's calls. */
 function calls(expected: readonly (readonly [name: string, input: unknown])[]): ByWire<Check> {
-  const check = (client: Wire): Check => (reply) => {
-    const heard = hear(client, reply).calls;
-    const ids = heard.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    return new Set(ids).size === ids.length && JSON.stringify(heard.map(({ name, input }) => [name, input])) === JSON.stringify(expected);
-  };
+  const check =
+    (client: Wire): Check =>
+    (reply) => {
+      const heard = hear(client, reply).calls;
+      const ids = heard.flatMap(({ id }) => (id === undefined ? [] : [id]));
+      return (
+        new Set(ids).size === ids.length &&
+        JSON.stringify(heard.map(({ name, input }) => [name, input])) === JSON.stringify(expected)
+      );
+    };
   return Object.fromEntries(wires.map((wire) => [wire, check(wire)]));
 }
 
 function failed(text: string): Partial<Record<Wire, object>> {
-  return together({
-    messages: { messages: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'tide_at', input: {} }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', is_error: true, content: text }] }] },
-    'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }, { role: 'model', parts: [{ functionCall: { id: 'call_1', name: 'tide_at', args: {} } }] }, { role: 'user', parts: [{ functionResponse: { id: 'call_1', name: 'tide_at', response: { error: text } } }] }] },
-  }, { messages: offered.messages, 'generate-content': offered['generate-content'] });
+  return together(
+    {
+      messages: {
+        messages: [
+          { role: 'user', content: 'Ahoy' },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'tide_at', input: {} }] },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: 'call_1', is_error: true, content: text }],
+          },
+        ],
+      },
+      'generate-content': {
+        contents: [
+          { role: 'user', parts: [{ text: 'Ahoy' }] },
+          { role: 'model', parts: [{ functionCall: { id: 'call_1', name: 'tide_at', args: {} } }] },
+          {
+            role: 'user',
+            parts: [{ functionResponse: { id: 'call_1', name: 'tide_at', response: { error: text } } }],
+          },
+        ],
+      },
+    },
+    { messages: offered.messages, 'generate-content': offered['generate-content'] },
+  );
 }
 
 function choice(fields: Partial<Record<Wire, object>>, tools = two): Partial<Record<Wire, object>> {
@@ -43,7 +79,10 @@ export const tools: readonly Capability[] = [
     name: 'tools',
     ask: offered,
     got: {
-      'chat-completions': holds({ type: 'function', function: { name: 'tide_at', description: /tide/, parameters: toolSchema } }),
+      'chat-completions': holds({
+        type: 'function',
+        function: { name: 'tide_at', description: /tide/, parameters: toolSchema },
+      }),
       responses: holds({ type: 'function', name: 'tide_at', description: /tide/, parameters: toolSchema }),
       messages: holds({ name: 'tide_at', description: /tide/, input_schema: toolSchema }),
       'generate-content': holds({ name: 'tide_at', description: /tide/, parametersJsonSchema: toolSchema }),
@@ -61,11 +100,17 @@ export const tools: readonly Capability[] = [
   {
     name: 'strict tools',
     ask: {
-      'chat-completions': { tools: [{ type: 'function', function: { name: 'tide_at', strict: true, parameters: tide.schema } }] },
+      'chat-completions': {
+        tools: [{ type: 'function', function: { name: 'tide_at', strict: true, parameters: tide.schema } }],
+      },
       responses: { tools: [{ type: 'function', name: 'tide_at', strict: true, parameters: tide.schema }] },
       messages: { tools: [{ name: 'tide_at', strict: true, input_schema: tide.schema }] },
     },
-    got: { 'chat-completions': holds({ name: 'tide_at', strict: true }), responses: holds({ name: 'tide_at', strict: true }), messages: holds({ name: 'tide_at', strict: true }) },
+    got: {
+      'chat-completions': holds({ name: 'tide_at', strict: true }),
+      responses: holds({ name: 'tide_at', strict: true }),
+      messages: holds({ name: 'tide_at', strict: true }),
+    },
     instead: { 'generate-content': holds({ name: 'tide_at' }) },
   },
   {
@@ -104,69 +149,171 @@ export const tools: readonly Capability[] = [
       'chat-completions': { tool_choice: { type: 'function', function: { name: 'chart_of' } } },
       responses: { tool_choice: { type: 'function', name: 'chart_of' } },
       messages: { tool_choice: { type: 'tool', name: 'chart_of' } },
-      'generate-content': { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] } } },
+      'generate-content': {
+        toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] } },
+      },
     }),
     got: {
       'chat-completions': has({ tool_choice: { type: 'function', function: { name: 'chart_of' } } }),
       responses: has({ tool_choice: { type: 'function', name: 'chart_of' } }),
       messages: has({ tool_choice: { type: 'tool', name: 'chart_of' } }),
-      'generate-content': holds({ functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] } }),
+      'generate-content': holds({
+        functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] },
+      }),
     },
   },
   {
     name: 'tool choice: some',
-    ask: choice({
-      'chat-completions': { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'tide_at' } }, { type: 'function', function: { name: 'chart_of' } }] } } },
-      responses: { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'tide_at' }, { type: 'function', name: 'chart_of' }] } },
-      'generate-content': { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] } } },
-    }, offering(tide, chart, { name: 'now' })),
+    ask: choice(
+      {
+        'chat-completions': {
+          tool_choice: {
+            type: 'allowed_tools',
+            allowed_tools: {
+              mode: 'required',
+              tools: [
+                { type: 'function', function: { name: 'tide_at' } },
+                { type: 'function', function: { name: 'chart_of' } },
+              ],
+            },
+          },
+        },
+        responses: {
+          tool_choice: {
+            type: 'allowed_tools',
+            mode: 'required',
+            tools: [
+              { type: 'function', name: 'tide_at' },
+              { type: 'function', name: 'chart_of' },
+            ],
+          },
+        },
+        'generate-content': {
+          toolConfig: {
+            functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] },
+          },
+        },
+      },
+      offering(tide, chart, { name: 'now' }),
+    ),
     got: {
-      'chat-completions': has({ tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } } }),
+      'chat-completions': has({
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } },
+      }),
       responses: has({ tool_choice: { type: 'allowed_tools', mode: 'required' } }),
-      'generate-content': holds({ functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] } }),
+      'generate-content': holds({
+        functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] },
+      }),
     },
-    instead: { messages: all(has({ tool_choice: { type: 'any' } }), (body) => !holds({ name: 'now' })(body)) },
+    instead: {
+      messages: all(has({ tool_choice: { type: 'any' } }), (body) => !holds({ name: 'now' })(body)),
+    },
   },
   {
     name: 'one call at a time',
-    ask: choice({ 'chat-completions': { parallel_tool_calls: false }, responses: { parallel_tool_calls: false }, messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } } }),
-    got: { 'chat-completions': has({ parallel_tool_calls: false }), responses: has({ parallel_tool_calls: false }), messages: has({ tool_choice: { disable_parallel_tool_use: true } }) },
+    ask: choice({
+      'chat-completions': { parallel_tool_calls: false },
+      responses: { parallel_tool_calls: false },
+      messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    }),
+    got: {
+      'chat-completions': has({ parallel_tool_calls: false }),
+      responses: has({ parallel_tool_calls: false }),
+      messages: has({ tool_choice: { disable_parallel_tool_use: true } }),
+    },
   },
   {
     name: 'parallel calls, interleaved',
     ask: offered,
     does: everywhere({
       interleaved: true,
-      toolCalls: ['Hull', 'Whitby', 'Oslo'].map((harbour) => ({ name: 'tide_at', arguments: ['{"harbour":', `"${harbour}"`, '}'] })),
+      toolCalls: ['Hull', 'Whitby', 'Oslo'].map((harbour) => ({
+        name: 'tide_at',
+        arguments: ['{"harbour":', `"${harbour}"`, '}'],
+      })),
     }),
     shown: calls(['Hull', 'Whitby', 'Oslo'].map((harbour) => ['tide_at', { harbour }])),
   },
-  { name: 'a text before a call', ask: offered, does: everywhere({ text: 'I look. ', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }), shown: Object.fromEntries(wires.map((wire) => [wire, (reply: Json) => hear(wire, reply).text === 'I look. ' && hear(wire, reply).calls.length === 1])) },
+  {
+    name: 'a text before a call',
+    ask: offered,
+    does: everywhere({ text: 'I look. ', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
+    shown: Object.fromEntries(
+      wires.map((wire) => [
+        wire,
+        (reply: Json) => hear(wire, reply).text === 'I look. ' && hear(wire, reply).calls.length === 1,
+      ]),
+    ),
+  },
   {
     name: 'tool results',
     ask: together(asked, offered),
     got: {
-      'chat-completions': all(holds({ role: 'tool', tool_call_id: 'call_1', content: '05:12' }), argumentsAre({ harbour: 'Hull' })),
-      responses: all(holds({ type: 'function_call_output', call_id: 'call_1', output: '05:12' }), argumentsAre({ harbour: 'Hull' })),
-      messages: all(any(holds({ type: 'tool_result', tool_use_id: 'call_1', content: '05:12' }), holds({ tool_use_id: 'call_1', content: [{ type: 'text', text: '05:12' }] })), holds({ type: 'tool_use', input: { harbour: 'Hull' } })),
-      'generate-content': all(holds({ functionResponse: { name: 'tide_at', response: { output: '05:12' } } }), holds({ functionCall: { name: 'tide_at', args: { harbour: 'Hull' } } })),
+      'chat-completions': all(
+        holds({ role: 'tool', tool_call_id: 'call_1', content: '05:12' }),
+        argumentsAre({ harbour: 'Hull' }),
+      ),
+      responses: all(
+        holds({ type: 'function_call_output', call_id: 'call_1', output: '05:12' }),
+        argumentsAre({ harbour: 'Hull' }),
+      ),
+      messages: all(
+        any(
+          holds({ type: 'tool_result', tool_use_id: 'call_1', content: '05:12' }),
+          holds({ tool_use_id: 'call_1', content: [{ type: 'text', text: '05:12' }] }),
+        ),
+        holds({ type: 'tool_use', input: { harbour: 'Hull' } }),
+      ),
+      'generate-content': all(
+        holds({ functionResponse: { name: 'tide_at', response: { output: '05:12' } } }),
+        holds({ functionCall: { name: 'tide_at', args: { harbour: 'Hull' } } }),
+      ),
     },
   },
   {
     name: 'several results in a turn',
-    ask: together(conversation({ user: 'Ahoy' }, { assistant: 'I look.', calls: [hull, whitby] }, { results: [{ call: hull, text: '05:12' }, { call: whitby, text: '06:40' }] }), offered),
+    ask: together(
+      conversation(
+        { user: 'Ahoy' },
+        { assistant: 'I look.', calls: [hull, whitby] },
+        {
+          results: [
+            { call: hull, text: '05:12' },
+            { call: whitby, text: '06:40' },
+          ],
+        },
+      ),
+      offered,
+    ),
     got: {
-      'chat-completions': all(holds({ tool_call_id: 'call_1', content: '05:12' }), holds({ tool_call_id: 'call_2', content: '06:40' })),
-      responses: all(holds({ call_id: 'call_1', output: '05:12' }), holds({ call_id: 'call_2', output: '06:40' })),
+      'chat-completions': all(
+        holds({ tool_call_id: 'call_1', content: '05:12' }),
+        holds({ tool_call_id: 'call_2', content: '06:40' }),
+      ),
+      responses: all(
+        holds({ call_id: 'call_1', output: '05:12' }),
+        holds({ call_id: 'call_2', output: '06:40' }),
+      ),
       messages: holds({ role: 'user', content: [{ tool_use_id: 'call_1' }, { tool_use_id: 'call_2' }] }),
-      'generate-content': holds({ parts: [{ functionResponse: { response: { output: '05:12' } } }, { functionResponse: { response: { output: '06:40' } } }] }),
+      'generate-content': holds({
+        parts: [
+          { functionResponse: { response: { output: '05:12' } } },
+          { functionResponse: { response: { output: '06:40' } } },
+        ],
+      }),
     },
   },
   {
     name: 'failed tools',
     ask: failed('no such harbour'),
-    got: { messages: holds({ type: 'tool_result', is_error: true }), 'generate-content': holds({ functionResponse: { response: { error: 'no such harbour' } } }) },
-    instead: { 'chat-completions': holds({ role: 'tool', content: /no such harbour/ }), responses: holds({ type: 'function_call_output', output: /no such harbour/ }) },
+    got: {
+      messages: holds({ type: 'tool_result', is_error: true }),
+      'generate-content': holds({ functionResponse: { response: { error: 'no such harbour' } } }),
+    },
+    instead: {
+      'chat-completions': holds({ role: 'tool', content: /no such harbour/ }),
+      responses: holds({ type: 'function_call_output', output: /no such harbour/ }),
+    },
   },
   {
     name: 'custom tools',
@@ -175,8 +322,17 @@ export const tools: readonly Capability[] = [
       'chat-completions': { tools: [{ type: 'custom', custom: { name: 'patch', description: 'Patches.' } }] },
       responses: { tools: [{ type: 'custom', name: 'patch', description: 'Patches.' }] },
     },
-    got: { 'chat-completions': holds({ type: 'custom', custom: { name: 'patch' } }), responses: holds({ type: 'custom', name: 'patch' }) },
-    instead: { messages: holds({ name: 'patch', input_schema: { properties: { input: { type: 'string' } } } }), 'generate-content': holds({ name: 'patch', parametersJsonSchema: { properties: { input: { type: 'string' } } } }) },
+    got: {
+      'chat-completions': holds({ type: 'custom', custom: { name: 'patch' } }),
+      responses: holds({ type: 'custom', name: 'patch' }),
+    },
+    instead: {
+      messages: holds({ name: 'patch', input_schema: { properties: { input: { type: 'string' } } } }),
+      'generate-content': holds({
+        name: 'patch',
+        parametersJsonSchema: { properties: { input: { type: 'string' } } },
+      }),
+    },
     does: {
       'chat-completions': { toolCalls: [{ name: 'patch', freeform: true, arguments: '*** Begin' }] },
       responses: { toolCalls: [{ name: 'patch', freeform: true, arguments: '*** Begin' }] },
@@ -189,19 +345,59 @@ export const tools: readonly Capability[] = [
     name: 'grammars of custom tools',
     model: 'thinking',
     ask: {
-      'chat-completions': { tools: [{ type: 'custom', custom: { name: 'patch', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } } } }] },
-      responses: { tools: [{ type: 'custom', name: 'patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } }] },
+      'chat-completions': {
+        tools: [
+          {
+            type: 'custom',
+            custom: {
+              name: 'patch',
+              format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } },
+            },
+          },
+        ],
+      },
+      responses: {
+        tools: [
+          {
+            type: 'custom',
+            name: 'patch',
+            format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+          },
+        ],
+      },
     },
-    got: { 'chat-completions': holds({ grammar: { syntax: 'lark', definition: 'start: "x"' } }), responses: holds({ format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } }) },
+    got: {
+      'chat-completions': holds({ grammar: { syntax: 'lark', definition: 'start: "x"' } }),
+      responses: holds({ format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } }),
+    },
     instead: { messages: mentions('start: "x"'), 'generate-content': mentions('start: "x"') },
   },
   {
     name: 'namespaces of tools',
     model: 'thinking',
-    ask: { responses: { tools: [{ type: 'namespace', name: 'charts', description: 'Sea charts.', tools: [{ type: 'function', name: 'tide_at', parameters: tide.schema, strict: false }] }] } },
+    ask: {
+      responses: {
+        tools: [
+          {
+            type: 'namespace',
+            name: 'charts',
+            description: 'Sea charts.',
+            tools: [{ type: 'function', name: 'tide_at', parameters: tide.schema, strict: false }],
+          },
+        ],
+      },
+    },
     got: { responses: holds({ type: 'namespace', name: 'charts' }) },
-    instead: { 'chat-completions': mentions(/tide_at/), messages: mentions(/tide_at/), 'generate-content': mentions(/tide_at/) },
-    does: Object.fromEntries(wires.filter((wire) => wire !== 'responses').map((wire) => [wire, { toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }])),
+    instead: {
+      'chat-completions': mentions(/tide_at/),
+      messages: mentions(/tide_at/),
+      'generate-content': mentions(/tide_at/),
+    },
+    does: Object.fromEntries(
+      wires
+        .filter((wire) => wire !== 'responses')
+        .map((wire) => [wire, { toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }]),
+    ),
     shown: { responses: holds({ type: 'function_call', name: 'tide_at', namespace: 'charts' }) },
   },
   {
@@ -214,7 +410,7 @@ export const tools: readonly Capability[] = [
       'generate-content': { tools: [{ googleSearch: {} }] },
     },
     got: {
-      'chat-completions': (body) => isObject(body['web_search_options']),
+      'chat-completions': (body) => isObject(body.web_search_options),
       responses: holds({ type: 'web_search' }),
       messages: holds({ name: 'web_search', type: /^web_search_/ }),
       'generate-content': (body) => JSON.stringify(body).includes('"googleSearch":{'),
@@ -228,24 +424,41 @@ export const tools: readonly Capability[] = [
       messages: { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
       'generate-content': { tools: [{ codeExecution: {} }] },
     },
-    got: { responses: holds({ type: 'code_interpreter' }), messages: holds({ name: 'code_execution', type: /^code_execution_/ }), 'generate-content': (body) => JSON.stringify(body).includes('"codeExecution":{') },
+    got: {
+      responses: holds({ type: 'code_interpreter' }),
+      messages: holds({ name: 'code_execution', type: /^code_execution_/ }),
+      'generate-content': (body) => JSON.stringify(body).includes('"codeExecution":{'),
+    },
   },
   {
     name: "a shell of the vendor's defining",
     ask: { messages: { tools: [{ type: 'bash_20250124', name: 'bash' }] } },
     got: { messages: holds({ type: 'bash_20250124', name: 'bash' }) },
     instead: {
-      'chat-completions': holds({ function: { name: 'bash', parameters: { properties: { command: { type: 'string' } } } } }),
+      'chat-completions': holds({
+        function: { name: 'bash', parameters: { properties: { command: { type: 'string' } } } },
+      }),
       responses: holds({ type: 'function', name: 'bash' }),
       'generate-content': holds({ name: 'bash', parametersJsonSchema: { type: 'object' } }),
     },
     does: everywhere({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
     shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
   },
-  { name: 'tools of the vendor alone', model: 'thinking', ask: { responses: { tools: [{ type: 'mcp', server_label: 'charts', server_url: 'https://charts.example' }] } }, got: { responses: holds({ type: 'mcp' }) } },
   {
-    name: 'search of kept files', model: 'thinking',
-    ask: { responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'generate-content': { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }] } },
+    name: 'tools of the vendor alone',
+    model: 'thinking',
+    ask: {
+      responses: { tools: [{ type: 'mcp', server_label: 'charts', server_url: 'https://charts.example' }] },
+    },
+    got: { responses: holds({ type: 'mcp' }) },
+  },
+  {
+    name: 'search of kept files',
+    model: 'thinking',
+    ask: {
+      responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+      'generate-content': { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }] },
+    },
     got: { responses: holds({ type: 'file_search' }), 'generate-content': holds({ fileSearch: {} }) },
     possible: (client, wire) => client === wire,
   },

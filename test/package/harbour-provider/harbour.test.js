@@ -1,7 +1,7 @@
-import { startGateway, testProvider } from 'tollgate/testing';
-import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
-import { expect, it } from 'vitest';
 import { harbour } from 'harbour-provider';
+import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
+import { startGateway, testProvider } from 'tollgate/testing';
+import { expect, it } from 'vitest';
 
 testProvider({
   name: 'harbour',
@@ -13,7 +13,7 @@ testProvider({
   models: 'catalogue',
 });
 
-it('stands in a gateway of the test\'s own', async () => {
+it("stands in a gateway of the test's own", async () => {
   const gateway = await startGateway({ plugins: [chatCompletions(), harbour({ apiKey: 'key' })] });
   const reply = await fetch(`${gateway.url}/v1/models`);
   expect(JSON.stringify(await reply.json())).toContain('harbour/small');

@@ -21,13 +21,18 @@ export interface Azure extends Cloud {
 
 const named = z.looseObject({ model: z.string() });
 /** Deployments of this resource, by their names, and the models they are. */
-const deployments: Readonly<Record<string, string>> = { 'gpt-4o-mini': 'gpt-4o-mini', 'gpt-5': 'gpt-5', 'our-mini': 'gpt-4o-mini' };
+const deployments: Readonly<Record<string, string>> = {
+  'gpt-4o-mini': 'gpt-4o-mini',
+  'gpt-5': 'gpt-5',
+  'our-mini': 'gpt-4o-mini',
+};
 
 function refuse(status: number, code: string, message: string): Refusal {
   return { status, body: { error: { code, message } } };
 }
 
-const dated = /^\/openai\/(?:deployments\/([\w.-]+)\/(chat\/completions)|(responses(?:\/input_tokens)?))\?api-version=2025-04-01-preview$/;
+const dated =
+  /^\/openai\/(?:deployments\/([\w.-]+)\/(chat\/completions)|(responses(?:\/input_tokens)?))\?api-version=2025-04-01-preview$/;
 const undated = /^\/openai\/v1\/(chat\/completions|responses(?:\/input_tokens)?)(?:\?api-version=preview)?$/;
 
 function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
@@ -35,21 +40,38 @@ function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
   const method = chat ?? responses ?? undated.exec(path)?.[1];
   const request = named.parse(JSON.parse(body.toString()));
   const model = deployments[inPath ?? request.model];
-  if (!method || !model) return refuse(404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.');
-  return { url: `${vendor.url}/${method}`, headers: { authorization: `Bearer ${vendor.key}`, 'content-type': 'application/json' }, body: JSON.stringify({ ...request, model }), dress };
+  if (!method || !model)
+    return refuse(404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.');
+  return {
+    url: `${vendor.url}/${method}`,
+    headers: { authorization: `Bearer ${vendor.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...request, model }),
+    dress,
+  };
 }
 
-const picture = /^\/openai\/(?:deployments\/(gpt-image-1)\/images\/(generations|edits)\?api-version=2025-04-01-preview|v1\/images\/(generations|edits))$/;
+const picture =
+  /^\/openai\/(?:deployments\/(gpt-image-1)\/images\/(generations|edits)\?api-version=2025-04-01-preview|v1\/images\/(generations|edits))$/;
 
 /** Its deployments of image models are named like them. */
-function toPainter({ url, key: secret }: Stage<ImageCall>, { path, headers, body }: Arrived): Onward | undefined {
+function toPainter(
+  { url, key: secret }: Stage<ImageCall>,
+  { path, headers, body }: Arrived,
+): Onward | undefined {
   const [isOne, , dated = '', undated = dated] = picture.exec(path) ?? [];
   const type = headers['content-type'] ?? '';
-  return isOne === undefined ? undefined : { url: `${url}/images/${undated}`, headers: { authorization: `Bearer ${secret}`, 'content-type': type }, body: Buffer.from(body) };
+  return isOne === undefined
+    ? undefined
+    : {
+        url: `${url}/images/${undated}`,
+        headers: { authorization: `Bearer ${secret}`, 'content-type': type },
+        body: Buffer.from(body),
+      };
 }
 
 /** Azure's streams of chat begin with what its filter says of the prompt. */
-const filterChunk = 'data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\n\n';
+const filterChunk =
+  'data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\n\n';
 
 function dress(reply: Response, body: AsyncIterable<Uint8Array>): ReturnType<NonNullable<Onward['dress']>> {
   const type = reply.headers.get('content-type') ?? 'application/json';
@@ -72,18 +94,39 @@ export async function startAzure(): Promise<Azure> {
     const { path, headers, body } = arrived;
     if (path.startsWith('/identity?')) {
       const { resource } = Object.fromEntries(new URL(path, 'http://machine').searchParams);
-      if (headers['x-identity-header'] !== 'machine-secret' || resource !== 'https://cognitiveservices.azure.com') return refuse(400, 'bad_request', 'no identity');
+      if (
+        headers['x-identity-header'] !== 'machine-secret' ||
+        resource !== 'https://cognitiveservices.azure.com'
+      )
+        return refuse(400, 'bad_request', 'no identity');
       given += 1;
       taken.add(`Bearer entra-${given}`);
-      return { status: 200, body: { access_token: `entra-${given}`, expires_on: String(Math.floor(Date.now() / 1000) + 86_400), resource, token_type: 'Bearer' } };
+      return {
+        status: 200,
+        body: {
+          access_token: `entra-${given}`,
+          expires_on: String(Math.floor(Date.now() / 1000) + 86_400),
+          resource,
+          token_type: 'Bearer',
+        },
+      };
     }
     const shown = String(headers['api-key']);
-    if (full.has(shown)) return { ...refuse(429, '429', 'Requests have exceeded the call rate limit of your pricing tier.'), headers: { 'retry-after': '60' } };
+    if (full.has(shown))
+      return {
+        ...refuse(429, '429', 'Requests have exceeded the call rate limit of your pricing tier.'),
+        headers: { 'retry-after': '60' },
+      };
     const isKnown = shown === key || shown === otherKey || taken.has(headers.authorization ?? '');
-    return isKnown ? (toPainter(painter, arrived) ?? onward(vendor, path, body)) : refuse(401, '401', `Access denied due to invalid subscription key: ${headers['api-key']}`);
+    return isKnown
+      ? (toPainter(painter, arrived) ?? onward(vendor, path, body))
+      : refuse(401, '401', `Access denied due to invalid subscription key: ${headers['api-key']}`);
   });
   return {
-    ...cloud, vendor, painter, full,
+    ...cloud,
+    vendor,
+    painter,
+    full,
     get given() {
       return given;
     },

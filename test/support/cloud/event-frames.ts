@@ -11,7 +11,13 @@ function number(value: number): Buffer {
 function header(name: string, value: string): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(Buffer.byteLength(value));
-  return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.from([7]), length, Buffer.from(value)]);
+  return Buffer.concat([
+    Buffer.from([name.length]),
+    Buffer.from(name),
+    Buffer.from([7]),
+    length,
+    Buffer.from(value),
+  ]);
 }
 
 export function eventFrame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
@@ -24,9 +30,15 @@ export function eventFrame(headers: Readonly<Record<string, string>>, payload: s
 
 export function chunkFrame(event: string): Buffer {
   const payload = JSON.stringify({ bytes: Buffer.from(event).toString('base64'), p: 'abcdefghijk' });
-  return eventFrame({ ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' }, payload);
+  return eventFrame(
+    { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
+    payload,
+  );
 }
 
 export function exceptionFrame(name: string, message: string): Buffer {
-  return eventFrame({ ':exception-type': name, ':content-type': 'application/json', ':message-type': 'exception' }, JSON.stringify({ message }));
+  return eventFrame(
+    { ':exception-type': name, ':content-type': 'application/json', ':message-type': 'exception' },
+    JSON.stringify({ message }),
+  );
 }

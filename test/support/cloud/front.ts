@@ -25,7 +25,10 @@ export interface Onward {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer<ArrayBuffer>;
   /** The reply as the cloud gives it; as the vendor gave it where absent. */
-  readonly dress?: (reply: Response, body: AsyncIterable<Uint8Array>) => { readonly headers: Readonly<Record<string, string>>; readonly body: AsyncIterable<Uint8Array> };
+  readonly dress?: (
+    reply: Response,
+    body: AsyncIterable<Uint8Array>,
+  ) => { readonly headers: Readonly<Record<string, string>>; readonly body: AsyncIterable<Uint8Array> };
 }
 
 export interface Cloud {
@@ -42,10 +45,15 @@ async function pass({ url, headers, body, dress }: Onward, response: ServerRespo
   response.on('close', () => gone.abort());
   try {
     const reply = await fetch(url, { method: 'POST', headers, body, signal: gone.signal });
-    const { 'content-type': type = 'application/json', 'retry-after': retryAfter } = Object.fromEntries(reply.headers);
+    const { 'content-type': type = 'application/json', 'retry-after': retryAfter } = Object.fromEntries(
+      reply.headers,
+    );
     const plain: AsyncIterable<Uint8Array> = reply.body ?? new Blob([]).stream();
     const dressed = dress?.(reply, plain) ?? { headers: { 'content-type': type }, body: plain };
-    response.writeHead(reply.status, { ...dressed.headers, ...(retryAfter ? { 'retry-after': retryAfter } : {}) });
+    response.writeHead(reply.status, {
+      ...dressed.headers,
+      ...(retryAfter ? { 'retry-after': retryAfter } : {}),
+    });
     for await (const chunk of dressed.body) response.write(chunk);
     response.end();
   } catch {
@@ -58,7 +66,10 @@ function conducted(conduct: Conduct, arrived: Arrived): Refusal | Onward {
   try {
     return conduct(arrived);
   } catch (error) {
-    return { status: 400, body: { message: `not understood: ${error instanceof Error ? error.message : ''}` } };
+    return {
+      status: 400,
+      body: { message: `not understood: ${error instanceof Error ? error.message : ''}` },
+    };
   }
 }
 
@@ -70,7 +81,9 @@ export async function startCloud(conduct: Conduct): Promise<Cloud> {
     arrived.push(one);
     const step = conducted(conduct, one);
     if ('url' in step) return void pass(step, response);
-    response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers }).end(JSON.stringify(step.body));
+    response
+      .writeHead(step.status, { 'content-type': 'application/json', ...step.headers })
+      .end(JSON.stringify(step.body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -8,11 +8,22 @@ import { vi } from 'vitest';
 import { z } from 'zod';
 import { startCloud } from './front.ts';
 
-const claims = z.object({ iss: z.string(), scope: z.literal('https://www.googleapis.com/auth/cloud-platform'), aud: z.literal('https://oauth2.googleapis.com/token'), exp: z.int(), iat: z.int() });
+const claims = z.object({
+  iss: z.string(),
+  scope: z.literal('https://www.googleapis.com/auth/cloud-platform'),
+  aud: z.literal('https://oauth2.googleapis.com/token'),
+  exp: z.int(),
+  iat: z.int(),
+});
 
 export interface SignIn {
   /** A service account's key, as its file holds it. */
-  readonly account: { readonly type: 'service_account'; readonly client_email: string; readonly private_key: string; readonly project_id: string };
+  readonly account: {
+    readonly type: 'service_account';
+    readonly client_email: string;
+    readonly private_key: string;
+    readonly project_id: string;
+  };
   /** How many tokens were given out. */
   readonly given: number;
   /** The one that is valid. */
@@ -28,23 +39,53 @@ function isVerified(assertion: string, publicKey: string, email: string): boolea
   const [head = '', body = '', signature = ''] = assertion.split('.');
   const told = claims.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
   const now = Date.now() / 1000;
-  return told.iss === email && told.exp > now && told.iat <= now + 5 && verify('sha256', Buffer.from(`${head}.${body}`), createPublicKey(publicKey), Buffer.from(signature, 'base64url'));
+  return (
+    told.iss === email &&
+    told.exp > now &&
+    told.iat <= now + 5 &&
+    verify(
+      'sha256',
+      Buffer.from(`${head}.${body}`),
+      createPublicKey(publicKey),
+      Buffer.from(signature, 'base64url'),
+    )
+  );
 }
 
 export async function startSignIn(): Promise<SignIn> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
   const email = 'gateway@house.iam.gserviceaccount.com';
   const state = { given: 0, lifetime: 3600, closed: false };
   const service = await startCloud(({ body }) => {
     const { grant_type: grant, assertion = '' } = Object.fromEntries(new URLSearchParams(body.toString()));
-    const isGood = !state.closed && grant === 'urn:ietf:params:oauth:grant-type:jwt-bearer' && isVerified(assertion, publicKey, email);
-    if (!isGood) return { status: 400, body: { error: 'invalid_grant', error_description: `Invalid JWT Signature: ${assertion}` } };
+    const isGood =
+      !state.closed &&
+      grant === 'urn:ietf:params:oauth:grant-type:jwt-bearer' &&
+      isVerified(assertion, publicKey, email);
+    if (!isGood)
+      return {
+        status: 400,
+        body: { error: 'invalid_grant', error_description: `Invalid JWT Signature: ${assertion}` },
+      };
     state.given += 1;
-    return { status: 200, body: { access_token: `ya29.token-${state.given}`, expires_in: state.lifetime, token_type: 'Bearer' } };
+    return {
+      status: 200,
+      body: { access_token: `ya29.token-${state.given}`, expires_in: state.lifetime, token_type: 'Bearer' },
+    };
   });
   const real = gaxios.Gaxios.prototype.request;
-  const spy = vi.spyOn(gaxios.Gaxios.prototype, 'request').mockImplementation(function redirected(this: gaxios.Gaxios, options) {
-    return real.call(this, { ...options, url: String(options?.url).replace('https://oauth2.googleapis.com', service.origin) });
+  const spy = vi.spyOn(gaxios.Gaxios.prototype, 'request').mockImplementation(function redirected(
+    this: gaxios.Gaxios,
+    options,
+  ) {
+    return real.call(this, {
+      ...options,
+      url: String(options?.url).replace('https://oauth2.googleapis.com', service.origin),
+    });
   });
   return {
     account: { type: 'service_account', client_email: email, private_key: privateKey, project_id: 'house' },

@@ -24,18 +24,40 @@ export interface CloudHouse {
 
 export async function openCloudHouse(...providers: readonly Plugin[]): Promise<CloudHouse> {
   const gateway = await startGateway({
-    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), images(), ...providers, balance({ firstCredit: '0' })],
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      responses(),
+      messages(),
+      generateContent(),
+      images(),
+      ...providers,
+      balance({ firstCredit: '0' }),
+    ],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   return {
-    gateway, key,
+    gateway,
+    key,
     clients: sdkClients(gateway.url, key),
     post(path, body, init = {}) {
       const isPlain = typeof body === 'string' || body instanceof FormData;
       const type = body instanceof FormData ? {} : { 'content-type': 'application/json' };
-      const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01', ...type, ...Object.fromEntries(new Headers(init.headers)) };
-      return fetch(gateway.url + path, { method: 'POST', ...init, headers, body: isPlain ? body : JSON.stringify(body) });
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'anthropic-version': '2023-06-01',
+        ...type,
+        ...Object.fromEntries(new Headers(init.headers)),
+      };
+      return fetch(gateway.url + path, {
+        method: 'POST',
+        ...init,
+        headers,
+        body: isPlain ? body : JSON.stringify(body),
+      });
     },
     close: () => gateway.close(),
   };

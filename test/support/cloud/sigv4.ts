@@ -11,10 +11,14 @@ function sha256(bytes: Buffer | string): string {
 }
 
 function encoded(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
-const authorization = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
+const authorization =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
 
 export interface Keys {
   readonly id: string;
@@ -24,26 +28,42 @@ export interface Keys {
 }
 
 /** What is wrong with the signature of a request; undefined where it is right. `now` is when it arrives. */
-export function signatureFault({ method, path, headers, body }: Arrived, keys: Keys, now = Date.now()): string | undefined {
-  const [, id, day = '', region = '', service = '', signedNames = '', signature] = authorization.exec(headers.authorization ?? '') ?? [];
+export function signatureFault(
+  { method, path, headers, body }: Arrived,
+  keys: Keys,
+  now = Date.now(),
+): string | undefined {
+  const [, id, day = '', region = '', service = '', signedNames = '', signature] =
+    authorization.exec(headers.authorization ?? '') ?? [];
   if (id !== keys.id || region !== keys.region || service !== keys.service) return 'another credential';
   const names = signedNames.split(';');
   const time = String(headers['x-amz-date']);
   const sent = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
   if (Math.abs(now - sent) > 300_000 || !time.startsWith(day)) return 'another time';
-  const unsigned = Object.keys(headers).filter((name) => (name === 'host' || name.startsWith('x-amz-')) && !names.includes(name));
+  const unsigned = Object.keys(headers).filter(
+    (name) => (name === 'host' || name.startsWith('x-amz-')) && !names.includes(name),
+  );
   if (unsigned.length > 0) return `unsigned: ${unsigned.join(', ')}`;
   const [bare = '', query = ''] = path.split('?');
   const canonical = [
     method,
     bare.split('/').map(encoded).join('/'),
-    [...new URLSearchParams(query)].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).toSorted().join('&'),
+    [...new URLSearchParams(query)]
+      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+      .toSorted()
+      .join('&'),
     ...names.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}`),
     '',
     signedNames,
     sha256(body),
   ].join('\n');
-  const key = [day, region, service, 'aws4_request'].reduce<Buffer | string>((secret, part) => hmac(secret, part), `AWS4${keys.secret}`);
-  const right = hmac(key, ['AWS4-HMAC-SHA256', time, `${day}/${region}/${service}/aws4_request`, sha256(canonical)].join('\n')).toString('hex');
+  const key = [day, region, service, 'aws4_request'].reduce<Buffer | string>(
+    (secret, part) => hmac(secret, part),
+    `AWS4${keys.secret}`,
+  );
+  const right = hmac(
+    key,
+    ['AWS4-HMAC-SHA256', time, `${day}/${region}/${service}/aws4_request`, sha256(canonical)].join('\n'),
+  ).toString('hex');
   return right === signature ? undefined : 'another signature';
 }

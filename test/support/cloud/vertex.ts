@@ -16,24 +16,46 @@ function refuse(code: number, status: string, message: string): Refusal {
   return { status: code, body: { error: { code, message, status } } };
 }
 
-const address = /^\/v1\/projects\/house\/locations\/europe-west1\/publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)(\?alt=sse)?$/;
+const address =
+  /^\/v1\/projects\/house\/locations\/europe-west1\/publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)(\?alt=sse)?$/;
 
 function toGemini({ url, key }: Stage<GeminiRequest>, { path, body }: Arrived): Onward | Refusal {
   const isCount = path.endsWith(':countTokens');
-  if (isCount && body.includes('generateContentRequest')) return refuse(400, 'INVALID_ARGUMENT', 'Invalid JSON payload received. Unknown name "generateContentRequest": Cannot find field.');
-  return { url: `${new URL(url).origin}${path.replace('/v1/', '/v1beta1/')}`, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: body.toString() };
+  if (isCount && body.includes('generateContentRequest'))
+    return refuse(
+      400,
+      'INVALID_ARGUMENT',
+      'Invalid JSON payload received. Unknown name "generateContentRequest": Cannot find field.',
+    );
+  return {
+    url: `${new URL(url).origin}${path.replace('/v1/', '/v1beta1/')}`,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: body.toString(),
+  };
 }
 
-function toClaude({ url, key }: Stage<MessagesRequest>, { headers, body }: Arrived, name: string, method: string): Onward | Refusal {
+function toClaude(
+  { url, key }: Stage<MessagesRequest>,
+  { headers, body }: Arrived,
+  name: string,
+  method: string,
+): Onward | Refusal {
   const { anthropic_version: _, ...inner } = wrapped.parse(JSON.parse(body.toString()));
   const isCount = name === 'count-tokens';
-  const named = isCount ? String(inner['model']) : name;
-  if (isCount ? method !== 'rawPredict' : 'model' in inner) return refuse(400, 'INVALID_ARGUMENT', 'model: Extra inputs are not permitted');
-  if ((method === 'streamRawPredict') !== (inner['stream'] === true)) return refuse(400, 'INVALID_ARGUMENT', 'stream: another method');
+  const named = isCount ? String(inner.model) : name;
+  if (isCount ? method !== 'rawPredict' : 'model' in inner)
+    return refuse(400, 'INVALID_ARGUMENT', 'model: Extra inputs are not permitted');
+  if ((method === 'streamRawPredict') !== (inner.stream === true))
+    return refuse(400, 'INVALID_ARGUMENT', 'stream: another method');
   const betas = headers['anthropic-beta'];
   return {
     url: `${url}/v1/messages${isCount ? '/count_tokens' : ''}`,
-    headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01', 'content-type': 'application/json', ...(betas ? { 'anthropic-beta': String(betas) } : {}) },
+    headers: {
+      'x-api-key': key,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+      ...(betas ? { 'anthropic-beta': String(betas) } : {}),
+    },
     body: JSON.stringify({ ...inner, model: named.replace(/@.*/, '') }),
   };
 }
@@ -42,13 +64,22 @@ function toClaude({ url, key }: Stage<MessagesRequest>, { headers, body }: Arriv
 export async function startVertex(token: () => string): Promise<Vertex> {
   const [claude, gemini] = await Promise.all([startMessagesVendor(), startGenerateContentVendor()]);
   const cloud = await startCloud((arrived) => {
-    if (arrived.headers.authorization !== `Bearer ${token()}`) return refuse(401, 'UNAUTHENTICATED', `Request had invalid authentication credentials: ${arrived.headers.authorization}`);
+    if (arrived.headers.authorization !== `Bearer ${token()}`)
+      return refuse(
+        401,
+        'UNAUTHENTICATED',
+        `Request had invalid authentication credentials: ${arrived.headers.authorization}`,
+      );
     const [, publisher, name = '', method = ''] = address.exec(arrived.path) ?? [];
     if (publisher === 'google') return toGemini(gemini, arrived);
-    return publisher === 'anthropic' ? toClaude(claude, arrived, name, method) : refuse(404, 'NOT_FOUND', 'Publisher Model was not found.');
+    return publisher === 'anthropic'
+      ? toClaude(claude, arrived, name, method)
+      : refuse(404, 'NOT_FOUND', 'Publisher Model was not found.');
   });
   return {
-    ...cloud, claude, gemini,
+    ...cloud,
+    claude,
+    gemini,
     async close() {
       await cloud.close();
       await Promise.all([claude.close(), gemini.close()]);

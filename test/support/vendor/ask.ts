@@ -9,7 +9,11 @@ export interface Reply {
   readonly text: string;
 }
 
-export async function ask(vendor: Vendor, body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+export async function ask(
+  vendor: Vendor,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
   const response = await fetch(`${vendor.url}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${vendor.key}`, 'content-type': 'application/json', ...headers },

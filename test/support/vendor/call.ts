@@ -10,15 +10,28 @@ export interface Reply {
 }
 
 export interface Caller {
-  (body: unknown, options?: { readonly path?: string; readonly headers?: Readonly<Record<string, string>> }): Promise<Reply>;
+  (
+    body: unknown,
+    options?: { readonly path?: string; readonly headers?: Readonly<Record<string, string>> },
+  ): Promise<Reply>;
 }
 
 /** Passed a vendor, where it is usually called and what it is usually shown; the answer calls it. */
-export function callerOf(vendor: Pick<Stage, 'url'>, usualPath: string, usualHeaders: Readonly<Record<string, string>>): Caller {
+export function callerOf(
+  vendor: Pick<Stage, 'url'>,
+  usualPath: string,
+  usualHeaders: Readonly<Record<string, string>>,
+): Caller {
   const { origin } = new URL(vendor.url);
   return async (body, { path = usualPath, headers = {} } = {}) => {
-    const shown = Object.entries({ 'content-type': 'application/json', ...usualHeaders, ...headers }).filter(([, value]) => value !== '');
-    const response = await fetch(origin + path, { method: 'POST', headers: Object.fromEntries(shown), body: typeof body === 'string' ? body : JSON.stringify(body) });
+    const shown = Object.entries({ 'content-type': 'application/json', ...usualHeaders, ...headers }).filter(
+      ([, value]) => value !== '',
+    );
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers: Object.fromEntries(shown),
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) };
   };
@@ -29,5 +42,8 @@ export function eventsOf(stream: string): { readonly name: string | undefined; r
   return stream
     .split(/\r?\n\r?\n/)
     .filter((block) => block !== '')
-    .map((block) => ({ name: /^event: (.*)$/m.exec(block)?.[1], data: /^data: (.*)$/m.exec(block)?.[1] ?? '' }));
+    .map((block) => ({
+      name: /^event: (.*)$/m.exec(block)?.[1],
+      data: /^data: (.*)$/m.exec(block)?.[1] ?? '',
+    }));
 }

@@ -5,9 +5,9 @@
  */
 import type { ServerResponse } from 'node:http';
 import { check } from './chat-completions/check.ts';
+import { streamFrames } from './chat-completions/chunks.ts';
 import { completion } from './chat-completions/completion.ts';
 import { compose, type Composition } from './chat-completions/composition.ts';
-import { streamFrames } from './chat-completions/chunks.ts';
 import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
 import { refuse, wrongKey } from './chat-completions/refusals.ts';
 import type { ChatRequest } from './chat-completions/request.ts';
@@ -72,30 +72,57 @@ function usualHeaders(id: string): Record<string, string | readonly string[]> {
   };
 }
 
-async function sendReply(composition: Composition, streamed: boolean, response: ServerResponse, entry: JournalEntry): Promise<void> {
+async function sendReply(
+  composition: Composition,
+  streamed: boolean,
+  response: ServerResponse,
+  entry: JournalEntry,
+): Promise<void> {
   const { scenario, billed } = composition;
   if (!streamed) {
-    await sendWhole({ status: 200, headers: scenario.headers ?? {}, body: completion(composition) }, usualHeaders(entry.id), scenario, response, entry);
+    await sendWhole(
+      { status: 200, headers: scenario.headers ?? {}, body: completion(composition) },
+      usualHeaders(entry.id),
+      scenario,
+      response,
+      entry,
+    );
     entry.tokens = entry.end === 'complete' ? billed.completion : 0;
   } else {
-    const headers = { ...usualHeaders(entry.id), 'content-type': 'text/event-stream; charset=utf-8', ...scenario.headers };
+    const headers = {
+      ...usualHeaders(entry.id),
+      'content-type': 'text/event-stream; charset=utf-8',
+      ...scenario.headers,
+    };
     await sendStream(streamFrames(composition), headers, scenario, response, entry);
   }
   entry.billed = { prompt: billed.prompt, completion: entry.tokens };
 }
 
 function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
-  return Object.entries(models).map(([id, { listed }]) => ({ id, object: 'model', created: 1_700_000_000, owned_by: 'system', ...listed }));
+  return Object.entries(models).map(([id, { listed }]) => ({
+    id,
+    object: 'model',
+    created: 1_700_000_000,
+    owned_by: 'system',
+    ...listed,
+  }));
 }
 
 /** What stands before any reading of a body: the key, the path, the kind of content. */
 function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
-  if (shown === undefined) return refuse({ message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null }, 401);
+  if (shown === undefined)
+    return refuse(
+      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
+      401,
+    );
   if (shown !== key) return wrongKey(shown);
   if (method === 'GET' && path.startsWith('/v1/models')) return undefined;
-  if (path !== '/v1/chat/completions') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+  if (path !== '/v1/chat/completions')
+    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  if (method !== 'POST')
+    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
   const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
   return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
 }
@@ -112,7 +139,13 @@ function usualFacts(model: string): ModelFacts | undefined {
   const facts = /-(pro|codex)/.test(model) ? undefined : responsesFacts(model);
   if (!facts) return undefined;
   const { efforts, contextLength, outputLimit } = facts;
-  return { reasoning: efforts.length > 0, ...(efforts.length ? { efforts } : {}), ...toolsOf(model), contextLength, outputLimit };
+  return {
+    reasoning: efforts.length > 0,
+    ...(efforts.length ? { efforts } : {}),
+    ...toolsOf(model),
+    contextLength,
+    outputLimit,
+  };
 }
 
 /** GPT-5.4 does not reason unless it is asked to; later models do. */
@@ -126,20 +159,24 @@ export function chatPlay(options: VendorOptions = {}): ChatPlay {
   const key = options.key ?? 'sk-vendor-0123456789';
   const models = { ...defaultModels, ...options.models };
   const scripts = new ScriptBook<ChatRequest, Scenario>({});
-  const find = (model: string): ModelFacts | undefined => models[model] ?? usualFacts(model) ?? (scripts.has(model) ? {} : undefined);
+  const find = (model: string): ModelFacts | undefined =>
+    models[model] ?? usualFacts(model) ?? (scripts.has(model) ? {} : undefined);
 
   function listed(path: string): WholeReply {
     const data = listing(models);
     if (path === '/v1/models') return { status: 200, body: { object: 'list', data } };
     const one = data.find((model) => 'id' in model && path === `/v1/models/${String(model.id)}`);
-    return one ? { status: 200, body: one } : refuse({ message: `Invalid URL (GET ${path})`, code: null }, 404);
+    return one
+      ? { status: 200, body: one }
+      : refuse({ message: `Invalid URL (GET ${path})`, code: null }, 404);
   }
 
   return {
     key,
     scripts,
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
       const refused = refusedAtTheDoor(received, key);
       if (refused) return whole(refused);
       if (received.method === 'GET') return whole(listed(received.path));
@@ -151,14 +188,22 @@ export function chatPlay(options: VendorOptions = {}): ChatPlay {
       const scenario = await scripts.next(request.model, request, received);
       if (scenario.reply) return whole(scenario.reply, scenario);
       const composition = compose(request, facts, scenario, received.number);
-      return sendReply(composition, scenario.shape ? scenario.shape === 'stream' : entry.stream, response, entry);
+      return sendReply(
+        composition,
+        scenario.shape ? scenario.shape === 'stream' : entry.stream,
+        response,
+        entry,
+      );
     },
   };
 }
 
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
   const { key, scripts, answer } = chatPlay(options);
-  const server = await listen((received, response, entry) => answer({ received, response, entry }), options.port);
+  const server = await listen(
+    (received, response, entry) => answer({ received, response, entry }),
+    options.port,
+  );
   return {
     url: `${server.origin}/v1`,
     key,

@@ -17,14 +17,22 @@ describe('the official SDK', () => {
 
   it('reads a plain reply', async () => {
     const reply = await client.chat.completions.create({ model, messages });
-    expect(reply).toMatchObject({ object: 'chat.completion', model: 'gpt-4o-mini-2024-07-18', choices: [{ finish_reason: 'stop' }] });
+    expect(reply).toMatchObject({
+      object: 'chat.completion',
+      model: 'gpt-4o-mini-2024-07-18',
+      choices: [{ finish_reason: 'stop' }],
+    });
     expect(reply.choices[0]?.message.content).toMatch(/^Hello from/);
     expect(reply.usage?.total_tokens).toBe(5 + (reply.usage?.completion_tokens ?? NaN));
   });
 
   it('reads a stream through its helper, to the usage', async () => {
     vendor.script(model, { text: ['Hé', 'llo', ' 日本'] });
-    const stream = client.chat.completions.stream({ model, messages, stream_options: { include_usage: true } });
+    const stream = client.chat.completions.stream({
+      model,
+      messages,
+      stream_options: { include_usage: true },
+    });
     const reply = await stream.finalChatCompletion();
     expect(reply.choices[0]).toMatchObject({ message: { content: 'Héllo 日本' }, finish_reason: 'stop' });
     expect(await stream.totalUsage()).toMatchObject({ prompt_tokens: 5, completion_tokens: 3 });
@@ -33,26 +41,43 @@ describe('the official SDK', () => {
   it.each([false, true])('reads parallel tool calls, interleaved: %s', async (interleaved) => {
     vendor.script(model, {
       interleaved,
-      toolCalls: [{ name: 'one', id: 'call_one', arguments: ['{"a"', ':1}'] }, { name: 'two', arguments: '{}' }],
+      toolCalls: [
+        { name: 'one', id: 'call_one', arguments: ['{"a"', ':1}'] },
+        { name: 'two', arguments: '{}' },
+      ],
     });
-    const tools = ['one', 'two'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object' } } }));
+    const tools = ['one', 'two'].map((name) => ({
+      type: 'function' as const,
+      function: { name, parameters: { type: 'object' } },
+    }));
     const streamed = await client.chat.completions.stream({ model, messages, tools }).finalChatCompletion();
     const whole = await client.chat.completions.create({ model, messages, tools });
     for (const reply of [streamed, whole]) {
       expect(reply.choices[0]).toMatchObject({
         finish_reason: 'tool_calls',
-        message: { content: null, tool_calls: [{ id: 'call_one', function: { name: 'one', arguments: '{"a":1}' } }, { function: { name: 'two', arguments: '{}' } }] },
+        message: {
+          content: null,
+          tool_calls: [
+            { id: 'call_one', function: { name: 'one', arguments: '{"a":1}' } },
+            { function: { name: 'two', arguments: '{}' } },
+          ],
+        },
       });
     }
   });
 
   it('reads several candidates, a refusal, and log probabilities', async () => {
-    vendor.script(model, { candidates: [{ text: 'Yes.' }, { refusal: 'I will not.', finish: 'content_filter' }] });
+    vendor.script(model, {
+      candidates: [{ text: 'Yes.' }, { refusal: 'I will not.', finish: 'content_filter' }],
+    });
     const request = { model, messages, n: 2, logprobs: true, top_logprobs: 1 };
     const streamed = await client.chat.completions.stream(request).finalChatCompletion();
     const whole = await client.chat.completions.create(request);
     for (const { choices } of [streamed, whole]) {
-      expect(choices).toMatchObject([{ message: { content: 'Yes.' } }, { message: { refusal: 'I will not.' }, finish_reason: 'content_filter' }]);
+      expect(choices).toMatchObject([
+        { message: { content: 'Yes.' } },
+        { message: { refusal: 'I will not.' }, finish_reason: 'content_filter' },
+      ]);
       expect(choices[0]?.logprobs?.content?.map(({ token }) => token)).toEqual(['Yes', '.']);
     }
   });
@@ -72,21 +97,31 @@ describe('the official SDK', () => {
 
   it('raises the errors it has classes for', async () => {
     vendor.script(model, { reply: refusals.rateLimited });
-    await expect(client.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(OpenAI.RateLimitError);
-    await expect(client.chat.completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(client.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(
+      OpenAI.RateLimitError,
+    );
+    await expect(client.chat.completions.create({ model: 'none', messages })).rejects.toBeInstanceOf(
+      OpenAI.NotFoundError,
+    );
     const stranger = new OpenAI({ apiKey: 'sk-other', baseURL: vendor.url, maxRetries: 0 });
-    await expect(stranger.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
+    await expect(stranger.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(
+      OpenAI.AuthenticationError,
+    );
   });
 
-  it.each(['data', 'event', 'chunk'] as const)('raises an error that comes inside a stream as %s', async (as) => {
-    vendor.script(model, { text: ['a', 'b', 'c'], fail: { after: 2, as } });
-    const read = async (): Promise<number> => {
-      let chunks = 0;
-      for await (const chunk of await client.chat.completions.create({ model, messages, stream: true })) chunks += chunk.choices.length;
-      return chunks;
-    };
-    await expect(read()).rejects.toBeInstanceOf(OpenAI.APIError);
-  });
+  it.each(['data', 'event', 'chunk'] as const)(
+    'raises an error that comes inside a stream as %s',
+    async (as) => {
+      vendor.script(model, { text: ['a', 'b', 'c'], fail: { after: 2, as } });
+      const read = async (): Promise<number> => {
+        let chunks = 0;
+        for await (const chunk of await client.chat.completions.create({ model, messages, stream: true }))
+          chunks += chunk.choices.length;
+        return chunks;
+      };
+      await expect(read()).rejects.toBeInstanceOf(OpenAI.APIError);
+    },
+  );
 
   it('lists and finds the models', async () => {
     const listed = await client.models.list();

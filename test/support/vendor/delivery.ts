@@ -59,7 +59,10 @@ export interface Sent {
 class PeerGone extends Error {}
 
 /** Waits for a promise, but not beyond the peer's leaving. */
-async function whileThere<Value>(response: ServerResponse, wait: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+async function whileThere<Value>(
+  response: ServerResponse,
+  wait: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
   const leaving = new AbortController();
   const left = Promise.withResolvers<never>();
   const leave = (): void => {
@@ -83,7 +86,9 @@ function pause(response: ServerResponse, milliseconds: number | undefined): Prom
 }
 
 function held(response: ServerResponse, hold: Delivery['hold']): Promise<unknown> {
-  return whileThere(response, () => (hold === 'forever' ? new Promise(() => undefined) : Promise.resolve(hold)));
+  return whileThere(response, () =>
+    hold === 'forever' ? new Promise(() => undefined) : Promise.resolve(hold),
+  );
 }
 
 /** Resolves when the bytes are with the operating system, which is also what keeps an endless reply from piling up. */
@@ -91,7 +96,11 @@ function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return whileThere(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
 }
 
-async function writeFrame(response: ServerResponse, bytes: Buffer, slivers: number | undefined): Promise<void> {
+async function writeFrame(
+  response: ServerResponse,
+  bytes: Buffer,
+  slivers: number | undefined,
+): Promise<void> {
   const size = slivers ?? bytes.length;
   for (let start = 0; start < bytes.length; start += size) {
     await write(response, bytes.subarray(start, start + size));
@@ -114,7 +123,13 @@ function allowance({ events, bytes }: NonNullable<Delivery['cut']>, sent: Sent, 
   return bytes === undefined ? Infinity : bytes - sent.bytes;
 }
 
-async function play(response: ServerResponse, head: Head, frames: Iterable<Frame>, delivery: Delivery, sent: Sent): Promise<void> {
+async function play(
+  response: ServerResponse,
+  head: Head,
+  frames: Iterable<Frame>,
+  delivery: Delivery,
+  sent: Sent,
+): Promise<void> {
   const { hold, holdAfter, cut } = delivery;
   await pause(response, delivery.delayHeaders);
   if (hold && holdAfter === undefined) await held(response, hold);
@@ -145,7 +160,10 @@ async function play(response: ServerResponse, head: Head, frames: Iterable<Frame
   if (hold && holdAfter !== undefined && sent.events <= holdAfter) await held(response, hold);
   if (cut) {
     const late = cut.events !== sent.events && cut.bytes !== sent.bytes;
-    if (late) throw new Error(`a scenario's cut comes too late: the reply has ${sent.events} events in ${sent.bytes} bytes`);
+    if (late)
+      throw new Error(
+        `a scenario's cut comes too late: the reply has ${sent.events} events in ${sent.bytes} bytes`,
+      );
     sent.end = 'cut';
     return sever(response, cut.how);
   }
@@ -154,7 +172,13 @@ async function play(response: ServerResponse, head: Head, frames: Iterable<Frame
 }
 
 /** Sends a reply as the delivery says. Resolves when it is out, cut, or the peer has left. */
-export async function deliver(response: ServerResponse, head: Head, frames: Iterable<Frame>, delivery: Delivery, sent: Sent): Promise<void> {
+export async function deliver(
+  response: ServerResponse,
+  head: Head,
+  frames: Iterable<Frame>,
+  delivery: Delivery,
+  sent: Sent,
+): Promise<void> {
   try {
     await play(response, head, frames, delivery, sent);
   } catch (error) {

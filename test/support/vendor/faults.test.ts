@@ -17,7 +17,12 @@ async function onSocket(vendor: Vendor, body: object): Promise<{ text: string; e
   const { port } = new URL(vendor.url);
   const json = JSON.stringify(body);
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-  const headers = { ...headersOf(vendor), host: 'vendor', 'content-length': Buffer.byteLength(json), connection: 'close' };
+  const headers = {
+    ...headersOf(vendor),
+    host: 'vendor',
+    'content-length': Buffer.byteLength(json),
+    connection: 'close',
+  };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}\r\n${json}`);
   let text = '';
@@ -38,14 +43,17 @@ describe('a scripted fault', () => {
   });
   afterEach(() => vendor.close());
 
-  it.each(['fin', 'half-close'] as const)('%s ends the connection after two events and before the end of the message', async (how) => {
-    vendor.script(model, { text: ['a', 'b', 'c'], cut: { how, events: 2 } });
-    const { text, error } = await onSocket(vendor, streamed);
-    expect(error).toBeUndefined();
-    expect(text.match(/data: /g)).toHaveLength(2);
-    expect(text.endsWith('0\r\n\r\n')).toBe(false);
-    expect(vendor.journal[0]).toMatchObject({ end: 'cut', events: 2, billed: { completion: 1 } });
-  });
+  it.each(['fin', 'half-close'] as const)(
+    '%s ends the connection after two events and before the end of the message',
+    async (how) => {
+      vendor.script(model, { text: ['a', 'b', 'c'], cut: { how, events: 2 } });
+      const { text, error } = await onSocket(vendor, streamed);
+      expect(error).toBeUndefined();
+      expect(text.match(/data: /g)).toHaveLength(2);
+      expect(text.endsWith('0\r\n\r\n')).toBe(false);
+      expect(vendor.journal[0]).toMatchObject({ end: 'cut', events: 2, billed: { completion: 1 } });
+    },
+  );
 
   it('rst resets the connection, also before any head', async () => {
     vendor.script(model, { cut: { how: 'rst' } }, { cut: { how: 'rst', events: 1 } });
@@ -91,7 +99,11 @@ describe('a scripted fault', () => {
 
   it('a peer that leaves is noticed, with what it had by then', async () => {
     vendor.script(model, { text: ['a', 'b', 'c'], hold: 'forever', holdAfter: 3 });
-    const client = request(`${vendor.url}/chat/completions`, { method: 'POST', agent: false, headers: headersOf(vendor) });
+    const client = request(`${vendor.url}/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: headersOf(vendor),
+    });
     client.on('error', () => undefined).end(JSON.stringify(streamed));
     await expect.poll(() => vendor.journal[0]?.events).toBe(3);
     client.destroy();
@@ -102,7 +114,11 @@ describe('a scripted fault', () => {
 
   it('an endless reply goes on until its reader leaves', async () => {
     vendor.script(model, { endless: true });
-    const response = await fetch(`${vendor.url}/chat/completions`, { method: 'POST', headers: headersOf(vendor), body: JSON.stringify(streamed) });
+    const response = await fetch(`${vendor.url}/chat/completions`, {
+      method: 'POST',
+      headers: headersOf(vendor),
+      body: JSON.stringify(streamed),
+    });
     let bytes = 0;
     for await (const part of response.body ?? []) {
       bytes += part.length;
@@ -112,20 +128,35 @@ describe('a scripted fault', () => {
   });
 
   it('usage lies as told, twice if told twice, and stays away', async () => {
-    vendor.script(model, { usage: { prompt_tokens: -5 } }, { usage: { completion_tokens: '7' } }, { usage: 'missing' }, { usage: [{ completion_tokens: 1 }, { completion_tokens: 2 }] });
+    vendor.script(
+      model,
+      { usage: { prompt_tokens: -5 } },
+      { usage: { completion_tokens: '7' } },
+      { usage: 'missing' },
+      { usage: [{ completion_tokens: 1 }, { completion_tokens: 2 }] },
+    );
     const usage = async (): Promise<unknown> => JSON.parse((await ask(vendor, question)).text).usage;
     expect(await usage()).toMatchObject({ prompt_tokens: -5 });
     expect(await usage()).toMatchObject({ completion_tokens: '7' });
     expect(await usage()).toBeUndefined();
     const { text } = await ask(vendor, { ...streamed, stream_options: { include_usage: true } });
-    expect(text.match(/"completion_tokens":[12],/g)).toEqual(['"completion_tokens":1,', '"completion_tokens":2,']);
+    expect(text.match(/"completion_tokens":[12],/g)).toEqual([
+      '"completion_tokens":1,',
+      '"completion_tokens":2,',
+    ]);
     expect(vendor.journal.every(({ billed }) => billed?.completion === 13)).toBe(true);
   });
 
   it('comments, a missing or doubled [DONE], other line ends, and chunks written by hand', async () => {
     vendor.script(
       model,
-      { inserts: [{ before: 0, frame: processing }, { before: 'end', frame: 'junk' }], done: 0 },
+      {
+        inserts: [
+          { before: 0, frame: processing },
+          { before: 'end', frame: 'junk' },
+        ],
+        done: 0,
+      },
       { done: 2, frame: (data) => `data:${data}\r\n\r\n` },
       { chunks: [{ choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] }] },
     );
@@ -135,12 +166,26 @@ describe('a scripted fault', () => {
     expect(first).not.toContain('[DONE]');
     expect((await ask(vendor, streamed)).text.endsWith('data:[DONE]\r\n\r\ndata:[DONE]\r\n\r\n')).toBe(true);
     const [chunk, done] = dataOf((await ask(vendor, streamed)).text);
-    expect(JSON.parse(chunk ?? '')).toMatchObject({ object: 'chat.completion.chunk', choices: [{ delta: { content: 'x' } }] });
+    expect(JSON.parse(chunk ?? '')).toMatchObject({
+      object: 'chat.completion.chunk',
+      choices: [{ delta: { content: 'x' } }],
+    });
     expect(done).toBe('[DONE]');
   });
 
   it('a form that was not asked for, and garbage in place of a stream', async () => {
-    vendor.script(model, { shape: 'json' }, { shape: 'stream' }, { reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: Buffer.from([0, 255, 254]) } });
+    vendor.script(
+      model,
+      { shape: 'json' },
+      { shape: 'stream' },
+      {
+        reply: {
+          status: 200,
+          headers: { 'content-type': 'text/event-stream' },
+          body: Buffer.from([0, 255, 254]),
+        },
+      },
+    );
     expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('application/json');
     expect((await ask(vendor, question)).headers.get('content-type')).toMatch('text/event-stream');
     expect((await ask(vendor, streamed)).headers.get('content-type')).toBe('text/event-stream');
@@ -148,7 +193,8 @@ describe('a scripted fault', () => {
 
   it('a scripted end of a name and a handler that looks at the call', async () => {
     vendor.script('*-echo', ({ request, turn }) => ({ text: `${request.model} ${turn}` }));
-    const content = async (name: string): Promise<unknown> => JSON.parse((await ask(vendor, { ...question, model: name })).text).choices[0].message.content;
+    const content = async (name: string): Promise<unknown> =>
+      JSON.parse((await ask(vendor, { ...question, model: name })).text).choices[0].message.content;
     expect([await content('a-echo'), await content('b-echo')]).toEqual(['a-echo 0', 'b-echo 1']);
   });
 

@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts';
 /**
  * A vendor of generate-content on loopback, as strict as Google's: it answers only requests the real one would
  * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with the gateway.
@@ -20,7 +21,6 @@ import { Seals } from './seal.ts';
 import { sendStream, sendWhole } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
 import { openStage, type Play, type PlayedCall, type Stage, type StageOptions } from './stage.ts';
-import { isObject } from '../json.ts';
 
 export { generateContentRefusals } from './generate-content/refusals.ts';
 export type { GeminiRequest } from './generate-content/request.ts';
@@ -51,18 +51,34 @@ const methods = new Set(['generateContent', 'streamGenerateContent', 'countToken
 /** The model and the method stand in the path, on Google's own host or below a Vertex project. */
 function addressOf(path: string): Address | undefined {
   const { pathname, searchParams } = new URL(path, 'http://vendor');
-  const [, project, model, method] = /^\/(?:v1|v1beta)(?:1(\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google))?\/models\/([^/:]+):(\w+)$/.exec(pathname) ?? [];
+  const [, project, model, method] =
+    /^\/(?:v1|v1beta)(?:1(\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google))?\/models\/([^/:]+):(\w+)$/.exec(
+      pathname,
+    ) ?? [];
   if (!model || !method || !methods.has(method)) return undefined;
   return { model, method, vertex: project !== undefined, sse: searchParams.get('alt') === 'sse' };
 }
 
 function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  if (method !== 'POST' || !addressOf(path)) return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: '<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>' };
+  if (method !== 'POST' || !addressOf(path))
+    return {
+      status: 404,
+      headers: { 'content-type': 'text/html; charset=UTF-8' },
+      body: '<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>',
+    };
   const bearer = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  const shown = headers['x-goog-api-key'] ?? new URL(path, 'http://vendor').searchParams.get('key') ?? undefined;
+  const shown =
+    headers['x-goog-api-key'] ?? new URL(path, 'http://vendor').searchParams.get('key') ?? undefined;
   if (shown === undefined && bearer === undefined) return missingKey;
   if (shown !== undefined) return shown === key ? undefined : wrongKey;
-  return bearer === key ? undefined : refuse({ code: 401, status: 'UNAUTHENTICATED', message: 'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.' });
+  return bearer === key
+    ? undefined
+    : refuse({
+        code: 401,
+        status: 'UNAUTHENTICATED',
+        message:
+          'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+      });
 }
 
 type Read = { readonly request: GeminiRequest } | { readonly refusal: WholeReply };
@@ -71,13 +87,21 @@ type Read = { readonly request: GeminiRequest } | { readonly refusal: WholeReply
 function read(bytes: Buffer, { method, vertex }: Address): Read {
   const json = readBody(bytes);
   if ('fault' in json) {
-    const message = json.fault === 'repeated' ? `Invalid JSON payload received. Duplicate field "${json.name}".` : 'Invalid JSON payload received. Unexpected end of string.';
+    const message =
+      json.fault === 'repeated'
+        ? `Invalid JSON payload received. Duplicate field "${json.name}".`
+        : 'Invalid JSON payload received. Unexpected end of string.';
     return { refusal: refuse({ message }) };
   }
   const reader = new ProtoReader(vertex ? vertexMessages : geminiMessages);
-  const value = reader.read(json.body, method === 'countTokens' ? 'CountTokensRequest' : 'GenerateContentRequest', '');
+  const value = reader.read(
+    json.body,
+    method === 'countTokens' ? 'CountTokensRequest' : 'GenerateContentRequest',
+    '',
+  );
   if (reader.violations.length) return { refusal: badRequest(reader.violations) };
-  const inner = isObject(value) && isObject(value['generateContentRequest']) ? value['generateContentRequest'] : value;
+  const inner =
+    isObject(value) && isObject(value.generateContentRequest) ? value.generateContentRequest : value;
   return { request: requestSchema.parse(inner) };
 }
 
@@ -91,21 +115,34 @@ export function generateContentPlay(options: GenerateContentVendorOptions = {}):
     return usual && { ...usual, ...own };
   };
 
-  function check(address: Address, body: Buffer): { readonly request: GeminiRequest; readonly facts: GeminiFacts } | { readonly refusal: WholeReply } {
+  function check(
+    address: Address,
+    body: Buffer,
+  ): { readonly request: GeminiRequest; readonly facts: GeminiFacts } | { readonly refusal: WholeReply } {
     const { model, method } = address;
     const facts = find(model);
     if (!facts) return { refusal: unknownModel(model, method) };
     const known = read(body, address);
     if ('refusal' in known) return known;
     const { request } = known;
-    const fault = rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request, facts, seals);
+    const fault =
+      rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request, facts, seals);
     if (fault) return { refusal: refuse({ message: fault }) };
     const prompt = total(promptDetails(request));
     if (prompt <= facts.contextLength) return { request, facts };
-    return { refusal: refuse({ message: `The input token count (${prompt}) exceeds the maximum number of tokens allowed (${facts.contextLength}).` }) };
+    return {
+      refusal: refuse({
+        message: `The input token count (${prompt}) exceeds the maximum number of tokens allowed (${facts.contextLength}).`,
+      }),
+    };
   }
 
-  async function perform({ received, response, entry }: PlayedCall, address: Address, request: GeminiRequest, facts: GeminiFacts): Promise<void> {
+  async function perform(
+    { received, response, entry }: PlayedCall,
+    address: Address,
+    request: GeminiRequest,
+    facts: GeminiFacts,
+  ): Promise<void> {
     const { model, method, sse } = address;
     entry.stream = method === 'streamGenerateContent';
     const scenario = await scripts.next(model, request, received);
@@ -116,7 +153,13 @@ export function generateContentPlay(options: GenerateContentVendorOptions = {}):
       const contentType = sse ? { 'content-type': 'text/event-stream' } : {};
       await sendStream(frames, { ...usualHeaders, ...contentType }, scenario, response, entry);
     } else {
-      await sendWhole({ status: 200, headers: scenario.headers ?? {}, body: wholeReply(composition) }, usualHeaders, scenario, response, entry);
+      await sendWhole(
+        { status: 200, headers: scenario.headers ?? {}, body: wholeReply(composition) },
+        usualHeaders,
+        scenario,
+        response,
+        entry,
+      );
       entry.tokens = entry.end === 'complete' ? composition.billed.completion : 0;
     }
     entry.billed = { prompt: composition.billed.prompt, completion: entry.tokens };
@@ -146,6 +189,8 @@ export function generateContentPlay(options: GenerateContentVendorOptions = {}):
 }
 
 /** Starts it; its address is what `GOOGLE_GEMINI_BASE_URL` wants. */
-export function startGenerateContentVendor(options: GenerateContentVendorOptions = {}): Promise<Stage<GeminiRequest>> {
+export function startGenerateContentVendor(
+  options: GenerateContentVendorOptions = {},
+): Promise<Stage<GeminiRequest>> {
   return openStage(generateContentPlay(options), options);
 }

@@ -5,7 +5,15 @@
 import { complaintOf } from './chat-completions/complaints.ts';
 import { errorBody, modelNotFound, refuse, wrongKey, type Complaint } from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
-import { editSchema, fileComplaint, generationSchema, readCall, togetherComplaint, type ImageRequest, type UploadedFile } from './images/request.ts';
+import {
+  editSchema,
+  fileComplaint,
+  generationSchema,
+  readCall,
+  togetherComplaint,
+  type ImageRequest,
+  type UploadedFile,
+} from './images/request.ts';
 import { billOf, eventsOf, resultOf, type Composition } from './images/result.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
@@ -22,7 +30,9 @@ export interface ImageCall extends ImageRequest {
 }
 
 const edges = { fixed: ['auto', '1024x1024', '1536x1024', '1024x1536'], free: undefined } as const;
-const models: Readonly<Record<string, { readonly sizes: readonly string[] | undefined; readonly transparent: boolean }>> = {
+const models: Readonly<
+  Record<string, { readonly sizes: readonly string[] | undefined; readonly transparent: boolean }>
+> = {
   'gpt-image-2': { sizes: edges.free, transparent: false },
   'gpt-image-1.5': { sizes: edges.fixed, transparent: true },
   'gpt-image-1': { sizes: edges.fixed, transparent: true },
@@ -32,32 +42,61 @@ const models: Readonly<Record<string, { readonly sizes: readonly string[] | unde
 function modelComplaint({ model, size = 'auto', background }: ImageRequest): Complaint | undefined {
   const facts = models[model];
   const [width = 0, height = 0] = size.split('x').map(Number);
-  const fits = !facts || (facts.sizes ? facts.sizes.includes(size) : size === 'auto' || (width % 16 === 0 && height % 16 === 0 && width * height >= 655_360));
-  if (!fits) return { message: `Invalid value: '${size}'. Supported values are: ${(facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ')}.`, param: 'size', code: 'invalid_value' };
-  if (background === 'transparent' && facts?.transparent === false) return { message: 'Transparent background is not supported for this model.', param: 'background', code: 'invalid_value' };
+  const fits =
+    !facts ||
+    (facts.sizes
+      ? facts.sizes.includes(size)
+      : size === 'auto' || (width % 16 === 0 && height % 16 === 0 && width * height >= 655_360));
+  if (!fits)
+    return {
+      message: `Invalid value: '${size}'. Supported values are: ${(facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ')}.`,
+      param: 'size',
+      code: 'invalid_value',
+    };
+  if (background === 'transparent' && facts?.transparent === false)
+    return {
+      message: 'Transparent background is not supported for this model.',
+      param: 'background',
+      code: 'invalid_value',
+    };
   return undefined;
 }
 
 function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   if (shown !== key) return wrongKey(shown ?? '');
-  if (path !== '/v1/images/generations' && path !== '/v1/images/edits') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
-  const wanted = path.endsWith('/edits') ? /^multipart\/form-data; boundary=\S+$/ : /^application\/json\s*(;|$)/;
+  if (path !== '/v1/images/generations' && path !== '/v1/images/edits')
+    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  if (method !== 'POST')
+    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+  const wanted = path.endsWith('/edits')
+    ? /^multipart\/form-data; boundary=\S+$/
+    : /^application\/json\s*(;|$)/;
   const type = headers['content-type'] ?? '';
-  return wanted.test(type) ? undefined : refuse({ message: `Unsupported content type: '${type}'.`, code: 'unsupported_content_type' });
+  return wanted.test(type)
+    ? undefined
+    : refuse({ message: `Unsupported content type: '${type}'.`, code: 'unsupported_content_type' });
 }
 
 /** In the words of the real wire, where an edit's number that is none arrives as `NaN`. */
-async function check({ body, headers, path }: ReceivedRequest, knows: (model: string) => boolean): Promise<ImageCall | WholeReply> {
+async function check(
+  { body, headers, path }: ReceivedRequest,
+  knows: (model: string) => boolean,
+): Promise<ImageCall | WholeReply> {
   const edit = path.endsWith('/edits');
   const call = await readCall(body, headers['content-type'] ?? '', edit);
   if ('message' in call) return refuse(call);
   const parsed = (edit ? editSchema : generationSchema).safeParse(call.fields, { reportInput: true });
-  if (!parsed.success) return refuse(parsed.error.issues[0] ? complaintOf(parsed.error.issues[0]) : { message: 'Invalid request.', code: null });
+  if (!parsed.success)
+    return refuse(
+      parsed.error.issues[0]
+        ? complaintOf(parsed.error.issues[0])
+        : { message: 'Invalid request.', code: null },
+    );
   const request: ImageRequest = parsed.data;
   if (!knows(request.model)) return modelNotFound(request.model);
-  const fault = modelComplaint(request) ?? togetherComplaint(request) ?? (edit ? fileComplaint(call.files) : undefined);
+  const fault =
+    modelComplaint(request) ?? togetherComplaint(request) ?? (edit ? fileComplaint(call.files) : undefined);
   return fault ? refuse(fault) : { ...request, files: call.files };
 }
 
@@ -69,8 +108,14 @@ export function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
     scripts,
     headers: [],
     async answer({ received, response, entry }) {
-      const usual = { 'x-request-id': entry.id, 'openai-organization': 'org-fake', 'openai-version': '2020-10-01', 'set-cookie': '__cf_bm=fake; path=/; HttpOnly' };
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usual, scenario, response, entry);
+      const usual = {
+        'x-request-id': entry.id,
+        'openai-organization': 'org-fake',
+        'openai-version': '2020-10-01',
+        'set-cookie': '__cf_bm=fake; path=/; HttpOnly',
+      };
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, usual, scenario, response, entry);
       const stopped = atTheDoor(received, key);
       if (stopped) return whole(stopped);
       const checked = await check(received, (model) => model in models || scripts.has(model));
@@ -80,10 +125,23 @@ export function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
       entry.stream = request.stream ?? false;
       const scenario = await scripts.next(request.model, checked, received);
       if (scenario.reply) return whole(scenario.reply, scenario);
-      const composition: Composition = { request, scenario, edit: received.path.endsWith('/edits'), inputs: files.length };
+      const composition: Composition = {
+        request,
+        scenario,
+        edit: received.path.endsWith('/edits'),
+        inputs: files.length,
+      };
       if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
-        const failure = (): string[] => [`event: error\ndata: ${JSON.stringify({ type: 'error', ...errorBody({ message: 'The server had an error while processing your request.', type: 'server_error', code: null, ...scenario.fail?.error }) })}\n\n`];
-        await sendStream(staged(eventsOf(composition), scenario, failure), { 'content-type': 'text/event-stream; charset=utf-8', ...usual }, scenario, response, entry);
+        const failure = (): string[] => [
+          `event: error\ndata: ${JSON.stringify({ type: 'error', ...errorBody({ message: 'The server had an error while processing your request.', type: 'server_error', code: null, ...scenario.fail?.error }) })}\n\n`,
+        ];
+        await sendStream(
+          staged(eventsOf(composition), scenario, failure),
+          { 'content-type': 'text/event-stream; charset=utf-8', ...usual },
+          scenario,
+          response,
+          entry,
+        );
       } else {
         await whole({ status: 200, headers: scenario.headers ?? {}, body: resultOf(composition) }, scenario);
       }

@@ -32,20 +32,29 @@ export interface Asked {
 }
 
 /** One pixel, as PNG. */
-export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 function callOf({ name, schema, freeform = false }: OfferedTool): SaidCall {
-  return freeform ? { name, freeform, arguments: 'anything at all' } : { name, arguments: JSON.stringify(sampleOf(schema ?? { type: 'object' })) };
+  return freeform
+    ? { name, freeform, arguments: 'anything at all' }
+    : { name, arguments: JSON.stringify(sampleOf(schema ?? { type: 'object' })) };
 }
 
 function answer({ model, results, schema, searches, draws, runsCode }: Asked, candidate: number): Said {
-  if (schema !== undefined) return { text: JSON.stringify(schema === true ? { answer: model } : sampleOf(schema)) };
+  if (schema !== undefined)
+    return { text: JSON.stringify(schema === true ? { answer: model } : sampleOf(schema)) };
   if (results.length) return { text: results.map(({ name, text }) => `${name} said: ${text}`).join('; ') };
   if (draws) return { text: 'Here it is.', pictures: [{ mimeType: 'image/png', data: pixel }] };
-  if (runsCode) return { code: { language: 'PYTHON', source: 'print(6 * 7)', output: '42\n' }, text: 'It is 42.' };
+  if (runsCode)
+    return { code: { language: 'PYTHON', source: 'print(6 * 7)', output: '42\n' }, text: 'It is 42.' };
   if (!searches) return { text: `Hello from ${model}, this is answer ${candidate + 1}.` };
   const text = 'High water is at 14:05';
-  return { search: 'high water', text: `${text}, says the harbour.`, citations: [{ url: 'https://tides.example/whitby', title: 'Tide tables', text }] };
+  return {
+    search: 'high water',
+    text: `${text}, says the harbour.`,
+    citations: [{ url: 'https://tides.example/whitby', title: 'Tide tables', text }],
+  };
 }
 
 export function improvise(asked: Asked, candidate = 0): Said {
@@ -58,5 +67,7 @@ export function improvise(asked: Asked, candidate = 0): Said {
 /** Whether a scenario leaves it to the model what to say. */
 export function saysNothing(said: Said): boolean {
   const { reasoning, text, refusal, toolCalls, search, pictures, sound, code } = said;
-  return [reasoning, text, refusal, toolCalls, search, pictures, sound, code].every((part) => part === undefined);
+  return [reasoning, text, refusal, toolCalls, search, pictures, sound, code].every(
+    (part) => part === undefined,
+  );
 }

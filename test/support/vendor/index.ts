@@ -30,14 +30,14 @@
  * case, in `test/vendors/`.
  */
 import { chatPlay, startVendor, type Vendor, type VendorOptions } from './chat-completions.ts';
+import { refusals as chatRefusals } from './chat-completions/refusals.ts';
 import { startGenerateContentVendor, type GeminiRequest } from './generate-content.ts';
+import { generateContentRefusals } from './generate-content/refusals.ts';
 import { startMessagesVendor, type MessagesRequest } from './messages.ts';
+import { messagesRefusals } from './messages/refusals.ts';
 import { responsesPlay } from './responses.ts';
 import { listen } from './server.ts';
 import type { Stage, StageOptions, Step } from './stage.ts';
-import { refusals as chatRefusals } from './chat-completions/refusals.ts';
-import { generateContentRefusals } from './generate-content/refusals.ts';
-import { messagesRefusals } from './messages/refusals.ts';
 
 export { startVendor as startChatVendor, type ModelFacts } from './chat-completions.ts';
 export { startGenerateContentVendor } from './generate-content.ts';
@@ -48,7 +48,12 @@ export type { JournalEntry, ReceivedRequest } from './server.ts';
 export type { Stage, Step } from './stage.ts';
 
 /** Refusals a scenario can give whatever the request says: `{ reply: refusals.messages.overloaded }`. */
-export const refusals = { 'chat-completions': chatRefusals, responses: chatRefusals, messages: messagesRefusals, 'generate-content': generateContentRefusals };
+export const refusals = {
+  'chat-completions': chatRefusals,
+  responses: chatRefusals,
+  messages: messagesRefusals,
+  'generate-content': generateContentRefusals,
+};
 
 /** OpenAI has two wires at one address. */
 export async function startOpenaiVendor(options: VendorOptions & StageOptions = {}): Promise<Stage> {
@@ -86,8 +91,18 @@ const deepseekFacts = {
 /** A vendor of chat-completions that tells its thoughts. */
 export function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
   const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-reasoner'];
-  const models = Object.fromEntries(thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]));
-  return startVendor({ ...options, models: { ...models, 'deepseek-chat': { ...deepseekFacts, jsonAlone: true }, 'deepseek-reasoner': { ...deepseekFacts, wantsThoughts: true, jsonAlone: true }, ...options.models } });
+  const models = Object.fromEntries(
+    thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]),
+  );
+  return startVendor({
+    ...options,
+    models: {
+      ...models,
+      'deepseek-chat': { ...deepseekFacts, jsonAlone: true },
+      'deepseek-reasoner': { ...deepseekFacts, wantsThoughts: true, jsonAlone: true },
+      ...options.models,
+    },
+  });
 }
 
 export interface Vendors {
@@ -103,11 +118,17 @@ export interface Vendors {
 
 export async function startVendors(options: Pick<StageOptions, 'vouched'> = {}): Promise<Vendors> {
   const [openai, anthropic, google, deepseek] = await Promise.all([
-    startOpenaiVendor(options), startMessagesVendor(options), startGenerateContentVendor(options), startDeepseekVendor(),
+    startOpenaiVendor(options),
+    startMessagesVendor(options),
+    startGenerateContentVendor(options),
+    startDeepseekVendor(),
   ]);
   const all = [openai, anthropic, google, deepseek];
   return {
-    openai, anthropic, google, deepseek,
+    openai,
+    anthropic,
+    google,
+    deepseek,
     script(model, ...steps) {
       for (const vendor of all) vendor.script(model, ...steps);
     },

@@ -13,7 +13,10 @@ export function topLevelNames(text: string): string[] {
   return names;
 }
 
-export type ReadBody = { readonly body: Readonly<Record<string, unknown>> } | { readonly fault: 'unreadable' } | { readonly fault: 'repeated'; readonly name: string };
+export type ReadBody =
+  | { readonly body: Readonly<Record<string, unknown>> }
+  | { readonly fault: 'unreadable' }
+  | { readonly fault: 'repeated'; readonly name: string };
 
 export function readBody(bytes: Buffer): ReadBody {
   let text: string;

@@ -12,7 +12,13 @@ import { conversationComplaint } from './messages/conversation.ts';
 import { anyClaude, claudeFacts, type ClaudeFacts } from './messages/models.ts';
 import { refuse, type Complaint } from './messages/refusals.ts';
 import { frames, message } from './messages/reply.ts';
-import { betaFields, countSchema, requestSchema, type CountRequest, type MessagesRequest } from './messages/request.ts';
+import {
+  betaFields,
+  countSchema,
+  requestSchema,
+  type CountRequest,
+  type MessagesRequest,
+} from './messages/request.ts';
 import { rules } from './messages/rules.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
@@ -49,30 +55,49 @@ function usualHeaders(id: string): Record<string, string> {
 }
 
 /** What stands before any reading of a body: the path, the key, the version. */
-function atTheDoor(method: string, path: string, headers: IncomingHttpHeaders, key: string): { readonly complaint: Complaint; readonly status: number } | undefined {
-  if (path !== '/v1/messages' && path !== '/v1/messages/count_tokens') return { complaint: { type: 'not_found_error', message: 'Not found' }, status: 404 };
+function atTheDoor(
+  method: string,
+  path: string,
+  headers: IncomingHttpHeaders,
+  key: string,
+): { readonly complaint: Complaint; readonly status: number } | undefined {
+  if (path !== '/v1/messages' && path !== '/v1/messages/count_tokens')
+    return { complaint: { type: 'not_found_error', message: 'Not found' }, status: 404 };
   if (method !== 'POST') return { complaint: { message: 'Method Not Allowed' }, status: 405 };
   const bearer = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   const shown = headerOf(headers, 'x-api-key') ?? bearer;
   if (shown !== key) {
-    const message = shown === undefined ? 'x-api-key header is required' : bearer === shown ? 'Invalid bearer token' : 'invalid x-api-key';
+    const message =
+      shown === undefined
+        ? 'x-api-key header is required'
+        : bearer === shown
+          ? 'Invalid bearer token'
+          : 'invalid x-api-key';
     return { complaint: { type: 'authentication_error', message }, status: 401 };
   }
   const version = headerOf(headers, 'anthropic-version');
-  if (version === undefined) return { complaint: { message: 'anthropic-version: header is required' }, status: 400 };
-  if (!versions.includes(version)) return { complaint: { message: `anthropic-version: "${version}" is not a valid version` }, status: 400 };
+  if (version === undefined)
+    return { complaint: { message: 'anthropic-version: header is required' }, status: 400 };
+  if (!versions.includes(version))
+    return { complaint: { message: `anthropic-version: "${version}" is not a valid version` }, status: 400 };
   const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
-  return isJson ? undefined : { complaint: { message: 'content-type: application/json is required' }, status: 400 };
+  return isJson
+    ? undefined
+    : { complaint: { message: 'content-type: application/json is required' }, status: 400 };
 }
 
 /** The fields a request may hold beside the published ones. */
 function extraFields(headers: IncomingHttpHeaders, facts: ClaudeFacts | undefined): readonly string[] {
   const betas = (headerOf(headers, 'anthropic-beta') ?? '').split(',').map((beta) => beta.trim());
-  const opened = Object.entries(betaFields).flatMap(([beta, fields]) => (betas.some((named) => named.startsWith(beta)) ? fields : []));
+  const opened = Object.entries(betaFields).flatMap(([beta, fields]) =>
+    betas.some((named) => named.startsWith(beta)) ? fields : [],
+  );
   return [...opened, ...(facts?.fields ?? [])];
 }
 
-type Checked<Request> = { readonly request: Request; readonly facts: ClaudeFacts } | { readonly complaint: Complaint; readonly status?: number };
+type Checked<Request> =
+  | { readonly request: Request; readonly facts: ClaudeFacts }
+  | { readonly complaint: Complaint; readonly status?: number };
 
 export function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
   const key = options.key ?? 'sk-ant-vendor-0123456789';
@@ -85,20 +110,41 @@ export function messagesPlay(options: MessagesVendorOptions = {}): Play<Messages
     return usual && { ...usual, ...own };
   };
 
-  function check<Request extends CountRequest>(bytes: Buffer, headers: IncomingHttpHeaders, read: (body: object) => Read<Request>): Checked<Request> {
+  function check<Request extends CountRequest>(
+    bytes: Buffer,
+    headers: IncomingHttpHeaders,
+    read: (body: object) => Read<Request>,
+  ): Checked<Request> {
     const json = readBody(bytes);
-    if ('fault' in json) return { complaint: { message: json.fault === 'repeated' ? `The request body is not valid JSON: duplicate key "${json.name}"` : 'The request body is not valid JSON: could not parse it' } };
-    const named = typeof json.body['model'] === 'string' ? find(json.body['model']) : undefined;
+    if ('fault' in json)
+      return {
+        complaint: {
+          message:
+            json.fault === 'repeated'
+              ? `The request body is not valid JSON: duplicate key "${json.name}"`
+              : 'The request body is not valid JSON: could not parse it',
+        },
+      };
+    const named = typeof json.body.model === 'string' ? find(json.body.model) : undefined;
     const extra = extraFields(headers, named);
-    const parsed = read(Object.fromEntries(Object.entries(json.body).filter(([field]) => !extra.includes(field))));
+    const parsed = read(
+      Object.fromEntries(Object.entries(json.body).filter(([field]) => !extra.includes(field))),
+    );
     if ('fault' in parsed) return { complaint: { message: parsed.fault } };
     const { request } = parsed;
-    if (!named) return { complaint: { type: 'not_found_error', message: `model: ${request.model}` }, status: 404 };
+    if (!named)
+      return { complaint: { type: 'not_found_error', message: `model: ${request.model}` }, status: 404 };
     const version = headerOf(headers, 'anthropic-version') ?? '';
-    const fault = rules.map((rule) => rule({ request, facts: named, version })).find(Boolean) ?? cacheComplaint(request) ?? conversationComplaint(request, named, seals);
+    const fault =
+      rules.map((rule) => rule({ request, facts: named, version })).find(Boolean) ??
+      cacheComplaint(request) ??
+      conversationComplaint(request, named, seals);
     if (fault) return { complaint: { message: fault } };
     const prompt = promptTokens(request);
-    if (prompt > named.contextLength) return { complaint: { message: `prompt is too long: ${prompt} tokens > ${named.contextLength} maximum` } };
+    if (prompt > named.contextLength)
+      return {
+        complaint: { message: `prompt is too long: ${prompt} tokens > ${named.contextLength} maximum` },
+      };
     return { request, facts: named };
   }
 
@@ -107,7 +153,8 @@ export function messagesPlay(options: MessagesVendorOptions = {}): Play<Messages
     scripts,
     headers: ['x-api-key', 'anthropic-version'],
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
       const path = received.path.replace(/\?beta=true$/, '');
       const stopped = atTheDoor(received.method, path, received.headers, key);
       if (stopped) return whole(refuse(stopped.complaint, entry.id, stopped.status));
@@ -124,7 +171,14 @@ export function messagesPlay(options: MessagesVendorOptions = {}): Play<Messages
       entry.stream = request.stream ?? false;
       const scenario = await scripts.next(request.model, request, received);
       if (scenario.reply) return whole(scenario.reply, scenario);
-      const composition = compose({ request, facts, scenario, number: received.number, cached: cache.use(request), seals });
+      const composition = compose({
+        request,
+        facts,
+        scenario,
+        number: received.number,
+        cached: cache.use(request),
+        seals,
+      });
       const streamed = scenario.shape ? scenario.shape === 'stream' : entry.stream;
       if (streamed) {
         const headers = { 'content-type': 'text/event-stream; charset=utf-8', ...usualHeaders(entry.id) };
@@ -143,13 +197,17 @@ type Read<Request> = { readonly request: Request } | { readonly fault: string };
 function readRequest(body: object): Read<MessagesRequest> {
   const parsed = requestSchema.safeParse(body, { reportInput: true });
   const [issue] = parsed.error?.issues ?? [];
-  return parsed.success ? { request: parsed.data } : { fault: issue ? complaintOf(issue) : 'Invalid request' };
+  return parsed.success
+    ? { request: parsed.data }
+    : { fault: issue ? complaintOf(issue) : 'Invalid request' };
 }
 
 function readCount(body: object): Read<CountRequest> {
   const parsed = countSchema.safeParse(body, { reportInput: true });
   const [issue] = parsed.error?.issues ?? [];
-  return parsed.success ? { request: parsed.data } : { fault: issue ? complaintOf(issue) : 'Invalid request' };
+  return parsed.success
+    ? { request: parsed.data }
+    : { fault: issue ? complaintOf(issue) : 'Invalid request' };
 }
 
 /** Starts it; its address is what `ANTHROPIC_BASE_URL` wants. */

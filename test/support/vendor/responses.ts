@@ -4,7 +4,13 @@
  */
 import type { z } from 'zod';
 import { complaintOf } from './chat-completions/complaints.ts';
-import { contextOverflow, modelNotFound, refuse, wrongKey, type Complaint } from './chat-completions/refusals.ts';
+import {
+  contextOverflow,
+  modelNotFound,
+  refuse,
+  wrongKey,
+  type Complaint,
+} from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
 import { readBody } from './json-body.ts';
 import { compose, promptTokens, type Composition } from './responses/composition.ts';
@@ -43,15 +49,28 @@ function usualHeaders(id: string): Record<string, string> {
 
 function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  if (shown === undefined) return refuse({ message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null }, 401);
+  if (shown === undefined)
+    return refuse(
+      { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
+      401,
+    );
   if (shown !== key) return wrongKey(shown);
-  if (path !== '/v1/responses' && path !== '/v1/responses/input_tokens') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
-  if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+  if (path !== '/v1/responses' && path !== '/v1/responses/input_tokens')
+    return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  if (method !== 'POST')
+    return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
   const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
-  return isJson ? undefined : refuse({ message: `Unsupported content type: '${headers['content-type'] ?? ''}'. This API method only accepts 'application/json' requests.`, code: 'unsupported_content_type' });
+  return isJson
+    ? undefined
+    : refuse({
+        message: `Unsupported content type: '${headers['content-type'] ?? ''}'. This API method only accepts 'application/json' requests.`,
+        code: 'unsupported_content_type',
+      });
 }
 
-type Checked<Request> = { readonly request: Request; readonly facts: ResponsesFacts } | { readonly refusal: WholeReply };
+type Checked<Request> =
+  | { readonly request: Request; readonly facts: ResponsesFacts }
+  | { readonly refusal: WholeReply };
 
 /** Remembers what was handed out, for when it comes back. */
 function remember(memory: Map<string, Memory>, { request, groups }: Composition): void {
@@ -78,11 +97,18 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     const no = (complaint: Complaint): Checked<Request> => ({ refusal: refuse(complaint) });
     const json = readBody(bytes);
     if ('fault' in json) {
-      if (json.fault === 'unreadable') return no({ message: 'We could not parse the JSON body of your request.', code: null });
-      return no({ message: `Duplicate parameter: '${json.name}'.`, param: json.name, code: 'duplicate_parameter' });
+      if (json.fault === 'unreadable')
+        return no({ message: 'We could not parse the JSON body of your request.', code: null });
+      return no({
+        message: `Duplicate parameter: '${json.name}'.`,
+        param: json.name,
+        code: 'duplicate_parameter',
+      });
     }
-    const named = typeof json.body['model'] === 'string' ? find(json.body['model']) : undefined;
-    const body = Object.fromEntries(Object.entries(json.body).filter(([field]) => !named?.fields?.includes(field)));
+    const named = typeof json.body.model === 'string' ? find(json.body.model) : undefined;
+    const body = Object.fromEntries(
+      Object.entries(json.body).filter(([field]) => !named?.fields?.includes(field)),
+    );
     const parsed = schema.safeParse(body, { reportInput: true });
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
@@ -90,10 +116,14 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     }
     const request = parsed.data;
     if (!named) return { refusal: modelNotFound(request.model) };
-    const fault = rules.map((rule) => rule(request, named)).find(Boolean) ?? conversationComplaint(request, { seals, memory });
+    const fault =
+      rules.map((rule) => rule(request, named)).find(Boolean) ??
+      conversationComplaint(request, { seals, memory });
     if (fault) return no(fault);
     const prompt = promptTokens(request);
-    return prompt > named.contextLength && request.truncation !== 'auto' ? { refusal: contextOverflow(named.contextLength, prompt) } : { request, facts: named };
+    return prompt > named.contextLength && request.truncation !== 'auto'
+      ? { refusal: contextOverflow(named.contextLength, prompt) }
+      : { request, facts: named };
   }
 
   return {
@@ -101,14 +131,18 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     scripts,
     headers: [],
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
       const stopped = atTheDoor(received, key);
       if (stopped) return whole(stopped);
       if (received.path.endsWith('/input_tokens')) {
         const counted = check(received.body, countSchema);
         if ('refusal' in counted) return whole(counted.refusal);
         entry.model = counted.request.model;
-        return whole({ status: 200, body: { object: 'response.input_tokens', input_tokens: promptTokens(counted.request) } });
+        return whole({
+          status: 200,
+          body: { object: 'response.input_tokens', input_tokens: promptTokens(counted.request) },
+        });
       }
       const checked = check(received.body, requestSchema);
       if ('refusal' in checked) return whole(checked.refusal);

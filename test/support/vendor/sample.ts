@@ -7,7 +7,7 @@ function typeOf(schema: JsonObject): string {
   const { type } = schema;
   const named = Array.isArray(type) ? type.find((one) => one !== 'null') : type;
   if (typeof named === 'string') return named.toLowerCase();
-  return isObject(schema['properties']) ? 'object' : 'string';
+  return isObject(schema.properties) ? 'object' : 'string';
 }
 
 function pointed(root: JsonObject, reference: string): unknown {
@@ -18,8 +18,10 @@ function pointed(root: JsonObject, reference: string): unknown {
 }
 
 function objectOf(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
-  const properties = isObject(schema['properties']) && depth < 4 ? schema['properties'] : {};
-  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, sampleOf(inner, root, depth + 1)]));
+  const properties = isObject(schema.properties) && depth < 4 ? schema.properties : {};
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, inner]) => [name, sampleOf(inner, root, depth + 1)]),
+  );
 }
 
 /** Passed a schema; the answer is a value it accepts, of every property it names as far as four deep: some have no end. */
@@ -29,11 +31,13 @@ export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): un
   if (typeof reference === 'string') return sampleOf(pointed(root, reference), root, depth + 1);
   if (only !== undefined) return only;
   if (Array.isArray(values) && values.length) return values[0];
-  for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && choices.length) return sampleOf(choices[0], root, depth + 1);
+  for (const choices of [anyOf, oneOf])
+    if (Array.isArray(choices) && choices.length) return sampleOf(choices[0], root, depth + 1);
   const type = typeOf(schema);
   if (type === 'object') return objectOf(schema, root, depth);
-  if (type === 'array') return schema['items'] === undefined || depth > 4 ? [] : [sampleOf(schema['items'], root, depth + 1)];
-  if (type === 'integer' || type === 'number') return typeof schema['minimum'] === 'number' ? schema['minimum'] : 7;
+  if (type === 'array')
+    return schema.items === undefined || depth > 4 ? [] : [sampleOf(schema.items, root, depth + 1)];
+  if (type === 'integer' || type === 'number') return typeof schema.minimum === 'number' ? schema.minimum : 7;
   if (type === 'boolean') return true;
   return type === 'null' ? null : 'Whitby';
 }

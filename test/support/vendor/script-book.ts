@@ -35,7 +35,9 @@ export class ScriptBook<Request, Scenario extends object> {
   #find(model: string): Script<StepOf<Request, Scenario>> | undefined {
     const exact = this.#scripts.get(model);
     if (exact) return exact;
-    const suffixes = [...this.#scripts.keys()].filter((pattern) => pattern.startsWith('*') && model.endsWith(pattern.slice(1)));
+    const suffixes = [...this.#scripts.keys()].filter(
+      (pattern) => pattern.startsWith('*') && model.endsWith(pattern.slice(1)),
+    );
     const longest = suffixes.toSorted((one, other) => other.length - one.length)[0];
     return longest === undefined ? undefined : this.#scripts.get(longest);
   }

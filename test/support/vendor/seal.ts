@@ -18,7 +18,11 @@ export class Seals {
   }
 
   #proof(head: string, bound: string): Buffer {
-    const rounds = [0, 1, 2].map((round) => createHmac('sha512', this.#secret).update(JSON.stringify([round, head, bound])).digest());
+    const rounds = [0, 1, 2].map((round) =>
+      createHmac('sha512', this.#secret)
+        .update(JSON.stringify([round, head, bound]))
+        .digest(),
+    );
     return Buffer.concat(rounds);
   }
 

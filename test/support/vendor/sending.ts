@@ -7,11 +7,20 @@ import type { JournalEntry } from './server.ts';
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 function wholeFrame(body: WholeReply['body']): Frame {
-  const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
+  const bytes =
+    typeof body === 'string' || body instanceof Uint8Array
+      ? Buffer.from(body)
+      : Buffer.from(JSON.stringify(body));
   return { bytes, tokens: 0, event: true };
 }
 
-export async function sendWhole(reply: WholeReply, usual: Headers, delivery: Delivery, response: ServerResponse, entry: JournalEntry): Promise<void> {
+export async function sendWhole(
+  reply: WholeReply,
+  usual: Headers,
+  delivery: Delivery,
+  response: ServerResponse,
+  entry: JournalEntry,
+): Promise<void> {
   const frame = wholeFrame(reply.body);
   // A reply that will break off has no length it could be held to.
   const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
@@ -33,10 +42,16 @@ function counted(frame: string, tokens = 0): Frame {
 type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { readonly after: number } };
 
 /** Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has them. */
-export function* staged(events: Iterable<Told>, scenario: Staging, failure: (sent: number) => readonly string[]): Generator<Frame> {
+export function* staged(
+  events: Iterable<Told>,
+  scenario: Staging,
+  failure: (sent: number) => readonly string[],
+): Generator<Frame> {
   const inserts = scenario.inserts ?? [];
   const extra = (place: number | 'end'): Frame[] =>
-    inserts.filter(({ before }) => before === place).map(({ frame }) => ({ bytes: Buffer.from(frame), tokens: 0, event: false }));
+    inserts
+      .filter(({ before }) => before === place)
+      .map(({ frame }) => ({ bytes: Buffer.from(frame), tokens: 0, event: false }));
   let sent = 0;
   for (const { frame, tokens } of events) {
     yield* extra(sent);
@@ -56,6 +71,18 @@ export function* staged(events: Iterable<Told>, scenario: Staging, failure: (sen
   if (scenario.fail) throw new Error(`a scenario's failure comes too late: the reply has ${sent} events`);
 }
 
-export async function sendStream(frames: Iterable<Frame>, headers: Headers, scenario: Delivery & Pick<Scenario, 'headers'>, response: ServerResponse, entry: JournalEntry): Promise<void> {
-  await deliver(response, { status: 200, headers: { 'cache-control': 'no-cache', ...headers, ...scenario.headers } }, frames, scenario, entry);
+export async function sendStream(
+  frames: Iterable<Frame>,
+  headers: Headers,
+  scenario: Delivery & Pick<Scenario, 'headers'>,
+  response: ServerResponse,
+  entry: JournalEntry,
+): Promise<void> {
+  await deliver(
+    response,
+    { status: 200, headers: { 'cache-control': 'no-cache', ...headers, ...scenario.headers } },
+    frames,
+    scenario,
+    entry,
+  );
 }

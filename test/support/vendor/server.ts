@@ -39,7 +39,11 @@ export interface JournalEntry extends Sent {
 }
 
 /** Passed a request with its body and where to answer and take notes; resolves when it has done with it. */
-export type Answer = (received: ReceivedRequest, response: ServerResponse, entry: JournalEntry) => Promise<void>;
+export type Answer = (
+  received: ReceivedRequest,
+  response: ServerResponse,
+  entry: JournalEntry,
+) => Promise<void>;
 
 export interface VendorServer {
   readonly origin: string;
@@ -53,9 +57,29 @@ export interface VendorServer {
 
 /** What a hop takes off, and what a client says that is none of the vendor's business. */
 const unwelcome = new Set([
-  'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade', 'expect',
-  'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'cf-connecting-ip', 'cookie', 'origin', 'referer',
-  'x-api-key', 'api-key', 'x-goog-api-key', 'x-partner-api-key', 'partner-version', 'anthropic-version', 'idempotency-key',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cookie',
+  'origin',
+  'referer',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-partner-api-key',
+  'partner-version',
+  'anthropic-version',
+  'idempotency-key',
 ]);
 
 const single = new Set(['authorization', 'host', 'content-type', 'content-length']);
@@ -63,13 +87,25 @@ const single = new Set(['authorization', 'host', 'content-type', 'content-length
 function leakedNames(rawHeaders: readonly string[], welcome: readonly string[]): string[] {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = names.filter((name, index) => single.has(name) && names.indexOf(name) < index);
-  const strange = names.filter((name) => (unwelcome.has(name) && !welcome.includes(name)) || name.startsWith('x-forwarded-') || name.startsWith('x-tollgate-'));
-  const connection = rawHeaders.filter((_, index) => index % 2 === 1 && names[(index - 1) / 2] === 'connection');
+  const strange = names.filter(
+    (name) =>
+      (unwelcome.has(name) && !welcome.includes(name)) ||
+      name.startsWith('x-forwarded-') ||
+      name.startsWith('x-tollgate-'),
+  );
+  const connection = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && names[(index - 1) / 2] === 'connection',
+  );
   const upgrades = connection.some((value) => !/^(keep-alive|close)$/i.test(value)) ? ['connection'] : [];
   return [...new Set([...strange, ...twice, ...upgrades])];
 }
 
-function receive(request: IncomingMessage, number: number, connection: number, welcome: readonly string[]): ReceivedRequest {
+function receive(
+  request: IncomingMessage,
+  number: number,
+  connection: number,
+  welcome: readonly string[],
+): ReceivedRequest {
   return {
     number,
     connection,
@@ -96,11 +132,26 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 
 function newEntry(received: ReceivedRequest): JournalEntry {
   const id = `req_fake${String(received.number).padStart(8, '0')}`;
-  return { id, received, model: undefined, stream: false, status: undefined, events: 0, bytes: 0, tokens: 0, billed: undefined, end: 'open' };
+  return {
+    id,
+    received,
+    model: undefined,
+    stream: false,
+    status: undefined,
+    events: 0,
+    bytes: 0,
+    tokens: 0,
+    billed: undefined,
+    end: 'open',
+  };
 }
 
 /** Starts a server on loopback, on a free port unless one is named; `welcome` are headers that are no leak here. */
-export async function listen(answer: Answer, port = 0, welcome: readonly string[] = []): Promise<VendorServer> {
+export async function listen(
+  answer: Answer,
+  port = 0,
+  welcome: readonly string[] = [],
+): Promise<VendorServer> {
   const requests: ReceivedRequest[] = [];
   const journal: JournalEntry[] = [];
   const connections = new Map<Socket, number>();
@@ -151,7 +202,11 @@ export async function listen(answer: Answer, port = 0, welcome: readonly string[
       server.close();
       server.closeAllConnections();
       await Promise.all([closed, ...running]);
-      if (failures.length) throw new AggregateError(failures, `the fake vendor could not answer: ${failures.map(String).join('; ')}`);
+      if (failures.length)
+        throw new AggregateError(
+          failures,
+          `the fake vendor could not answer: ${failures.map(String).join('; ')}`,
+        );
     },
   };
 }

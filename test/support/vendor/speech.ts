@@ -38,9 +38,14 @@ export interface Bounds {
 }
 
 /** The pieces up to the first stop sequence, and which it was. */
-function untilStop(words: readonly string[], stops: readonly string[]): { readonly words: readonly string[]; readonly stop?: string } {
+function untilStop(
+  words: readonly string[],
+  stops: readonly string[],
+): { readonly words: readonly string[]; readonly stop?: string } {
   const text = words.join('');
-  const found = stops.map((stop) => ({ stop, at: text.indexOf(stop) })).filter(({ at, stop }) => at >= 0 && stop);
+  const found = stops
+    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+    .filter(({ at, stop }) => at >= 0 && stop);
   const [first] = found.toSorted((one, other) => one.at - other.at);
   if (!first) return { words };
   const kept: string[] = [];
@@ -66,13 +71,20 @@ export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
   const stopped = untilStop(spoken(said.text), stops);
   const text = said.text === undefined ? undefined : take(stopped.words);
   const refusal = take(spoken(said.refusal));
-  const calls = (stopped.stop === undefined ? (said.toolCalls ?? []) : []).flatMap(({ name, id, freeform = false, arguments: words = '{}' }, index) =>
-    take([name]).length ? [{ id: id ?? callId(index), name, freeform, fragments: take(spoken(words)) }] : [],
+  const calls = (stopped.stop === undefined ? (said.toolCalls ?? []) : []).flatMap(
+    ({ name, id, freeform = false, arguments: words = '{}' }, index) =>
+      take([name]).length
+        ? [{ id: id ?? callId(index), name, freeform, fragments: take(spoken(words)) }]
+        : [],
   );
   const natural = calls.length ? 'calls' : refusal.length ? 'refusal' : 'end';
   const reason = cut ? 'limit' : stopped.stop === undefined ? natural : 'stop-sequence';
   return {
-    reasoning, text, refusal, calls, reason,
+    reasoning,
+    text,
+    refusal,
+    calls,
+    reason,
     sealed: said.sealed ?? false,
     search: said.search,
     citations: said.citations ?? [],
@@ -90,7 +102,10 @@ export function speechTokens({ reasoning, text, refusal, calls }: Speech): numbe
 }
 
 /** The fragments of all calls in the order they are sent: one call after the other, or a round of each in turn. */
-export function* callFragments(calls: readonly SpokenCall[], interleaved: boolean): Generator<{ readonly index: number; readonly fragment: string; readonly last: boolean }> {
+export function* callFragments(
+  calls: readonly SpokenCall[],
+  interleaved: boolean,
+): Generator<{ readonly index: number; readonly fragment: string; readonly last: boolean }> {
   const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
   const places = interleaved
     ? Array.from({ length: rounds }, (_, round) => calls.map((_call, index) => ({ index, round }))).flat()

@@ -49,8 +49,16 @@ export interface Play<Request> {
 }
 
 /** Opens a vendor; `base` is what its SDK's address has after the origin. */
-export async function openStage<Request>(play: Play<Request>, { port }: StageOptions, base = ''): Promise<Stage<Request>> {
-  const server = await listen((received, response, entry) => play.answer({ received, response, entry }), port, play.headers);
+export async function openStage<Request>(
+  play: Play<Request>,
+  { port }: StageOptions,
+  base = '',
+): Promise<Stage<Request>> {
+  const server = await listen(
+    (received, response, entry) => play.answer({ received, response, entry }),
+    port,
+    play.headers,
+  );
   return {
     url: `${server.origin}${base}`,
     key: play.key,

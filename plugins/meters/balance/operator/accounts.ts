@@ -5,8 +5,16 @@ import { creditKinds, mostCredit, type Balance, type CreditKind, type Entry, typ
 import { accountName, amount, creditKind, page, reference } from './reading.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
-export const creditOrder = z.strictObject({ account: accountName, amount, kind: creditKind.default('top-up'), reference: reference.optional() });
-export const creditQuery = page.extend({ account: accountName.optional(), after: z.coerce.number().int().min(0).optional() });
+export const creditOrder = z.strictObject({
+  account: accountName,
+  amount,
+  kind: creditKind.default('top-up'),
+  reference: reference.optional(),
+});
+export const creditQuery = page.extend({
+  account: accountName.optional(),
+  after: z.coerce.number().int().min(0).optional(),
+});
 
 /** An account as it is shown; amounts are decimal strings in USD. */
 function shownBalance(account: string, { total, used, pending }: Balance) {
@@ -24,10 +32,16 @@ function shownBalance(account: string, { total, used, pending }: Balance) {
 export type ShownBalance = ReturnType<typeof shownBalance>;
 
 function noAccount(account: string): GatewayError {
-  return new GatewayError('not_found', `there is no account "${account}"; make it with accounts create ${account}, or with its first key`);
+  return new GatewayError(
+    'not_found',
+    `there is no account "${account}"; make it with accounts create ${account}, or with its first key`,
+  );
 }
 
-export async function createAccount(store: Store, { name }: z.output<typeof accountOrder>): Promise<ShownBalance> {
+export async function createAccount(
+  store: Store,
+  { name }: z.output<typeof accountOrder>,
+): Promise<ShownBalance> {
   const isNew = await store.createAccount({ name, at: Date.now() });
   if (!isNew) throw new GatewayError('conflict', `there is an account "${name}" already`);
   return accountBalance(store, name);
@@ -40,11 +54,14 @@ export async function accountBalance(store: Store, account: string): Promise<Sho
 }
 
 /** An account with the sum of its credits of each kind. */
-export async function accountDetails(store: Store, account: string): Promise<ShownBalance & { readonly credits: Readonly<Record<CreditKind, string>> }> {
+export async function accountDetails(
+  store: Store,
+  account: string,
+): Promise<ShownBalance & { readonly credits: Readonly<Record<CreditKind, string>> }> {
   const shown = await accountBalance(store, account);
   const sums: Record<CreditKind, Nano> = { 'top-up': 0n, bonus: 0n, 'gift-card': 0n };
   const limit = 1000;
-  for (let after = 0, isMore = true; isMore; ) {
+  for (let after = 0, isMore = true; isMore;) {
     const entries = await store.entries({ account, kinds: ['credit'], after, limit });
     for (const { source, available } of entries) if (source) sums[source] += available;
     after = entries.at(-1)?.number ?? after;
@@ -56,7 +73,10 @@ export async function accountDetails(store: Store, account: string): Promise<Sho
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
   const records = await store.listAccounts(query);
-  const data = records.map(({ name, created, ...balance }) => ({ ...shownBalance(name, balance), created: new Date(created).toISOString() }));
+  const data = records.map(({ name, created, ...balance }) => ({
+    ...shownBalance(name, balance),
+    created: new Date(created).toISOString(),
+  }));
   return { data, next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null };
 }
 
@@ -66,16 +86,34 @@ export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'alread
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>): Promise<AddedCredit> {
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);
-  if (status === 'reference_taken') throw new GatewayError('conflict', `the reference "${order.reference}" stands for another credit`, { param: 'reference' });
-  if (status === 'too_much') throw new GatewayError('invalid_request', `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`, { param: 'amount' });
+  if (status === 'reference_taken')
+    throw new GatewayError('conflict', `the reference "${order.reference}" stands for another credit`, {
+      param: 'reference',
+    });
+  if (status === 'too_much')
+    throw new GatewayError(
+      'invalid_request',
+      `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`,
+      { param: 'amount' },
+    );
   return { status, ...(await accountBalance(store, order.account)) };
 }
 
 function shownCredit({ number, account, at, available, source, reference }: Entry) {
-  return { number, account, at: new Date(at).toISOString(), amount: formatUsd(available), kind: source ?? null, reference: reference ?? null };
+  return {
+    number,
+    account,
+    at: new Date(at).toISOString(),
+    amount: formatUsd(available),
+    kind: source ?? null,
+    reference: reference ?? null,
+  };
 }
 
 export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
   const entries = await store.entries({ ...query, kinds: ['credit'] });
-  return { data: entries.map(shownCredit), next: entries.length === query.limit ? (entries.at(-1)?.number ?? null) : null };
+  return {
+    data: entries.map(shownCredit),
+    next: entries.length === query.limit ? (entries.at(-1)?.number ?? null) : null,
+  };
 }

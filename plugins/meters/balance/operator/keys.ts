@@ -17,7 +17,11 @@ export const keyOrder = z.strictObject({
   credit: amount.optional(),
 });
 export const keyQuery = page.extend({ account: accountName.optional() });
-export const keyChanges = z.strictObject({ name: label.optional(), disabled: z.boolean().optional(), limits: limits.optional() });
+export const keyChanges = z.strictObject({
+  name: label.optional(),
+  disabled: z.boolean().optional(),
+  limits: limits.optional(),
+});
 const longestOverlap = 30 * 24 * 3600;
 export const rotationOrder = z.strictObject({
   /** Seconds for which the old secret still works. */
@@ -27,11 +31,28 @@ export const rotationOrder = z.strictObject({
 /** A key as it is shown: never its secret, nor its hash. */
 function shownKey(key: KeyRecord) {
   const {
-    id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, callsPerMinute = null, used, pending,
+    id,
+    lastFour,
+    name,
+    kind,
+    account = null,
+    disabled,
+    created,
+    spendCap,
+    models,
+    expires,
+    callsPerMinute = null,
+    used,
+    pending,
     rotatedTo = null,
   } = key;
   return {
-    id, lastFour, name, kind, account, disabled,
+    id,
+    lastFour,
+    name,
+    kind,
+    account,
+    disabled,
     created: new Date(created).toISOString(),
     limits: {
       spendCap: spendCap === undefined ? null : formatUsd(spendCap),
@@ -51,16 +72,35 @@ export type ShownKey = ReturnType<typeof shownKey>;
 export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
   const found = (await store.listKeys({ wanted, limit: 20 })).map(shownKey);
   const [key, other] = found;
-  if (!key) throw new GatewayError('not_found', `there is no key "${wanted}"; name it by its id or its last four characters`);
-  if (other) throw new GatewayError('conflict', `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`);
+  if (!key)
+    throw new GatewayError(
+      'not_found',
+      `there is no key "${wanted}"; name it by its id or its last four characters`,
+    );
+  if (other)
+    throw new GatewayError(
+      'conflict',
+      `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`,
+    );
   return key;
 }
 
 /** Throws where limits are set that an operator key cannot have. It spends nothing and calls no model, so only an expiry makes sense. */
-function checkOperatorKey({ spendCap, models, callsPerMinute }: z.output<typeof limits>, credit?: Nano): void {
-  const asked = { credit, 'limits.spendCap': spendCap, 'limits.models': models, 'limits.callsPerMinute': callsPerMinute };
+function checkOperatorKey(
+  { spendCap, models, callsPerMinute }: z.output<typeof limits>,
+  credit?: Nano,
+): void {
+  const asked = {
+    credit,
+    'limits.spendCap': spendCap,
+    'limits.models': models,
+    'limits.callsPerMinute': callsPerMinute,
+  };
   const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
-  if (param !== undefined) throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, { param });
+  if (param !== undefined)
+    throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, {
+      param,
+    });
 }
 
 /** What to do about an account whose calls are all refused, since it has no credit; undefined where it has some. */
@@ -75,17 +115,29 @@ export type NewKey = ShownKey & { readonly key: string; readonly warning?: strin
 export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, limits: stated, credit } = order;
   if ((account === undefined) !== (kind === 'operator')) {
-    throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
+    throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', {
+      param: 'account',
+    });
   }
   if (kind === 'operator') checkOperatorKey(stated, credit);
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
-  const limited = { spendCap: spendCap ?? undefined, models: models ?? undefined, expires: expires ?? undefined, callsPerMinute: callsPerMinute ?? undefined };
+  const limited = {
+    spendCap: spendCap ?? undefined,
+    models: models ?? undefined,
+    expires: expires ?? undefined,
+    callsPerMinute: callsPerMinute ?? undefined,
+  };
   const made = await issueKey(store, { account, name, ...limited });
   if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
-  if (credit !== undefined && account !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
+  if (credit !== undefined && account !== undefined)
+    await addCredit(store, { account, amount: credit, kind: 'top-up' });
   const warning = account === undefined ? undefined : await creditAdvice(store, account);
-  return { key: made.secret, ...(await findKey(store, made.id)), ...(warning === undefined ? {} : { warning }) };
+  return {
+    key: made.secret,
+    ...(await findKey(store, made.id)),
+    ...(warning === undefined ? {} : { warning }),
+  };
 }
 
 export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
@@ -93,7 +145,11 @@ export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
   return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
 }
 
-export async function changeKey(store: Store, wanted: string, { limits: changed, ...rest }: z.output<typeof keyChanges>): Promise<ShownKey> {
+export async function changeKey(
+  store: Store,
+  wanted: string,
+  { limits: changed, ...rest }: z.output<typeof keyChanges>,
+): Promise<ShownKey> {
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed);
   await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
@@ -101,12 +157,18 @@ export async function changeKey(store: Store, wanted: string, { limits: changed,
 }
 
 /** Leaves out what was not said: zod keeps such keys, with the value undefined. */
-function definedOf(changes: { readonly [Name in keyof KeyChanges]?: KeyChanges[Name] | undefined }): KeyChanges {
+function definedOf(changes: {
+  readonly [Name in keyof KeyChanges]?: KeyChanges[Name] | undefined;
+}): KeyChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 /** A new secret with the account, the limits and the spending of the old one, which works on until the overlap is over. */
-export async function rotateKey(store: Store, wanted: string, { overlap }: z.output<typeof rotationOrder>): Promise<ShownKey & { readonly key: string }> {
+export async function rotateKey(
+  store: Store,
+  wanted: string,
+  { overlap }: z.output<typeof rotationOrder>,
+): Promise<ShownKey & { readonly key: string }> {
   const { id, kind } = await findKey(store, wanted);
   const { secret, kept } = newSecret(kind);
   const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });

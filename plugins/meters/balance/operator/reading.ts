@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, usd } from '../../../../core/index.ts';
 import { creditKinds } from '../store.ts';
 
-export const accountName = z.string().regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
+export const accountName = z
+  .string()
+  .regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
 export const label = z.string().max(200);
 /** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
 const largestAmount = parseUsd('1000000000');
@@ -15,7 +17,10 @@ export const reference = z.string().min(1).max(200);
 
 /** A date, which stands for its first moment in UTC, or a time with its offset. The result is milliseconds since the epoch. */
 export const moment = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z')
+  .union(
+    [z.iso.date(), z.iso.datetime({ offset: true })],
+    'a time is written 2027-01-31 or 2027-01-31T09:30:00Z',
+  )
   .transform((text) => Date.parse(text));
 
 /** Since when a key is refused. A time that is over must be a mistake: the key would never work. */
@@ -25,7 +30,9 @@ const expiry = moment.refine(
 );
 
 /** A model's id, or the beginning of ids followed by a star. */
-const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
+const modelPattern = z
+  .string()
+  .regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
 /** Limits as operators write them; null takes a limit away. */
 export const limits = z.strictObject({
@@ -47,7 +54,9 @@ export const page = z.strictObject({
 export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const told = parsed.error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message));
+  const told = parsed.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  );
   const [first] = parsed.error.issues;
   const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
   throw new GatewayError('invalid_request', told.join('; '), { param: param || undefined });

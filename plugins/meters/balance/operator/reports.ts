@@ -12,14 +12,25 @@ const groups = z
   .pipe(z.array(z.enum(usageGroups, `usage is grouped by ${usageGroups.join(', ')}`)))
   .transform((words) => [...new Set(words)]);
 
-const narrowing = { account: accountName.optional(), key: z.string().max(200).optional(), from: moment.optional(), to: moment.optional() };
+const narrowing = {
+  account: accountName.optional(),
+  key: z.string().max(200).optional(),
+  from: moment.optional(),
+  to: moment.optional(),
+};
 
 const format = z.enum(['json', 'csv']).default('json');
 
-export const usageQuery = z.strictObject({ ...narrowing, format, model: z.string().max(200).optional(), by: groups.prefault('key,model,day') });
+export const usageQuery = z.strictObject({
+  ...narrowing,
+  format,
+  model: z.string().max(200).optional(),
+  by: groups.prefault('key,model,day'),
+});
 
 export const entryQuery = page.extend({
-  ...narrowing, format,
+  ...narrowing,
+  format,
   after: z.coerce.number().int().min(0).optional(),
   call: z.string().max(200).optional(),
   kind: z.enum(entryKinds).optional(),
@@ -39,34 +50,93 @@ export async function usageCsv(store: Store, query: z.output<typeof usageQuery>)
 }
 
 const entryColumns = [
-  'number', 'at', 'kind', 'account', 'key', 'call', 'model', 'provider', 'credits', 'available', 'reserved', 'revenue',
-  'input', 'output', 'basis', 'reason', 'source', 'reference', 'price', 'attempts', 'flags',
+  'number',
+  'at',
+  'kind',
+  'account',
+  'key',
+  'call',
+  'model',
+  'provider',
+  'credits',
+  'available',
+  'reserved',
+  'revenue',
+  'input',
+  'output',
+  'basis',
+  'reason',
+  'source',
+  'reference',
+  'price',
+  'attempts',
+  'flags',
 ] as const;
 
-function shownEntry({ at, credits, available, reserved, revenue, flags, usage, costs, reservation: _reservation, ...rest }: Entry) {
-  const legs = { credits: formatUsd(credits), available: formatUsd(available), reserved: formatUsd(reserved), revenue: formatUsd(revenue) };
-  return { ...rest, ...legs, at: new Date(at).toISOString(), flags: flags.join(' '), usage: parsed(usage), costs: parsed(costs) };
+function shownEntry({
+  at,
+  credits,
+  available,
+  reserved,
+  revenue,
+  flags,
+  usage,
+  costs,
+  reservation: _reservation,
+  ...rest
+}: Entry) {
+  const legs = {
+    credits: formatUsd(credits),
+    available: formatUsd(available),
+    reserved: formatUsd(reserved),
+    revenue: formatUsd(revenue),
+  };
+  return {
+    ...rest,
+    ...legs,
+    at: new Date(at).toISOString(),
+    flags: flags.join(' '),
+    usage: parsed(usage),
+    costs: parsed(costs),
+  };
 }
 
 function parsed(json: string | undefined): unknown {
   return json === undefined ? undefined : JSON.parse(json);
 }
 
-export async function entries(store: Store, { kind, format: _format, ...query }: z.output<typeof entryQuery>) {
+export async function entries(
+  store: Store,
+  { kind, format: _format, ...query }: z.output<typeof entryQuery>,
+) {
   const rows = await store.entries({ ...query, kinds: kind && [kind] });
-  return { data: rows.map(shownEntry), next: rows.length === query.limit ? (rows.at(-1)?.number ?? null) : null };
+  return {
+    data: rows.map(shownEntry),
+    next: rows.length === query.limit ? (rows.at(-1)?.number ?? null) : null,
+  };
 }
 
 /** The same as CSV, without nested values. */
 export async function entriesCsv(store: Store, query: z.output<typeof entryQuery>): Promise<string> {
   const { data } = await entries(store, query);
-  return csv(entryColumns, data.map(({ usage: _usage, costs: _costs, ...row }) => row));
+  return csv(
+    entryColumns,
+    data.map(({ usage: _usage, costs: _costs, ...row }) => row),
+  );
 }
 
 export async function pendingCalls(store: Store, query: z.output<typeof pendingQuery>) {
   const rows = await store.listPending(query);
-  const data = rows.map(({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: new Date(created).toISOString() }));
+  const data = rows.map(({ amount, created, ...row }) => ({
+    ...row,
+    amount: formatUsd(amount),
+    since: new Date(created).toISOString(),
+  }));
   const { pendingCalls: count, pendingAmount, oldestPending } = await store.totals();
   const oldest = oldestPending === undefined ? null : new Date(oldestPending).toISOString();
-  return { data, next: rows.length === query.limit ? (rows.at(-1)?.call ?? null) : null, totals: { calls: count, amount: formatUsd(pendingAmount), oldest } };
+  return {
+    data,
+    next: rows.length === query.limit ? (rows.at(-1)?.call ?? null) : null,
+    totals: { calls: count, amount: formatUsd(pendingAmount), oldest },
+  };
 }

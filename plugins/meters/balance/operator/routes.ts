@@ -4,15 +4,47 @@
  */
 import { toGatewayError, type Route, type RouteReply, type RouteRequest } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
-import { accountDetails, accountOrder, addCredit, createAccount, creditOrder, creditQuery, listAccounts, listCredits } from './accounts.ts';
-import { changeKey, createKey, findKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder } from './keys.ts';
+import {
+  accountDetails,
+  accountOrder,
+  addCredit,
+  createAccount,
+  creditOrder,
+  creditQuery,
+  listAccounts,
+  listCredits,
+} from './accounts.ts';
+import {
+  changeKey,
+  createKey,
+  findKey,
+  keyChanges,
+  keyOrder,
+  keyQuery,
+  listKeys,
+  rotateKey,
+  rotationOrder,
+} from './keys.ts';
 import { page, read } from './reading.ts';
-import { entries, entriesCsv, entryQuery, pendingCalls, pendingQuery, usage, usageCsv, usageQuery } from './reports.ts';
+import {
+  entries,
+  entriesCsv,
+  entryQuery,
+  pendingCalls,
+  pendingQuery,
+  usage,
+  usageCsv,
+  usageQuery,
+} from './reports.ts';
 
 export function errors(error: unknown): RouteReply {
   const { code, message, status, details } = toGatewayError(error);
   const retry = details.retryAfter === undefined ? {} : { 'retry-after': String(details.retryAfter) };
-  return { status, headers: { ...noStore, ...retry }, body: { error: { code, message, param: details.param ?? null } } };
+  return {
+    status,
+    headers: { ...noStore, ...retry },
+    body: { error: { code, message, param: details.param ?? null } },
+  };
 }
 
 /** Secrets and balances must not be kept by a cache. */
@@ -25,7 +57,11 @@ function json(body: unknown, status = 200): RouteReply {
 function csvFile(name: string, text: string): RouteReply {
   return {
     status: 200,
-    headers: { ...noStore, 'content-type': 'text/csv; charset=utf-8', 'content-disposition': `attachment; filename="${name}.csv"` },
+    headers: {
+      ...noStore,
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}.csv"`,
+    },
     body: text,
   };
 }
@@ -33,28 +69,40 @@ function csvFile(name: string, text: string): RouteReply {
 type Handle = (store: Store, request: RouteRequest) => Promise<RouteReply>;
 
 const handlers: Readonly<Record<string, Handle>> = {
-  'GET /admin/accounts': async (store, { query }) => json(await listAccounts(store, read(page, Object.fromEntries(query)))),
-  'POST /admin/accounts': async (store, { body }) => json(await createAccount(store, read(accountOrder, body)), 201),
-  'GET /admin/accounts/:account': async (store, { params }) => json(await accountDetails(store, params['account'] ?? '')),
-  'GET /admin/credits': async (store, { query }) => json(await listCredits(store, read(creditQuery, Object.fromEntries(query)))),
+  'GET /admin/accounts': async (store, { query }) =>
+    json(await listAccounts(store, read(page, Object.fromEntries(query)))),
+  'POST /admin/accounts': async (store, { body }) =>
+    json(await createAccount(store, read(accountOrder, body)), 201),
+  'GET /admin/accounts/:account': async (store, { params }) =>
+    json(await accountDetails(store, params.account ?? '')),
+  'GET /admin/credits': async (store, { query }) =>
+    json(await listCredits(store, read(creditQuery, Object.fromEntries(query)))),
   async 'POST /admin/credits'(store, { body }) {
     const added = await addCredit(store, read(creditOrder, body));
     return json(added, added.status === 'credited' ? 201 : 200);
   },
-  'GET /admin/keys': async (store, { query }) => json(await listKeys(store, read(keyQuery, Object.fromEntries(query)))),
+  'GET /admin/keys': async (store, { query }) =>
+    json(await listKeys(store, read(keyQuery, Object.fromEntries(query)))),
   'POST /admin/keys': async (store, { body }) => json(await createKey(store, read(keyOrder, body)), 201),
-  'GET /admin/keys/:key': async (store, { params }) => json(await findKey(store, params['key'] ?? '')),
-  'PATCH /admin/keys/:key': async (store, { params, body }) => json(await changeKey(store, params['key'] ?? '', read(keyChanges, body))),
-  'POST /admin/keys/:key/rotate': async (store, { params, body }) => json(await rotateKey(store, params['key'] ?? '', read(rotationOrder, body ?? {})), 201),
+  'GET /admin/keys/:key': async (store, { params }) => json(await findKey(store, params.key ?? '')),
+  'PATCH /admin/keys/:key': async (store, { params, body }) =>
+    json(await changeKey(store, params.key ?? '', read(keyChanges, body))),
+  'POST /admin/keys/:key/rotate': async (store, { params, body }) =>
+    json(await rotateKey(store, params.key ?? '', read(rotationOrder, body ?? {})), 201),
   async 'GET /admin/usage'(store, request) {
     const query = read(usageQuery, Object.fromEntries(request.query));
-    return query.format === 'csv' ? csvFile('usage', await usageCsv(store, query)) : json(await usage(store, query));
+    return query.format === 'csv'
+      ? csvFile('usage', await usageCsv(store, query))
+      : json(await usage(store, query));
   },
   async 'GET /admin/entries'(store, request) {
     const query = read(entryQuery, Object.fromEntries(request.query));
-    return query.format === 'csv' ? csvFile('entries', await entriesCsv(store, query)) : json(await entries(store, query));
+    return query.format === 'csv'
+      ? csvFile('entries', await entriesCsv(store, query))
+      : json(await entries(store, query));
   },
-  'GET /admin/reservations': async (store, { query }) => json(await pendingCalls(store, read(pendingQuery, Object.fromEntries(query)))),
+  'GET /admin/reservations': async (store, { query }) =>
+    json(await pendingCalls(store, read(pendingQuery, Object.fromEntries(query)))),
   'GET /admin/audit': async (store) => json(await store.audit()),
 };
 

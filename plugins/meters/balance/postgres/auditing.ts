@@ -22,7 +22,8 @@ const sql = statements('audit', {
   keys: `
     SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
     FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
-  pending: 'SELECT call, number, amount, accounts.name AS account_name FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
+  pending:
+    'SELECT call, number, amount, accounts.name AS account_name FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
 });
 
 /** Rows read at a time: so few that they do not hold up the rest of the event loop. */
@@ -33,7 +34,10 @@ const settled = 60_000;
 /** An audit in progress: the books as far as they were read. */
 class Reading {
   readonly #rates = new Map<string, string>();
-  readonly #auditor = new Auditor({ price: priceReader((version) => this.#rates.get(version)), usage: usageReader });
+  readonly #auditor = new Auditor({
+    price: priceReader((version) => this.#rates.get(version)),
+    usage: usageReader,
+  });
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
   /** The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its number can still appear. */
@@ -45,7 +49,7 @@ class Reading {
     const [snapshot] = await query(sql.snapshot);
     for (const row of await query(sql.prices)) this.#rates.set(text(row, 'version'), text(row, 'rates'));
     let highest = this.#highest.at(-1)?.number ?? 0;
-    for (let after = this.#floor(); ; ) {
+    for (let after = this.#floor(); ;) {
       const rows = await query(sql.entries, [after, this.#seen ?? null, page]);
       for (const row of rows) this.#auditor.entry(entryOf(row));
       const last = rows.at(-1);
@@ -53,12 +57,18 @@ class Reading {
       highest = Math.max(highest, after);
       if (rows.length < page) break;
     }
-    const [accounts, keys, pending] = [await query(sql.accounts), await query(sql.keys), await query(sql.pending)];
+    const [accounts, keys, pending] = [
+      await query(sql.accounts),
+      await query(sql.keys),
+      await query(sql.pending),
+    ];
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
     this.#highest.push({ at: performance.now(), number: highest });
     return this.#auditor.report({
-      accounts: accounts.map(accountOf), keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })), pending: pending.map(pendingRowOf),
+      accounts: accounts.map(accountOf),
+      keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
+      pending: pending.map(pendingRowOf),
     });
   }
 

@@ -4,11 +4,11 @@
  */
 import type { Client } from 'pg';
 import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
+import { changeKey, createAccount, createKey, credit, rotateKey } from './accounts.ts';
 import { Calls } from './calls.ts';
 import { sweep } from './claims.ts';
 import { queryOn, statements, type Query } from './connection.ts';
 import { beat, expire, recover } from './owners.ts';
-import { changeKey, createAccount, createKey, credit, rotateKey } from './people.ts';
 
 const sql = statements('batch', {
   begin: 'BEGIN',
@@ -18,10 +18,24 @@ const sql = statements('batch', {
 });
 
 export type CallName = 'reserve' | 'settle';
-export type Seldom = 'beat' | 'recover' | 'expire' | 'definePrice' | 'sweep' | 'createAccount' | 'credit' | 'createKey' | 'changeKey' | 'rotateKey';
+export type Seldom =
+  | 'beat'
+  | 'recover'
+  | 'expire'
+  | 'definePrice'
+  | 'sweep'
+  | 'createAccount'
+  | 'credit'
+  | 'createKey'
+  | 'changeKey'
+  | 'rotateKey';
 /** An operation that writes. */
 export type Write = Operation<CallName | Seldom>;
-type Handler<Name extends OperationName> = (query: Query, argument: Argument<Name>, owner: string) => Promise<Answer<Name>>;
+type Handler<Name extends OperationName> = (
+  query: Query,
+  argument: Argument<Name>,
+  owner: string,
+) => Promise<Answer<Name>>;
 
 const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
   beat,
@@ -42,20 +56,32 @@ function isCall(operation: Write): operation is Operation<CallName> {
   return operation.name === 'reserve' || operation.name === 'settle';
 }
 
-async function runCalls(query: Query, owner: string, operations: readonly Operation<CallName>[]): Promise<unknown[]> {
-  const reserves = operations.flatMap((operation) => (operation.name === 'reserve' ? [operation.argument] : []));
+async function runCalls(
+  query: Query,
+  owner: string,
+  operations: readonly Operation<CallName>[],
+): Promise<unknown[]> {
+  const reserves = operations.flatMap((operation) =>
+    operation.name === 'reserve' ? [operation.argument] : [],
+  );
   const calls = await Calls.find(query, owner, {
     accounts: reserves.map(({ account }) => account),
     keys: reserves.map(({ key }) => key),
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
     calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
   });
-  const answers = operations.map((operation) => (operation.name === 'reserve' ? calls.reserve(operation.argument) : calls.settle(operation.argument)));
+  const answers = operations.map((operation) =>
+    operation.name === 'reserve' ? calls.reserve(operation.argument) : calls.settle(operation.argument),
+  );
   calls.write();
   return answers;
 }
 
-function runOne<Name extends Seldom>(query: Query, owner: string, operation: { readonly name: Name; readonly argument: Argument<Name> }): Promise<unknown> {
+function runOne<Name extends Seldom>(
+  query: Query,
+  owner: string,
+  operation: { readonly name: Name; readonly argument: Argument<Name> },
+): Promise<unknown> {
   const { name, argument } = operation;
   const handler: Handler<Name> = handlers[name];
   return handler(query, argument, owner);
@@ -75,7 +101,11 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
 }
 
 /** Returns the answers, in the order of the operations. Throws the first failure: everything sent after it fails only because of it. */
-export async function runBatch(client: Client, owner: string, operations: readonly Write[]): Promise<unknown[]> {
+export async function runBatch(
+  client: Client,
+  owner: string,
+  operations: readonly Write[],
+): Promise<unknown[]> {
   const send = queryOn(client);
   const sent: Promise<unknown>[] = [];
   // Statements are sent without waiting for the answers to those before; all are waited for at the end.

@@ -4,11 +4,33 @@
  * a time, they wait for its lock once for each batch, and not once for each call.
  */
 import type { Nano } from '../../../../core/index.ts';
-import { end, endLate, expire, isOver, limited, minuteOf, presumed, recover, take, wasSent, type Ended, type Ending, type Minute } from '../decisions.ts';
-import type { ClaimRecord, RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
+import {
+  end,
+  endLate,
+  expire,
+  isOver,
+  limited,
+  minuteOf,
+  presumed,
+  recover,
+  take,
+  wasSent,
+  type Ended,
+  type Ending,
+  type Minute,
+} from '../decisions.ts';
+import type {
+  ClaimRecord,
+  RecoveredCall,
+  Reserved,
+  ReserveRequest,
+  Settled,
+  Settlement,
+  StoredOutcome,
+} from '../store.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { statements, type Query } from './connection.ts';
-import { find, type Concerned, type Found, type Held, type Key, type Pending } from './found.ts';
+import { find, type Concerned, type Found, type Held, type Key, type Pending } from './locked-rows.ts';
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
@@ -74,7 +96,11 @@ export class Calls {
     const paying = this.#found.keys.get(key);
     const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
     if (tooMany) return tooMany;
-    const found = take(quotes, account.available - this.#heldOf(this.#accounts.get(account.id)), this.#leftOf(paying));
+    const found = take(
+      quotes,
+      account.available - this.#heldOf(this.#accounts.get(account.id)),
+      this.#leftOf(paying),
+    );
     const holder = claim && this.#claim(claim.name);
     if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
     if (found.status === 'short') return found;
@@ -83,12 +109,33 @@ export class Calls {
     const held: Held = { number: this.#number(), account: account.id, key, root: paying?.root };
     const nothing = { input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0 };
     this.#entries.push({
-      ...nothing, ...held, kind: 'reserve', at, credits: 0, available: -amount, reserved: amount, revenue: 0,
-      call: id, model, provider, price, usage: null, costs: null, flags: '',
+      ...nothing,
+      ...held,
+      kind: 'reserve',
+      at,
+      credits: 0,
+      available: -amount,
+      reserved: amount,
+      revenue: 0,
+      call: id,
+      model,
+      provider,
+      price,
+      usage: null,
+      costs: null,
+      flags: '',
     });
     const progress = presumed(id, taken);
     this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
-    this.#made.set(id, { ...progress, ...held, call: id, amount, owner: this.#owner, claim: claim?.name, created: at });
+    this.#made.set(id, {
+      ...progress,
+      ...held,
+      call: id,
+      amount,
+      owner: this.#owner,
+      claim: claim?.name,
+      created: at,
+    });
     this.#change(held, 0n, amount);
     if (paying?.rate !== undefined) this.#count(paying, at);
     if (claim) {
@@ -101,7 +148,13 @@ export class Calls {
   settle(settlement: Settlement): Settled {
     const { id, amount: owed, suspect, outcome } = settlement;
     const pending = this.#found.pending.get(id);
-    if (pending) return this.#end(id, pending, end(pending.amount, owed, settlement, suspect ? 'suspect' : ''), owed === undefined ? 'free' : outcome);
+    if (pending)
+      return this.#end(
+        id,
+        pending,
+        end(pending.amount, owed, settlement, suspect ? 'suspect' : ''),
+        owed === undefined ? 'free' : outcome,
+      );
     const past = this.#found.past.get(id);
     if (!past) return { status: 'not_found' };
     const { endings, settled } = endLate(past, settlement);
@@ -116,14 +169,25 @@ export class Calls {
     if (!pending) return undefined;
     const { owed } = pending.progress;
     const sent = wasSent(pending.progress);
-    const { status } = this.#end(id, pending, recover(pending.amount, pending.progress, at), sent ? undefined : 'free');
+    const { status } = this.#end(
+      id,
+      pending,
+      recover(pending.amount, pending.progress, at),
+      sent ? undefined : 'free',
+    );
     return { id, status: status === 'posted' ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
   /** Ends a pending call that is too old. False: it has ended meanwhile. */
   expire(id: string, at: number): boolean {
     const pending = this.#found.pending.get(id);
-    if (pending) this.#end(id, pending, { endings: [expire(pending.amount, at)], settled: { status: 'voided' } }, 'free');
+    if (pending)
+      this.#end(
+        id,
+        pending,
+        { endings: [expire(pending.amount, at)], settled: { status: 'voided' } },
+        'free',
+      );
     return pending !== undefined;
   }
 
@@ -140,20 +204,34 @@ export class Calls {
     ].filter((sent) => sent !== false);
   }
 
-  #end(id: string, pending: Pending, { endings, settled }: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
+  #end(
+    id: string,
+    pending: Pending,
+    { endings, settled }: Ended,
+    outcome: StoredOutcome | 'free' | undefined,
+  ): Settled {
     const { claim } = pending;
     const [first] = endings;
     this.#found.pending.delete(id);
     if (first) {
       const posted = endings.reduce((sum, { revenue }) => sum + revenue, 0n);
-      this.#found.past.set(id, { held: pending, kind: first.kind, flags: first.flags, posted, isAdjusted: false });
+      this.#found.past.set(id, {
+        held: pending,
+        kind: first.kind,
+        flags: first.flags,
+        posted,
+        isAdjusted: false,
+      });
     }
     // A pending row that was made in this same batch was never written.
     if (!this.#made.delete(id)) this.#ended.push(id);
     this.#book(id, pending, endings);
     if (claim !== undefined) {
       const holder = this.#claim(claim);
-      this.#claims.set(claim, holder && outcome !== 'free' ? { ...holder, state: 'done', outcome } : undefined);
+      this.#claims.set(
+        claim,
+        holder && outcome !== 'free' ? { ...holder, state: 'done', outcome } : undefined,
+      );
       this.#claimWrites.push(() => settleClaim(this.#query, claim, outcome));
     }
     return settled;
@@ -164,15 +242,38 @@ export class Calls {
     for (const { kind, available, reserved, revenue, facts, flags } of endings) {
       const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts } = facts;
       this.#entries.push({
-        number: this.#number(), kind, account, at, credits: 0, available, reserved, revenue, call, key, reservation,
-        reason, basis, model, provider, price, input, output, usage, costs, attempts, flags,
+        number: this.#number(),
+        kind,
+        account,
+        at,
+        credits: 0,
+        available,
+        reserved,
+        revenue,
+        call,
+        key,
+        reservation,
+        reason,
+        basis,
+        model,
+        provider,
+        price,
+        input,
+        output,
+        usage,
+        costs,
+        attempts,
+        flags,
       });
       this.#change(held, revenue, reserved);
     }
   }
 
   #change({ account, root }: Held, used: Nano, pending: Nano): void {
-    const changes = [changeOf(this.#accounts, account), ...(root === undefined ? [] : [changeOf(this.#keys, root)])];
+    const changes = [
+      changeOf(this.#accounts, account),
+      ...(root === undefined ? [] : [changeOf(this.#keys, root)]),
+    ];
     for (const change of changes) {
       change.used += used;
       change.pending += pending;

@@ -16,24 +16,44 @@ const sql = statements('claims', {
     DELETE FROM claims WHERE name IN (SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING name`,
 });
 
-export async function findClaim(query: Query, { name, at }: { readonly name: string; readonly at: number }): Promise<ClaimRecord | undefined> {
+export async function findClaim(
+  query: Query,
+  { name, at }: { readonly name: string; readonly at: number },
+): Promise<ClaimRecord | undefined> {
   const [row] = await query(sql.find, [name]);
   const claim = row && claimOf(row);
   return claim && !isOver(claim, at) ? claim : undefined;
 }
 
-export function takeClaim(query: Query, { name, fingerprint, expires }: Claim, call: string): Promise<unknown> {
+export function takeClaim(
+  query: Query,
+  { name, fingerprint, expires }: Claim,
+  call: string,
+): Promise<unknown> {
   return query(sql.take, [name, fingerprint, expires, call]);
 }
 
 /** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
-export function settleClaim(query: Query, name: string, outcome: StoredOutcome | 'free' | undefined): Promise<unknown> {
+export function settleClaim(
+  query: Query,
+  name: string,
+  outcome: StoredOutcome | 'free' | undefined,
+): Promise<unknown> {
   if (outcome === 'free') return query(sql.free, [name]);
   if (!outcome) return query(sql.done, [name, null, null, null, null]);
-  return query(sql.done, [name, outcome.status, JSON.stringify(outcome.headers), Buffer.from(outcome.body), outcome.whole]);
+  return query(sql.done, [
+    name,
+    outcome.status,
+    JSON.stringify(outcome.headers),
+    Buffer.from(outcome.body),
+    outcome.whole,
+  ]);
 }
 
-export async function sweep(query: Query, { at, limit }: { readonly at: number; readonly limit: number }): Promise<number> {
+export async function sweep(
+  query: Query,
+  { at, limit }: { readonly at: number; readonly limit: number },
+): Promise<number> {
   const rows = await query(sql.sweep, [at, limit]);
   return rows.length;
 }

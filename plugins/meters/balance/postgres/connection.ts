@@ -26,7 +26,11 @@ export class QueryError extends Error {
 export function queryOn(client: ClientBase): Query {
   return async ({ name, text }, values = []) => {
     try {
-      const { rows } = await client.query<Row>({ ...(name !== undefined && { name }), text, values: [...values] });
+      const { rows } = await client.query<Row>({
+        ...(name !== undefined && { name }),
+        text,
+        values: [...values],
+      });
       return rows;
     } catch (error) {
       throw new QueryError(error);
@@ -35,9 +39,17 @@ export function queryOn(client: ClientBase): Query {
 }
 
 /** The statements of a table. Each is named by its place in it. */
-export function statements<const Name extends string>(prefix: string, texts: Readonly<Record<Name, string>>): Readonly<Record<Name, Statement>>;
-export function statements(prefix: string, texts: Readonly<Record<string, string>>): Record<string, Statement> {
-  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]));
+export function statements<const Name extends string>(
+  prefix: string,
+  texts: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Statement>>;
+export function statements(
+  prefix: string,
+  texts: Readonly<Record<string, string>>,
+): Record<string, Statement> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]),
+  );
 }
 
 /**

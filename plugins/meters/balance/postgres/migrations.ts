@@ -5,8 +5,8 @@
  * locked and read.
  */
 import type { ClientBase } from 'pg';
-import { creditKinds, entryKinds } from '../store.ts';
 import { count } from '../rows.ts';
+import { creditKinds, entryKinds } from '../store.ts';
 
 export const schema = 'tollgate';
 
@@ -132,7 +132,8 @@ CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
 /** For the root of a key: when the minute began in which its calls were last counted, and how many there were. */
-const minuteColumns = 'ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0, ADD COLUMN calls integer NOT NULL DEFAULT 0';
+const minuteColumns =
+  'ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0, ADD COLUMN calls integer NOT NULL DEFAULT 0';
 
 const steps: readonly string[] = [firstTables, minuteColumns];
 
@@ -148,7 +149,10 @@ export async function migrate(client: ClientBase): Promise<void> {
     await client.query('CREATE TABLE IF NOT EXISTS steps (count integer NOT NULL)');
     const { rows } = await client.query('SELECT count FROM steps');
     const done = rows[0] ? count(rows[0], 'count') : 0;
-    if (done > steps.length) throw new Error(`it has version ${done} and this program knows up to ${steps.length}: it was written by a newer one`);
+    if (done > steps.length)
+      throw new Error(
+        `it has version ${done} and this program knows up to ${steps.length}: it was written by a newer one`,
+      );
     for (const step of steps.slice(done)) await client.query(step);
     await client.query('DELETE FROM steps');
     await client.query('INSERT INTO steps VALUES ($1)', [steps.length]);

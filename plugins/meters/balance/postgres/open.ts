@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
 import { unavailable } from '../queue.ts';
 import type { Store } from '../store.ts';
+import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
 import { auditor } from './auditing.ts';
 import { findClaim } from './claims.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
 import { owners } from './owners.ts';
-import { balance, findKey, hasKeys, listAccounts, listKeys } from './people.ts';
 import { PulseThread } from './pulse.ts';
 import { entries, listPending, totals, usage } from './reports.ts';
 import { Session } from './session.ts';
@@ -35,7 +35,8 @@ async function prepare(address: Address): Promise<void> {
   await client.connect();
   try {
     const [row] = await queryOn(client)(sql.durability);
-    if (row?.['synchronous_commit'] === 'off') throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
+    if (row?.synchronous_commit === 'off')
+      throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
     await migrate(client);
   } finally {
     await client.end();
@@ -79,14 +80,23 @@ function madeUp(): string {
 }
 
 /** Rejects with the reason where the database cannot be used. The reason never contains the password. */
-export async function openPostgres({ url, owner = madeUp(), connections = 4, onGroup = () => undefined, lease }: PostgresOptions): Promise<Store> {
+export async function openPostgres({
+  url,
+  owner = madeUp(),
+  connections = 4,
+  onGroup = () => undefined,
+  lease,
+}: PostgresOptions): Promise<Store> {
   const session = new Session({ url }, owner);
   try {
     await prepare({ url });
     await session.connect();
   } catch (error) {
     const { host, pathname } = new URL(url);
-    throw new Error(`the ledger ${host}${pathname} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(
+      `the ledger ${host}${pathname} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
   const writer = new Writer(session, onGroup);
   const readers = new Readers({ url }, connections);

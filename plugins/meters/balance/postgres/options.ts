@@ -29,15 +29,29 @@ function connecting({ url }: Address): ClientConfig {
 
 /** For changing the tables, which may take long. */
 export function migrating(address: Address): ClientConfig {
-  return { ...connecting(address), application_name: 'tollgate migrations', statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 };
+  return {
+    ...connecting(address),
+    application_name: 'tollgate migrations',
+    statement_timeout: 0,
+    query_timeout: 0,
+    idle_in_transaction_session_timeout: 0,
+  };
 }
 
 /** For the one connection that writes: it sends statements without waiting for the answers to those before. */
-export function writing(address: Address, owner: string): ClientConfig & { readonly application_name: string } {
+export function writing(
+  address: Address,
+  owner: string,
+): ClientConfig & { readonly application_name: string } {
   // The server keeps only 63 bytes of it.
   return { ...connecting(address), application_name: `tollgate ${owner}`.slice(0, 63), pipeline: true };
 }
 
 export function reading(address: Address, connections: number): PoolConfig {
-  return { ...connecting(address), application_name: 'tollgate reads', max: connections, idleTimeoutMillis: 30_000 };
+  return {
+    ...connecting(address),
+    application_name: 'tollgate reads',
+    max: connections,
+    idleTimeoutMillis: 30_000,
+  };
 }

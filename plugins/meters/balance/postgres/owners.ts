@@ -25,13 +25,15 @@ const sql = statements('owners', {
   // Locks the owner: a beat that comes now waits, and then finds the calls ended.
   beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
   pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',
-  dropOwner: 'DELETE FROM owners WHERE owner = $1 AND NOT EXISTS (SELECT FROM pending WHERE pending.owner = $1)',
+  dropOwner:
+    'DELETE FROM owners WHERE owner = $1 AND NOT EXISTS (SELECT FROM pending WHERE pending.owner = $1)',
   pendingBefore: 'SELECT call FROM pending WHERE created < $1 ORDER BY number LIMIT $2',
 });
 
 export async function beat(query: Query, { lease, progress }: Beat, owner: string): Promise<void> {
   await query(sql.beat, [owner, lease]);
-  if (progress.length > 0) await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come }))), owner]);
+  if (progress.length > 0)
+    await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come }))), owner]);
 }
 
 /** Beats only while something is reserved; false where nothing is. */
@@ -45,24 +47,39 @@ export async function owners(query: Query): Promise<readonly OwnerRecord[]> {
   return rows.map(ownerOf);
 }
 
-async function withCalls<Result>(query: Query, owner: string, ids: readonly string[], work: (calls: Calls) => Result): Promise<Result> {
+async function withCalls<Result>(
+  query: Query,
+  owner: string,
+  ids: readonly string[],
+  work: (calls: Calls) => Result,
+): Promise<Result> {
   const calls = await Calls.find(query, owner, { accounts: [], keys: [], claims: [], calls: ids });
   const result = work(calls);
   await Promise.all(calls.write());
   return result;
 }
 
-export async function recover(query: Query, { owner, beat, limit, at }: RecoverRequest, by: string): Promise<readonly RecoveredCall[]> {
+export async function recover(
+  query: Query,
+  { owner, beat, limit, at }: RecoverRequest,
+  by: string,
+): Promise<readonly RecoveredCall[]> {
   const [row] = await query(sql.beatOf, [owner]);
   if ((row ? count(row, 'beat') : 0) !== beat) return [];
   const rows = await query(sql.pendingOf, [owner, limit]);
   const ids = rows.map((found) => text(found, 'call'));
-  const recovered = await withCalls(query, by, ids, (calls) => ids.flatMap((id) => calls.recover(id, at) ?? []));
+  const recovered = await withCalls(query, by, ids, (calls) =>
+    ids.flatMap((id) => calls.recover(id, at) ?? []),
+  );
   await query(sql.dropOwner, [owner]);
   return recovered;
 }
 
-export async function expire(query: Query, { before, limit, at }: Parameters<Store['expire']>[0], by: string): Promise<readonly string[]> {
+export async function expire(
+  query: Query,
+  { before, limit, at }: Parameters<Store['expire']>[0],
+  by: string,
+): Promise<readonly string[]> {
   const rows = await query(sql.pendingBefore, [before, limit]);
   const ids = rows.map((row) => text(row, 'call'));
   return withCalls(query, by, ids, (calls) => ids.filter((id) => calls.expire(id, at)));

@@ -2,7 +2,10 @@
 import { Worker } from 'node:worker_threads';
 import type { PulseData, PulseMessage } from './pulse-thread.ts';
 
-const thread = new URL(import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js', import.meta.url);
+const thread = new URL(
+  import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js',
+  import.meta.url,
+);
 
 export class PulseThread {
   readonly #data: PulseData;

@@ -1,6 +1,15 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
 import { entryOf, pendingOf, totalsOf, usageOf } from '../records.ts';
-import type { Entry, EntryQuery, PendingRecord, Store, Totals, UsageGroup, UsageQuery, UsageRow } from '../store.ts';
+import type {
+  Entry,
+  EntryQuery,
+  PendingRecord,
+  Store,
+  Totals,
+  UsageGroup,
+  UsageQuery,
+  UsageRow,
+} from '../store.ts';
 import { statements, type Query } from './connection.ts';
 
 const sql = statements('reports', {
@@ -13,9 +22,15 @@ const sql = statements('reports', {
 });
 
 /** The conditions that are stated, each with the number of its parameter. */
-function conditions(stated: readonly (readonly [sql: (place: string) => string, value: unknown])[]): { where: string; values: unknown[] } {
+function conditions(stated: readonly (readonly [sql: (place: string) => string, value: unknown])[]): {
+  where: string;
+  values: unknown[];
+} {
   const present = stated.filter(([, value]) => value !== undefined);
-  return { where: present.map(([sql], index) => ` AND ${sql(`$${index + 1}`)}`).join(''), values: present.map(([, value]) => value) };
+  return {
+    where: present.map(([sql], index) => ` AND ${sql(`$${index + 1}`)}`).join(''),
+    values: present.map(([, value]) => value),
+  };
 }
 
 /** The entries of one call, each found by an index of its own. */
@@ -26,7 +41,10 @@ const ofCall = (call: string): string => `entries.number IN (
   UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'overage'
   UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
 
-export async function entries(query: Query, { account, key, call, kinds, from, to, after, limit }: EntryQuery): Promise<readonly Entry[]> {
+export async function entries(
+  query: Query,
+  { account, key, call, kinds, from, to, after, limit }: EntryQuery,
+): Promise<readonly Entry[]> {
   const { where, values } = conditions([
     [(place) => `accounts.name = ${place}`, account],
     [(place) => `entries.key = ${place}`, key],
@@ -51,7 +69,10 @@ const groupColumns: Readonly<Record<UsageGroup, string>> = {
   day: "to_char(to_timestamp(entries.at / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 };
 
-export async function usage(query: Query, { account, key, model, from, to, by }: UsageQuery): Promise<readonly UsageRow[]> {
+export async function usage(
+  query: Query,
+  { account, key, model, from, to, by }: UsageQuery,
+): Promise<readonly UsageRow[]> {
   const { where, values } = conditions([
     [(place) => `accounts.name = ${place}`, account],
     [(place) => `entries.key = ${place}`, key],
@@ -71,7 +92,10 @@ export async function usage(query: Query, { account, key, model, from, to, by }:
   return rows.map((row) => usageOf(row, by));
 }
 
-export async function listPending(query: Query, { after = '', limit, account }: Parameters<Store['listPending']>[0]): Promise<readonly PendingRecord[]> {
+export async function listPending(
+  query: Query,
+  { after = '', limit, account }: Parameters<Store['listPending']>[0],
+): Promise<readonly PendingRecord[]> {
   const rows = await query(sql.listPending, [after, limit, account ?? null]);
   return rows.map(pendingOf);
 }

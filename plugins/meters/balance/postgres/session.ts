@@ -14,7 +14,8 @@ import { writing, type Address } from './options.ts';
 const sql = statements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
   // Ends what the server still does for the connection before this one, and waits for the end.
-  endLast: 'SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()',
+  endLast:
+    'SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()',
 });
 
 const firstPause = 50;
@@ -70,7 +71,11 @@ export class Session {
   async write(operations: readonly Write[]): Promise<Outcome[]> {
     for (let attempt = 1; ; attempt += 1) {
       const client = this.#client;
-      if (!client) return operations.map(() => ({ error: this.#failure ?? new Error('there is no connection'), unavailable: true }));
+      if (!client)
+        return operations.map(() => ({
+          error: this.#failure ?? new Error('there is no connection'),
+          unavailable: true,
+        }));
       try {
         const values = await runBatch(client, this.#owner, operations);
         this.#failure = undefined;
@@ -81,7 +86,8 @@ export class Session {
         if (fault === 'conflict' && attempt < mostTries) continue;
         // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
-        if (fault === 'own' || fault === 'clash') return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
+        if (fault === 'own' || fault === 'clash')
+          return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
         this.#failure = error;
         // The server became a standby. A new connection finds the one that took over at this address.
         if (error instanceof QueryError && error.code === readOnly) client.end().catch(() => undefined);
@@ -100,13 +106,17 @@ export class Session {
   /** Writes the two halves apart, so that one operation that breaks a rule does not make the others fail. */
   async #writeHalves(operations: readonly Write[]): Promise<Outcome[]> {
     const middle = operations.length >> 1;
-    return [...(await this.write(operations.slice(0, middle))), ...(await this.write(operations.slice(middle)))];
+    return [
+      ...(await this.write(operations.slice(0, middle))),
+      ...(await this.write(operations.slice(middle))),
+    ];
   }
 
   async #endLast(query: Query, name: string): Promise<void> {
     if (this.#last !== undefined) {
       const ended = await query(sql.endLast, [this.#last, name]);
-      if (ended.some((row) => !flag(row, 'ended'))) throw new Error('the server still works for the last connection');
+      if (ended.some((row) => !flag(row, 'ended')))
+        throw new Error('the server still works for the last connection');
     }
     const [self] = await query(sql.self);
     if (!self || flag(self, 'standby')) throw new Error('it is a standby, which cannot be written to');

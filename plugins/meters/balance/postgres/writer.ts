@@ -31,7 +31,10 @@ export class Writer {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (!this.#queue.idle) await new Promise<void>((resolve) => { this.#drained = resolve; });
+    if (!this.#queue.idle)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
     await this.#session.close();
   }
 

@@ -7,7 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Auditor, priceReader, usageReader, type AuditReport, type PendingRow } from '../audit.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
-import type { People } from './people.ts';
+import type { People } from './accounts.ts';
 import { entryColumns } from './reports.ts';
 
 /** Entries that are read at a time. */
@@ -16,7 +16,9 @@ const part = 20_000;
 /** Returns a function that audits a part of what it has not audited before. It returns undefined while there is more. */
 export function auditor(database: DatabaseSync, people: People): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
-  const entries = database.prepare(`SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
+  const entries = database.prepare(
+    `SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`,
+  );
   const pending = database.prepare(
     'SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
   );
@@ -39,7 +41,11 @@ export function auditor(database: DatabaseSync, people: People): () => AuditRepo
         read += 1;
       }
       if (read === part) return undefined;
-      return auditor.report({ accounts: people.everyAccount(), keys: people.everyKey(), pending: pendingRows() });
+      return auditor.report({
+        accounts: people.everyAccount(),
+        keys: people.everyKey(),
+        pending: pendingRows(),
+      });
     } finally {
       database.exec('COMMIT');
     }

@@ -12,8 +12,12 @@ function prepare(database: DatabaseSync) {
       ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires, call = excluded.call, state = 'running',
         status = NULL, headers = NULL, body = NULL, whole = NULL`),
     free: database.prepare('DELETE FROM claims WHERE name = ?'),
-    done: database.prepare("UPDATE claims SET state = 'done', status = ?, headers = ?, body = ?, whole = ? WHERE name = ?"),
-    sweep: database.prepare("DELETE FROM claims WHERE rowid IN (SELECT rowid FROM claims WHERE state = 'done' AND expires <= ? LIMIT ?)"),
+    done: database.prepare(
+      "UPDATE claims SET state = 'done', status = ?, headers = ?, body = ?, whole = ? WHERE name = ?",
+    ),
+    sweep: database.prepare(
+      "DELETE FROM claims WHERE rowid IN (SELECT rowid FROM claims WHERE state = 'done' AND expires <= ? LIMIT ?)",
+    ),
   };
 }
 
@@ -37,7 +41,14 @@ export class Claims {
   /** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
   settle(name: string, outcome: StoredOutcome | 'free' | undefined): void {
     if (outcome === 'free') this.#sql.free.run(name);
-    else if (outcome) this.#sql.done.run(outcome.status, JSON.stringify(outcome.headers), outcome.body, outcome.whole ? 1 : 0, name);
+    else if (outcome)
+      this.#sql.done.run(
+        outcome.status,
+        JSON.stringify(outcome.headers),
+        outcome.body,
+        outcome.whole ? 1 : 0,
+        name,
+      );
     else this.#sql.done.run(null, null, null, null, name);
   }
 

@@ -15,14 +15,18 @@ export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
-  database.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; PRAGMA wal_autocheckpoint = 4000;`);
+  database.exec(
+    `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; PRAGMA wal_autocheckpoint = 4000;`,
+  );
   migrate(database);
   return database;
 }
 
 /** SQLite's result code, without its extended bits; undefined for an error that is not SQLite's. */
 export function resultCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : undefined;
 }
 
 const busy = 5;
@@ -44,9 +48,11 @@ function keepLog(database: DatabaseSync, deadline: number): void {
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+    const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
     if (version > migrations.length) {
-      throw new Error(`it has version ${version} and this program knows up to ${migrations.length}: it was written by a newer one`);
+      throw new Error(
+        `it has version ${version} and this program knows up to ${migrations.length}: it was written by a newer one`,
+      );
     }
     for (const step of migrations.slice(version)) database.exec(step);
     database.exec(`PRAGMA user_version = ${migrations.length}`);

@@ -1,11 +1,11 @@
 /** The store's operations on one SQLite connection, collected from their parts. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
+import { People } from './accounts.ts';
 import { Claims } from './claims.ts';
 import { Ledger } from './ledger.ts';
-import { People } from './people.ts';
-import { Purses } from './purses.ts';
 import { Reports } from './reports.ts';
+import { Purses } from './transaction-balances.ts';
 
 type Auditor = (database: DatabaseSync, people: People) => Handlers['auditPart'];
 
@@ -26,7 +26,9 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
   const ledger = new Ledger(database, purses, claims, owner);
   const people = new People(database);
   const reports = new Reports(database);
-  const addPrice = database.prepare('INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const addPrice = database.prepare(
+    'INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  );
   const handlers: Handlers = {
     reserve: (request) => ledger.reserve(request),
     settle: (settlement) => ledger.settle(settlement),

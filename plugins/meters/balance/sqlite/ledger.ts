@@ -3,15 +3,26 @@
  * everything before it writes, so that it leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { mostCredit } from '../accounts.ts';
 import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
-import { mostCredit } from '../people.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type {
-  Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome,
+  Beat,
+  Credit,
+  Credited,
+  OwnerRecord,
+  Progress,
+  RecoveredCall,
+  RecoverRequest,
+  Reserved,
+  ReserveRequest,
+  Settled,
+  Settlement,
+  StoredOutcome,
 } from '../store.ts';
 import type { Claims } from './claims.ts';
-import type { Purses } from './purses.ts';
+import type { Purses } from './transaction-balances.ts';
 
 function prepare(database: DatabaseSync) {
   return {
@@ -20,12 +31,16 @@ function prepare(database: DatabaseSync) {
     addPending: database.prepare(
       'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    takePending: database.prepare('DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim'),
+    takePending: database.prepare(
+      'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim',
+    ),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
         input, output, usage, costs, attempts, flags)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addCredit: database.prepare("INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)"),
+    addCredit: database.prepare(
+      "INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)",
+    ),
     creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
     ended: database.prepare(`
       SELECT made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue,
@@ -51,7 +66,9 @@ function prepare(database: DatabaseSync) {
         iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price, pending.input, pending.output,
         iif(pending.attempts = 0, json_object('input', pending.input, 'output', 0), pending.usage) AS usage, pending.costs, pending.attempts
       FROM pending JOIN entries made ON made.number = pending.number WHERE owner = ? LIMIT ?`),
-    dropOwner: database.prepare('DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)'),
+    dropOwner: database.prepare(
+      'DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)',
+    ),
     pendingBefore: database.prepare('SELECT call FROM pending WHERE created < ? LIMIT ?'),
   };
 }
@@ -65,7 +82,12 @@ interface Held {
 }
 
 function heldBy(row: Row): Held {
-  return { number: integer(row, 'number'), account: integer(row, 'account'), key: maybe(row, 'key', text), root: maybe(row, 'root', text) };
+  return {
+    number: integer(row, 'number'),
+    account: integer(row, 'account'),
+    key: maybe(row, 'key', text),
+    root: maybe(row, 'root', text),
+  };
 }
 
 export class Ledger {
@@ -93,8 +115,30 @@ export class Ledger {
     if (found.status === 'short') return found;
     const { quote, amount, taken } = found;
     const root = paying?.root;
-    const { lastInsertRowid } = this.#sql.addReserve.run(account.id, at, -amount, amount, id, key, taken.model, taken.provider, taken.price);
-    this.#sql.addPending.run(id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at, taken.owed, taken.input);
+    const { lastInsertRowid } = this.#sql.addReserve.run(
+      account.id,
+      at,
+      -amount,
+      amount,
+      id,
+      key,
+      taken.model,
+      taken.provider,
+      taken.price,
+    );
+    this.#sql.addPending.run(
+      id,
+      lastInsertRowid,
+      account.id,
+      key,
+      root ?? null,
+      amount,
+      this.#owner,
+      claim?.name ?? null,
+      at,
+      taken.owed,
+      taken.input,
+    );
     this.#purses.spend(account.id, root, 0n, amount);
     if (paying) this.#purses.count(paying, at);
     if (claim) this.#claims.take(claim, id);
@@ -111,8 +155,35 @@ export class Ledger {
 
   beat({ lease, progress }: Beat): void {
     this.#sql.beat.run(this.#owner, lease);
-    for (const { id, sent, delivered, owed, model = null, provider = null, price = null, input, output, usage, costs, attempts } of progress) {
-      this.#sql.progress.run(sent ? 1 : 0, delivered, owed, model, provider, price, input, output, usage, costs, attempts, id, this.#owner);
+    for (const {
+      id,
+      sent,
+      delivered,
+      owed,
+      model = null,
+      provider = null,
+      price = null,
+      input,
+      output,
+      usage,
+      costs,
+      attempts,
+    } of progress) {
+      this.#sql.progress.run(
+        sent ? 1 : 0,
+        delivered,
+        owed,
+        model,
+        provider,
+        price,
+        input,
+        output,
+        usage,
+        costs,
+        attempts,
+        id,
+        this.#owner,
+      );
     }
   }
 
@@ -129,7 +200,15 @@ export class Ledger {
     return recovered;
   }
 
-  expire({ before, limit, at }: { readonly before: number; readonly limit: number; readonly at: number }): readonly string[] {
+  expire({
+    before,
+    limit,
+    at,
+  }: {
+    readonly before: number;
+    readonly limit: number;
+    readonly at: number;
+  }): readonly string[] {
     const calls = this.#sql.pendingBefore.all(before, limit).map((row) => text(row, 'call'));
     for (const call of calls) {
       const row = this.#taken(call);
@@ -178,7 +257,18 @@ export class Ledger {
     const row = this.#sql.ended.get(settlement.id);
     if (!row) return { status: 'not_found' };
     const posted = integer(row, 'revenue') + (maybe(row, 'overage', integer) ?? 0n);
-    return this.#end(row, endLate({ kind: text(row, 'kind'), flags: text(row, 'flags'), posted, isAdjusted: integer(row, 'adjusted') === 1n }, settlement));
+    return this.#end(
+      row,
+      endLate(
+        {
+          kind: text(row, 'kind'),
+          flags: text(row, 'flags'),
+          posted,
+          isAdjusted: integer(row, 'adjusted') === 1n,
+        },
+        settlement,
+      ),
+    );
   }
 
   #end(row: Row, { endings, settled }: Ended): Settled {
@@ -187,11 +277,43 @@ export class Ledger {
     return settled;
   }
 
-  #add({ number, account, key, root }: Held, { kind, available, reserved, revenue, facts, flags }: Ending): void {
-    const { at, reason, basis, model = null, provider = null, price = null, input, output, usage, costs, attempts } = facts;
+  #add(
+    { number, account, key, root }: Held,
+    { kind, available, reserved, revenue, facts, flags }: Ending,
+  ): void {
+    const {
+      at,
+      reason,
+      basis,
+      model = null,
+      provider = null,
+      price = null,
+      input,
+      output,
+      usage,
+      costs,
+      attempts,
+    } = facts;
     this.#sql.addEnd.run(
-      kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis, model, provider, price, input, output,
-      usage, costs, attempts, flags,
+      kind,
+      account,
+      at,
+      available,
+      reserved,
+      revenue,
+      key ?? null,
+      number,
+      reason,
+      basis,
+      model,
+      provider,
+      price,
+      input,
+      output,
+      usage,
+      costs,
+      attempts,
+      flags,
     );
     this.#purses.spend(account, root, revenue, reserved);
   }

@@ -4,8 +4,8 @@ import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
-import type { Store } from '../store.ts';
 import type { WorkerData } from '../operations.ts';
+import type { Store } from '../store.ts';
 import { Thread, type GroupListener } from './thread.ts';
 
 export interface SqliteOptions {
@@ -48,7 +48,13 @@ function makePrivate(file: string): void {
 }
 
 /** Rejects with the reason where the file cannot be opened. */
-export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout = patience, lease }: SqliteOptions): Promise<Store> {
+export async function openSqlite({
+  file,
+  owner = madeUp(),
+  onGroup,
+  busyTimeout = patience,
+  lease,
+}: SqliteOptions): Promise<Store> {
   makePrivate(file);
   let failure: Error | undefined;
   const threadFor = (name: string, audits: boolean) => (): Worker => {
@@ -63,7 +69,10 @@ export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout 
     await writer.open();
   } catch (error) {
     await writer.close();
-    throw new Error(`the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`, { cause: error });
+    throw new Error(
+      `the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`,
+      { cause: error },
+    );
   }
   let reader: Thread | undefined;
   /** Starts the thread when it is first needed: most runs never read a report. */

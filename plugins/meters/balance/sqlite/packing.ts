@@ -1,10 +1,10 @@
+import type { Lane, Operation, Outcome } from '../operations.ts';
 /**
  * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat lists, since a
  * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
  * are cloned beside the text, which holds their places.
  */
 import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
-import type { Lane, Operation, Outcome } from '../operations.ts';
 
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {
@@ -14,19 +14,49 @@ export interface Parcel<Whole> {
   readonly whole: readonly Whole[];
 }
 
-type PackedQuote = readonly [model: string, provider: string, price: string, least: string, most: string, input: number, owed: string];
+type PackedQuote = readonly [
+  model: string,
+  provider: string,
+  price: string,
+  least: string,
+  most: string,
+  input: number,
+  owed: string,
+];
 type PackedReserve = readonly [
-  'reserve', id: string, account: string, key: string, at: number, claim: readonly [string, string, number] | null,
+  'reserve',
+  id: string,
+  account: string,
+  key: string,
+  at: number,
+  claim: readonly [string, string, number] | null,
   quotes: readonly PackedQuote[],
 ];
 type PackedSettle = readonly [
-  'settle', id: string, amount: string | null, reason: string, basis: Settlement['basis'], suspect: boolean, model: string | null, provider: string | null,
-  price: string | null, input: number, output: number, usage: string, costs: string, attempts: number, at: number,
+  'settle',
+  id: string,
+  amount: string | null,
+  reason: string,
+  basis: Settlement['basis'],
+  suspect: boolean,
+  model: string | null,
+  provider: string | null,
+  price: string | null,
+  input: number,
+  output: number,
+  usage: string,
+  costs: string,
+  attempts: number,
+  at: number,
 ];
 type PackedOperation = PackedReserve | PackedSettle;
 
-type PackedReserved = readonly ['reserved', quote: number, amount: string] | readonly ['short', by: 'balance' | 'cap', available: string];
-type PackedSettled = readonly ['posted', posted: string, overage: string] | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
+type PackedReserved =
+  | readonly ['reserved', quote: number, amount: string]
+  | readonly ['short', by: 'balance' | 'cap', available: string];
+type PackedSettled =
+  | readonly ['posted', posted: string, overage: string]
+  | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
 type PackedAnswer = PackedReserved | PackedSettled;
 
 function packQuote({ model, provider, price, least, most, input, owed }: Quote): PackedQuote {
@@ -40,13 +70,49 @@ function unpackQuote([model, provider, price, least, most, input, owed]: PackedQ
 function packOperation({ name, argument }: Operation): PackedOperation | undefined {
   if (name === 'reserve') {
     const { id, account, key, at, claim, quotes } = argument;
-    return ['reserve', id, account, key, at, claim ? [claim.name, claim.fingerprint, claim.expires] : null, quotes.map(packQuote)];
+    return [
+      'reserve',
+      id,
+      account,
+      key,
+      at,
+      claim ? [claim.name, claim.fingerprint, claim.expires] : null,
+      quotes.map(packQuote),
+    ];
   }
   if (name !== 'settle' || argument.outcome) return undefined;
-  const { id, amount, reason, basis, suspect, model = null, provider = null, price = null, input, output, usage, costs, attempts, at } = argument;
+  const {
+    id,
+    amount,
+    reason,
+    basis,
+    suspect,
+    model = null,
+    provider = null,
+    price = null,
+    input,
+    output,
+    usage,
+    costs,
+    attempts,
+    at,
+  } = argument;
   return [
-    'settle', id, amount === undefined ? null : String(amount), reason, basis, suspect, model, provider, price, input, output,
-    usage, costs, attempts, at,
+    'settle',
+    id,
+    amount === undefined ? null : String(amount),
+    reason,
+    basis,
+    suspect,
+    model,
+    provider,
+    price,
+    input,
+    output,
+    usage,
+    costs,
+    attempts,
+    at,
   ];
 }
 
@@ -54,47 +120,97 @@ function unpackOperation(packed: PackedOperation): Operation {
   if (packed[0] === 'reserve') {
     const [, id, account, key, at, claim, quotes] = packed;
     const wanted = claim ? { name: claim[0], fingerprint: claim[1], expires: claim[2] } : undefined;
-    return { name: 'reserve', argument: { id, account, key, at, claim: wanted, quotes: quotes.map(unpackQuote) } };
+    return {
+      name: 'reserve',
+      argument: { id, account, key, at, claim: wanted, quotes: quotes.map(unpackQuote) },
+    };
   }
-  const [, id, amount, reason, basis, suspect, model, provider, price, input, output, usage, costs, attempts, at] = packed;
+  const [
+    ,
+    id,
+    amount,
+    reason,
+    basis,
+    suspect,
+    model,
+    provider,
+    price,
+    input,
+    output,
+    usage,
+    costs,
+    attempts,
+    at,
+  ] = packed;
   const whom = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
   return {
     name: 'settle',
-    argument: { id, amount: amount === null ? undefined : BigInt(amount), reason, basis, suspect, ...whom, input, output, usage, costs, attempts, at },
+    argument: {
+      id,
+      amount: amount === null ? undefined : BigInt(amount),
+      reason,
+      basis,
+      suspect,
+      ...whom,
+      input,
+      output,
+      usage,
+      costs,
+      attempts,
+      at,
+    },
   };
 }
 
 /** An answer of an operation that has a packed form. */
-export type Answered = { readonly name: 'reserve'; readonly value: Reserved } | { readonly name: 'settle'; readonly value: Settled };
+export type Answered =
+  | { readonly name: 'reserve'; readonly value: Reserved }
+  | { readonly name: 'settle'; readonly value: Settled };
 
 function packAnswer({ value }: Answered): PackedAnswer | undefined {
   switch (value.status) {
-    case 'reserved': return ['reserved', value.quote, String(value.amount)];
-    case 'short': return ['short', value.by, String(value.available)];
-    case 'posted': return ['posted', String(value.posted), String(value.overage)];
+    case 'reserved':
+      return ['reserved', value.quote, String(value.amount)];
+    case 'short':
+      return ['short', value.by, String(value.available)];
+    case 'posted':
+      return ['posted', String(value.posted), String(value.overage)];
     case 'claimed':
     case 'limited':
-    case 'adjusted': return undefined;
-    default: return [value.status];
+    case 'adjusted':
+      return undefined;
+    default:
+      return [value.status];
   }
 }
 
 function unpackAnswer(packed: PackedAnswer): Reserved | Settled {
   switch (packed[0]) {
-    case 'reserved': return { status: 'reserved', quote: packed[1], amount: BigInt(packed[2]) };
-    case 'short': return { status: 'short', by: packed[1], available: BigInt(packed[2]) };
-    case 'posted': return { status: 'posted', posted: BigInt(packed[1]), overage: BigInt(packed[2]) };
-    default: return { status: packed[0] };
+    case 'reserved':
+      return { status: 'reserved', quote: packed[1], amount: BigInt(packed[2]) };
+    case 'short':
+      return { status: 'short', by: packed[1], available: BigInt(packed[2]) };
+    case 'posted':
+      return { status: 'posted', posted: BigInt(packed[1]), overage: BigInt(packed[2]) };
+    default:
+      return { status: packed[0] };
   }
 }
 
-function pack<Each, Packed>(lane: Lane, all: readonly Each[], packOne: (each: Each) => Packed | undefined): Parcel<Each> {
+function pack<Each, Packed>(
+  lane: Lane,
+  all: readonly Each[],
+  packOne: (each: Each) => Packed | undefined,
+): Parcel<Each> {
   const whole: Each[] = [];
   const packed = all.map((each) => packOne(each) ?? whole.push(each) - 1);
   return { lane, text: JSON.stringify(packed), whole };
 }
 
-function unpack<Each, Packed extends readonly unknown[]>({ text, whole }: Parcel<Each>, unpackOne: (packed: Packed) => Each): Each[] {
+function unpack<Each, Packed extends readonly unknown[]>(
+  { text, whole }: Parcel<Each>,
+  unpackOne: (packed: Packed) => Each,
+): Each[] {
   const packed: readonly (Packed | number)[] = JSON.parse(text);
   return packed.map((each) => {
     if (typeof each !== 'number') return unpackOne(each);
@@ -116,7 +232,11 @@ export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
 export type Finished = Outcome & { readonly answered?: Answered };
 
 export function packOutcomes(lane: Lane, outcomes: readonly Finished[]): Parcel<Outcome> {
-  return pack<Outcome & { readonly answered?: Answered }, PackedAnswer>(lane, outcomes, ({ answered }) => answered && packAnswer(answered));
+  return pack<Outcome & { readonly answered?: Answered }, PackedAnswer>(
+    lane,
+    outcomes,
+    ({ answered }) => answered && packAnswer(answered),
+  );
 }
 
 export function unpackOutcomes(parcel: Parcel<Outcome>): Outcome[] {

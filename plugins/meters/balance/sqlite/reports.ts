@@ -1,16 +1,31 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { entryOf, pendingOf, totalsOf, usageOf } from '../records.ts';
-import type { Entry, EntryQuery, Page, PendingRecord, Totals, UsageGroup, UsageQuery, UsageRow } from '../store.ts';
+import type {
+  Entry,
+  EntryQuery,
+  Page,
+  PendingRecord,
+  Totals,
+  UsageGroup,
+  UsageQuery,
+  UsageRow,
+} from '../store.ts';
 
 export const entryColumns = `
   entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
   FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
 
 /** The conditions that are stated, each with its value. */
-function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): { where: string; values: SQLInputValue[] } {
+function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): {
+  where: string;
+  values: SQLInputValue[];
+} {
   const present = stated.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
-  return { where: present.map(({ sql }) => ` AND ${sql}`).join(''), values: present.map(({ value }) => value) };
+  return {
+    where: present.map(({ sql }) => ` AND ${sql}`).join(''),
+    values: present.map(({ value }) => value),
+  };
 }
 
 /** The entries of one call, each found by an index of its own. */
@@ -47,7 +62,10 @@ export class Reports {
     ]);
     const ofKinds = kinds ? ` AND entries.kind IN (${kinds.map(() => '?').join(', ')})` : '';
     const sql = `SELECT ${entryColumns} WHERE TRUE${where}${ofKinds} ORDER BY entries.number LIMIT ?`;
-    return this.#database.prepare(sql).all(...values, ...(kinds ?? []), limit).map(entryOf);
+    return this.#database
+      .prepare(sql)
+      .all(...values, ...(kinds ?? []), limit)
+      .map(entryOf);
   }
 
   usage({ account, key, model, from, to, by }: UsageQuery): readonly UsageRow[] {
@@ -66,10 +84,17 @@ export class Reports {
       FROM entries JOIN accounts ON accounts.id = entries.account
       WHERE entries.kind IN ('post', 'overage', 'adjustment')${where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
-    return this.#database.prepare(sql).all(...values).map((row) => usageOf(row, by));
+    return this.#database
+      .prepare(sql)
+      .all(...values)
+      .map((row) => usageOf(row, by));
   }
 
-  listPending({ after = '', limit, account }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
+  listPending({
+    after = '',
+    limit,
+    account,
+  }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
     const { where, values } = conditions([['accounts.name = ?', account]]);
     return this.#database
       .prepare(`

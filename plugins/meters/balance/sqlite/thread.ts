@@ -3,7 +3,16 @@
  * ask again. Another thread takes its place: the first time at once, then after growing pauses.
  */
 import type { Worker } from 'node:worker_threads';
-import { laneOf, lanes, type Answer, type Lane, type Opened, type Operation, type OperationName, type Outcome } from '../operations.ts';
+import {
+  laneOf,
+  lanes,
+  type Answer,
+  type Lane,
+  type Opened,
+  type Operation,
+  type OperationName,
+  type Outcome,
+} from '../operations.ts';
 import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
@@ -29,8 +38,13 @@ export class Thread {
   constructor(start: () => Worker, onGroup: GroupListener = () => undefined) {
     this.#start = start;
     this.#onGroup = onGroup;
-    const send = (lane: Lane, operations: readonly Operation[]): void => this.#worker?.postMessage(packGroup(lane, operations), []);
-    this.#queues = { writes: new Queue('writes', send), reads: new Queue('reads', send), reports: new Queue('reports', send) };
+    const send = (lane: Lane, operations: readonly Operation[]): void =>
+      this.#worker?.postMessage(packGroup(lane, operations), []);
+    this.#queues = {
+      writes: new Queue('writes', send),
+      reads: new Queue('reads', send),
+      reports: new Queue('reports', send),
+    };
   }
 
   /** Why nothing can be asked at the moment. */
@@ -80,7 +94,10 @@ export class Thread {
     clearTimeout(this.#restart);
     const wasDown = this.#down !== undefined;
     this.#down ??= new Error('it was closed');
-    if (!this.#idle) await new Promise<void>((resolve) => { this.#drained = resolve; });
+    if (!this.#idle)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
     if (!wasDown) this.#worker?.postMessage('close', []);
     await this.#exited;
   }

@@ -48,7 +48,10 @@ function read({ handlers }: Connection, operation: Operation): Finished {
 }
 
 /** Returns a function that writes a group. */
-function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (operations: readonly Operation[]) => Finished[] {
+function writerOn(
+  database: DatabaseSync,
+  { handlers, purses }: Connection,
+): (operations: readonly Operation[]) => Finished[] {
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
   const write = (operations: readonly Operation[]): Finished[] => {
     try {
@@ -69,7 +72,11 @@ function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (op
 }
 
 /** Returns a function that beats while this store has something reserved, and else returns false. */
-function beatOn(database: DatabaseSync, { handlers }: Connection, { owner, lease }: { readonly owner: string; readonly lease: number }): () => boolean {
+function beatOn(
+  database: DatabaseSync,
+  { handlers }: Connection,
+  { owner, lease }: { readonly owner: string; readonly lease: number },
+): () => boolean {
   const pending = database.prepare('SELECT 1 FROM pending WHERE owner = ? LIMIT 1');
   return () => {
     if (!pending.get(owner)) return false;
@@ -78,13 +85,17 @@ function beatOn(database: DatabaseSync, { handlers }: Connection, { owner, lease
   };
 }
 
-async function serve(port: MessagePort, { file, owner, busyTimeout, audits, lease }: WorkerData): Promise<Opened> {
+async function serve(
+  port: MessagePort,
+  { file, owner, busyTimeout, audits, lease }: WorkerData,
+): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
     // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that writes.
     const { auditor } = audits ? await import('./auditing.ts') : {};
     const connection = handlersOn(database, owner, auditor);
-    const pulse = lease === undefined ? undefined : new Pulse(lease, beatOn(database, connection, { owner, lease }));
+    const pulse =
+      lease === undefined ? undefined : new Pulse(lease, beatOn(database, connection, { owner, lease }));
     const write = writerOn(database, connection);
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
@@ -98,7 +109,10 @@ async function serve(port: MessagePort, { file, owner, busyTimeout, audits, leas
         if (name === 'reserve') pulse?.begin();
         else if (name === 'beat') pulse?.beaten();
       }
-      const outcomes = parcel.lane === 'writes' ? write(operations) : operations.map((operation) => read(connection, operation));
+      const outcomes =
+        parcel.lane === 'writes'
+          ? write(operations)
+          : operations.map((operation) => read(connection, operation));
       port.postMessage(packOutcomes(parcel.lane, outcomes), []);
     });
     return { failure: undefined };

@@ -15,11 +15,15 @@ export const lagoon = defineProvider({
 /** Tells at an address whether the core this package sees is the one that runs: its errors, and its registry's protocol. */
 export const witness = definePlugin({
   name: 'witness',
-  options: z.strictObject({ path: z.string().startsWith('/').default('/witness'), errorClass: z.custom<typeof GatewayError>() }),
+  options: z.strictObject({
+    path: z.string().startsWith('/').default('/witness'),
+    errorClass: z.custom<typeof GatewayError>(),
+  }),
   apply({ hooks, protocols, routes }, { path, errorClass }) {
     const seen: boolean[] = [];
     hooks.observe.tapPromise('witness', async (end) => {
-      if (end.type === 'refused') seen.push(end.error instanceof GatewayError, end.error instanceof errorClass);
+      if (end.type === 'refused')
+        seen.push(end.error instanceof GatewayError, end.error instanceof errorClass);
     });
     routes.add({
       name: 'witness',
@@ -27,7 +31,10 @@ export const witness = definePlugin({
       path,
       access: 'public',
       errors: () => ({ status: 500, body: 'failed' }),
-      handle: async () => ({ status: 200, body: { errors: seen, protocol: protocols.get('chat-completions') === protocol } }),
+      handle: async () => ({
+        status: 200,
+        body: { errors: seen, protocol: protocols.get('chat-completions') === protocol },
+      }),
     });
   },
 });

@@ -5,7 +5,11 @@ import type { ChatRequest } from './request.ts';
 
 function offered({ tools = [], tool_choice: choice }: ChatRequest): OfferedTool[] {
   if (choice === 'none') return [];
-  const all = tools.map((tool): OfferedTool => (tool.type === 'custom' ? { name: tool.custom.name, freeform: true } : { name: tool.function.name, schema: tool.function.parameters }));
+  const all = tools.map((tool): OfferedTool =>
+    tool.type === 'custom'
+      ? { name: tool.custom.name, freeform: true }
+      : { name: tool.function.name, schema: tool.function.parameters },
+  );
   if (choice === undefined || typeof choice === 'string') return all;
   if (choice.type === 'allowed_tools') {
     const allowed = JSON.stringify(choice.allowed_tools.tools);
@@ -24,17 +28,33 @@ function resultsOf({ messages }: ChatRequest): Asked['results'] {
   const start = messages.findLastIndex(({ role }) => role !== 'tool');
   const before = messages[start];
   const calls = before?.role === 'assistant' ? (before.tool_calls ?? []) : [];
-  const names = new Map(calls.map((call) => [call.id, call.type === 'function' ? call.function.name : call.custom.name]));
-  return messages.slice(start + 1).flatMap((message) => (message.role === 'tool' ? [{ name: names.get(message.tool_call_id) ?? '', text: textOf(message.content) }] : []));
+  const names = new Map(
+    calls.map((call) => [call.id, call.type === 'function' ? call.function.name : call.custom.name]),
+  );
+  return messages
+    .slice(start + 1)
+    .flatMap((message) =>
+      message.role === 'tool'
+        ? [{ name: names.get(message.tool_call_id) ?? '', text: textOf(message.content) }]
+        : [],
+    );
 }
 
 export function askedOf(request: ChatRequest, { extensions }: ModelFacts): Asked {
   const { model, tool_choice: choice, response_format: format } = request;
-  const schema = format?.type === 'json_schema' ? (format.json_schema.schema ?? true) : format?.type === 'json_object' ? true : undefined;
+  const schema =
+    format?.type === 'json_schema'
+      ? (format.json_schema.schema ?? true)
+      : format?.type === 'json_object'
+        ? true
+        : undefined;
   return {
     model,
     tools: offered(request),
-    mustCall: choice === 'required' || (typeof choice === 'object' && (choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required')),
+    mustCall:
+      choice === 'required' ||
+      (typeof choice === 'object' &&
+        (choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required')),
     parallel: request.parallel_tool_calls ?? true,
     results: resultsOf(request),
     ...(schema === undefined ? {} : { schema }),

@@ -1,3 +1,4 @@
+import { isObject } from '../../json.ts';
 /**
  * The checks of a request, in the order the vendor makes them: can it be read, does every field exist, does the
  * model, does the model take the field, is the shape right, do the fields fit together. The first failure is the reply.
@@ -11,38 +12,53 @@ import { contextOverflow, modelNotFound, refuse } from './refusals.ts';
 import { given, requestSchema, type ChatRequest } from './request.ts';
 import { rules } from './rules.ts';
 import { promptTokens } from './tokens.ts';
-import { isObject } from '../../json.ts';
 
-export type Checked = { readonly request: ChatRequest; readonly facts: ModelFacts } | { readonly refusal: WholeReply };
+export type Checked =
+  | { readonly request: ChatRequest; readonly facts: ModelFacts }
+  | { readonly refusal: WholeReply };
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 function parse(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: WholeReply } {
   const read = readBody(bytes);
   if (!('fault' in read)) return read;
-  if (read.fault === 'unreadable') return { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
-  return { refusal: refuse({ message: `Duplicate parameter: '${read.name}'.`, param: read.name, code: 'duplicate_parameter' }) };
+  if (read.fault === 'unreadable')
+    return { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
+  return {
+    refusal: refuse({
+      message: `Duplicate parameter: '${read.name}'.`,
+      param: read.name,
+      code: 'duplicate_parameter',
+    }),
+  };
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {
-  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field))) : value;
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)))
+    : value;
 }
 
 /** The part of a request every vendor of the protocol knows. */
-function standardPart(body: JsonObject, { fields = [], messageFields = [], toolTypes = [] }: Extensions): JsonObject {
-  const standard: Record<string, unknown> = Object.fromEntries(Object.entries(body).filter(([field]) => !fields.includes(field)));
+function standardPart(
+  body: JsonObject,
+  { fields = [], messageFields = [], toolTypes = [] }: Extensions,
+): JsonObject {
+  const standard: Record<string, unknown> = Object.fromEntries(
+    Object.entries(body).filter(([field]) => !fields.includes(field)),
+  );
   const { messages, tools } = standard;
   if (messageFields.length && Array.isArray(messages)) {
-    standard['messages'] = messages.map((message: unknown) => {
+    standard.messages = messages.map((message: unknown) => {
       const bare = without(message, messageFields);
-      if (!isObject(bare) || !Array.isArray(bare['tool_calls'])) return bare;
-      return { ...bare, tool_calls: bare['tool_calls'].map((call: unknown) => without(call, messageFields)) };
+      if (!isObject(bare) || !Array.isArray(bare.tool_calls)) return bare;
+      return { ...bare, tool_calls: bare.tool_calls.map((call: unknown) => without(call, messageFields)) };
     });
   }
   if (toolTypes.length && Array.isArray(tools)) {
-    const known = tools.filter((tool: unknown) => !isObject(tool) || !toolTypes.includes(String(tool['type'])));
-    if (known.length) standard['tools'] = known;
-    else delete standard['tools'];
+    const known = tools.filter((tool: unknown) => !isObject(tool) || !toolTypes.includes(String(tool.type)));
+    if (known.length) standard.tools = known;
+    else delete standard.tools;
   }
   return standard;
 }
@@ -51,25 +67,42 @@ function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefin
   const param = unsupportedFields[reasoning ? 'reasoning' : 'plain'].find((field) => given(body[field]));
   if (!param) return undefined;
   const hint = param === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
-  return refuse({ message: `Unsupported parameter: '${param}' is not supported with this model.${hint}`, param, code: 'unsupported_parameter' });
+  return refuse({
+    message: `Unsupported parameter: '${param}' is not supported with this model.${hint}`,
+    param,
+    code: 'unsupported_parameter',
+  });
 }
 
 /** DeepSeek's refusal of answers that come back without the thoughts that led to them. */
 function thoughtless({ messages }: JsonObject): WholeReply | undefined {
-  const answers = Array.isArray(messages) ? messages.filter(isObject).filter(({ role }) => role === 'assistant') : [];
-  if (!answers.some((answer) => answer['tool_calls']) || answers.every((answer) => answer['reasoning_content'])) return undefined;
-  return refuse({ message: 'The `reasoning_content` in the thinking mode must be passed back to the API.', code: 'invalid_request_error' });
+  const answers = Array.isArray(messages)
+    ? messages.filter(isObject).filter(({ role }) => role === 'assistant')
+    : [];
+  if (!answers.some((answer) => answer.tool_calls) || answers.every((answer) => answer.reasoning_content))
+    return undefined;
+  return refuse({
+    message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    code: 'invalid_request_error',
+  });
 }
 
 /** Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is refused. */
 export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
   const parsed = parse(bytes);
   if ('refusal' in parsed) return parsed;
-  const model = parsed.body['model'];
+  const model = parsed.body.model;
   const facts = typeof model === 'string' ? find(model) : undefined;
   const body = standardPart(parsed.body, facts?.extensions ?? {});
   const stranger = Object.keys(body).find((field) => !(field in requestSchema.shape));
-  if (stranger) return { refusal: refuse({ message: `Unknown parameter: '${stranger}'.`, param: stranger, code: 'unknown_parameter' }) };
+  if (stranger)
+    return {
+      refusal: refuse({
+        message: `Unknown parameter: '${stranger}'.`,
+        param: stranger,
+        code: 'unknown_parameter',
+      }),
+    };
   if (typeof model === 'string' && !facts) return { refusal: modelNotFound(model) };
   const refusal = unsupported(body, facts?.reasoning ?? false);
   if (refusal) return { refusal };
@@ -84,7 +117,8 @@ export function check(bytes: Buffer, find: (model: string) => ModelFacts | undef
 }
 
 function together(request: ChatRequest, facts: ModelFacts): Checked {
-  const broken = rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request.messages);
+  const broken =
+    rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request.messages);
   if (broken) return { refusal: refuse(broken) };
   const prompt = promptTokens(request);
   const limit = facts.contextLength ?? Infinity;

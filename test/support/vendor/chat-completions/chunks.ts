@@ -69,7 +69,10 @@ function* deltas(speech: Speech, { endless = false, interleaved = false }: Scena
 
 /** The deltas of all candidates in turn, as a vendor that works on them at once sends them. */
 function* inTurn(composition: Composition): Generator<Delta & { readonly index: number }> {
-  let open = composition.speeches.map((speech, index) => ({ index, source: deltas(speech, composition.scenario) }));
+  let open = composition.speeches.map((speech, index) => ({
+    index,
+    source: deltas(speech, composition.scenario),
+  }));
   while (open.length) {
     const going: typeof open = [];
     for (const candidate of open) {
@@ -89,7 +92,12 @@ interface Chunk {
 
 function* chunks(composition: Composition): Generator<Chunk> {
   const { identity, request, scenario, usages } = composition;
-  const head = { id: identity.id, object: 'chat.completion.chunk', created: identity.created, model: identity.model };
+  const head = {
+    id: identity.id,
+    object: 'chat.completion.chunk',
+    created: identity.created,
+    model: identity.model,
+  };
   const tail = trailer(composition);
   const asked = request.stream_options?.include_usage ?? false;
   const padded = request.stream_options?.include_obfuscation ?? true;
@@ -103,36 +111,60 @@ function* chunks(composition: Composition): Generator<Chunk> {
     return padded ? { obfuscation: 'Rk3vT0xQ9bLw2ZsY'.slice((number * 7) % 16) } : {};
   };
   for (const { index, delta, finish, text, tokens } of inTurn(composition)) {
-    const choices = [{ index, delta, ...logprobsField(composition, text === undefined ? [] : [text]), finish_reason: finish ?? null }];
+    const choices = [
+      {
+        index,
+        delta,
+        ...logprobsField(composition, text === undefined ? [] : [text]),
+        finish_reason: finish ?? null,
+      },
+    ];
     yield { body: { ...head, ...tail, choices, ...(asked ? { usage: null } : {}), ...padding() }, tokens };
   }
-  if (asked) for (const usage of usages) yield { body: { ...head, ...tail, choices: [], usage, ...padding() }, tokens: 0 };
+  if (asked)
+    for (const usage of usages)
+      yield { body: { ...head, ...tail, choices: [], usage, ...padding() }, tokens: 0 };
 }
 
 function plainFrame(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-const usualError = { message: 'The server had an error while processing your request.', type: 'server_error', param: null, code: null };
+const usualError = {
+  message: 'The server had an error while processing your request.',
+  type: 'server_error',
+  param: null,
+  code: null,
+};
 
-function* failure({ as = 'data', error: said }: StreamFailure, { identity }: Composition, frame: (data: string) => string): Generator<string> {
+function* failure(
+  { as = 'data', error: said }: StreamFailure,
+  { identity }: Composition,
+  frame: (data: string) => string,
+): Generator<string> {
   const error = said ?? usualError;
   if (as === 'data') yield frame(JSON.stringify({ error }));
-  if (as === 'event') yield `event: error\n${plainFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
+  if (as === 'event')
+    yield `event: error\n${plainFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
   if (as !== 'chunk') return;
-  const choices = [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null, logprobs: null }];
+  const choices = [
+    { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null, logprobs: null },
+  ];
   yield frame(JSON.stringify({ ...identity, object: 'chat.completion.chunk', error, choices }));
   yield frame('[DONE]');
 }
 
 function* told(composition: Composition, frame: (data: string) => string): Generator<Told> {
   for (const { body, tokens } of chunks(composition)) yield { frame: frame(JSON.stringify(body)), tokens };
-  for (let time = 0; time < (composition.scenario.done ?? 1); time += 1) yield { frame: frame('[DONE]'), tokens: 0 };
+  for (let time = 0; time < (composition.scenario.done ?? 1); time += 1)
+    yield { frame: frame('[DONE]'), tokens: 0 };
 }
 
 /** The frames of a streamed reply, in order. */
 export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
   const frame = scenario.frame ?? plainFrame;
-  return staged(told(composition, frame), scenario, () => (scenario.fail ? [...failure(scenario.fail, composition, frame)] : []));
+  return staged(told(composition, frame), scenario, () =>
+    scenario.fail ? [...failure(scenario.fail, composition, frame)] : [],
+  );
 }

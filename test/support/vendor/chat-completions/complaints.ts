@@ -7,11 +7,21 @@ import type { Complaint } from './refusals.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const integers = new Set(['n', 'seed', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_tool_calls', 'top_logprobs']);
+const integers = new Set([
+  'n',
+  'seed',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'max_tool_calls',
+  'top_logprobs',
+]);
 
 /** `messages[0].tool_calls[1].id` */
 export function pathText(path: readonly PropertyKey[]): string {
-  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('');
+  return path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`))
+    .join('');
 }
 
 function kindOf(value: unknown): string {
@@ -24,7 +34,8 @@ function kindOf(value: unknown): string {
 /** Of a union's failures, those of the branch that got furthest into the value: the one the caller meant. */
 function meant(issue: Issue): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const reach = ([first]: readonly Issue[]): number => (first ? first.path.length + (first.code === 'invalid_type' ? 0 : 0.5) : 0);
+  const reach = ([first]: readonly Issue[]): number =>
+    first ? first.path.length + (first.code === 'invalid_type' ? 0 : 0.5) : 0;
   const [best] = issue.errors.toSorted((one, other) => reach(other) - reach(one));
   const inner = best?.[0];
   if (!inner || reach([inner]) === 0) return issue;
@@ -36,8 +47,17 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
   const limit = below ? issue.minimum : issue.maximum;
   const side = below ? 'min' : 'max';
   if (issue.origin === 'array') {
-    if (below) return { message: `Invalid '${param}': empty array. Expected an array with minimum length ${limit}.`, param, code: 'empty_array' };
-    return { message: `Invalid '${param}': array too long. Expected at most ${limit} items.`, param, code: 'array_above_max_length' };
+    if (below)
+      return {
+        message: `Invalid '${param}': empty array. Expected an array with minimum length ${limit}.`,
+        param,
+        code: 'empty_array',
+      };
+    return {
+      message: `Invalid '${param}': array too long. Expected at most ${limit} items.`,
+      param,
+      code: 'array_above_max_length',
+    };
   }
   if (issue.origin === 'string') {
     const length = typeof issue.input === 'string' ? issue.input.length : 0;
@@ -46,7 +66,11 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
   }
   const kind = integers.has(param) ? 'integer' : 'decimal';
   const wanted = `${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}`;
-  return { message: `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`, param, code: `${kind}_${below ? 'below_min' : 'above_max'}_value` };
+  return {
+    message: `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`,
+    param,
+    code: `${kind}_${below ? 'below_min' : 'above_max'}_value`,
+  };
 }
 
 export function complaintOf(raw: Issue): Complaint {
@@ -61,11 +85,19 @@ export function complaintOf(raw: Issue): Complaint {
   }
   if (issue.code === 'too_small' || issue.code === 'too_big') return outOfRange(issue, param);
   if (issue.code === 'invalid_union' && issue.errors.length === 0) {
-    return { message: `Invalid value for '${param}': ${JSON.stringify(issue.input)} is none of those supported.`, param, code: 'invalid_value' };
+    return {
+      message: `Invalid value for '${param}': ${JSON.stringify(issue.input)} is none of those supported.`,
+      param,
+      code: 'invalid_value',
+    };
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
     const wanted = issue.code === 'invalid_type' ? `expected ${issue.expected}, but got` : 'got';
-    return { message: `Invalid type for '${param}': ${wanted} ${kindOf(issue.input)} instead.`, param, code: 'invalid_type' };
+    return {
+      message: `Invalid type for '${param}': ${wanted} ${kindOf(issue.input)} instead.`,
+      param,
+      code: 'invalid_type',
+    };
   }
   return { message: `Invalid value for '${param}': ${issue.message}.`, param, code: 'invalid_value' };
 }

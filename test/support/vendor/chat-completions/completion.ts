@@ -4,7 +4,9 @@ import type { Call, Speech } from './speech.ts';
 
 function wireCall({ id, type, name, fragments }: Call): object {
   const said = fragments.join('');
-  return type === 'function' ? { id, type, function: { name, arguments: said } } : { id, type, custom: { name, input: said } };
+  return type === 'function'
+    ? { id, type, function: { name, arguments: said } }
+    : { id, type, custom: { name, input: said } };
 }
 
 /** Until when a sound can be spoken of by its id. */
@@ -18,7 +20,9 @@ function wireMessage({ reasoning, text, refusal, calls, annotations, sound }: Sp
     ...(calls.length ? { tool_calls: calls.map(wireCall) } : {}),
     refusal: refusal.length ? refusal.join('') : null,
     annotations,
-    ...(sound ? { audio: { id, data: sound.data.join(''), expires_at: expiry, transcript: sound.transcript } } : {}),
+    ...(sound
+      ? { audio: { id, data: sound.data.join(''), expires_at: expiry, transcript: sound.transcript } }
+      : {}),
   };
 }
 

@@ -37,7 +37,12 @@ function honest(billed: Billed, reasoning: number, sound: number, cached = 0): U
     completion_tokens: billed.completion,
     total_tokens: billed.prompt + billed.completion,
     prompt_tokens_details: { cached_tokens: Math.min(cached, billed.prompt), audio_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: sound, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: sound,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
   };
 }
 
@@ -48,15 +53,30 @@ function withFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
   return { ...told, total_tokens: prompt + completion };
 }
 
-export function compose(request: ChatRequest, facts: ModelFacts, scenario: Scenario, number: number): Composition {
-  const limit = scenario.overrun ? Infinity : (request.max_completion_tokens ?? request.max_tokens ?? facts.outputLimit ?? Infinity);
+export function compose(
+  request: ChatRequest,
+  facts: ModelFacts,
+  scenario: Scenario,
+  number: number,
+): Composition {
+  const limit = scenario.overrun
+    ? Infinity
+    : (request.max_completion_tokens ?? request.max_tokens ?? facts.outputLimit ?? Infinity);
   const asked = askedOf(request, facts);
   const speeches = Array.from({ length: request.n ?? 1 }, (_, candidate) => {
     const said = words(scenario.candidates?.[candidate] ?? scenario, asked, candidate);
     return speak(said, `call_${number}x${candidate}y`, limit, [request.stop ?? []].flat());
   });
-  const billed = { prompt: promptTokens(request), completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0) };
-  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0), speeches.reduce((sum, speech) => sum + soundTokens(speech), 0), scenario.cached);
+  const billed = {
+    prompt: promptTokens(request),
+    completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0),
+  };
+  const truth = honest(
+    billed,
+    speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0),
+    speeches.reduce((sum, speech) => sum + soundTokens(speech), 0),
+    scenario.cached,
+  );
   const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
   const id = `chatcmpl-fake${String(number).padStart(8, '0')}`;
   return {

@@ -1,9 +1,9 @@
+import type { Complaint } from './refusals.ts';
 /**
  * The rules of a conversation: every call of an assistant turn is answered by a tool message right after it,
  * each once, and no tool message stands anywhere else. Gateways that merge, reorder or drop turns break these.
  */
 import { given, type Message } from './request.ts';
-import type { Complaint } from './refusals.ts';
 
 function unanswered(ids: Iterable<string>, position: number): Complaint {
   const message =
@@ -13,7 +13,8 @@ function unanswered(ids: Iterable<string>, position: number): Complaint {
 }
 
 function orphan(position: number): Complaint {
-  const message = "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
+  const message =
+    "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
   return { message, param: `messages.[${position}].role`, code: null };
 }
 
@@ -23,7 +24,11 @@ function emptyTurn(position: number): Complaint {
 }
 
 function repeatedCall(id: string, position: number): Complaint {
-  return { message: `Duplicate tool call id '${id}'.`, param: `messages.[${position}].tool_calls`, code: 'invalid_value' };
+  return {
+    message: `Duplicate tool call id '${id}'.`,
+    param: `messages.[${position}].tool_calls`,
+    code: 'invalid_value',
+  };
 }
 
 export function conversationComplaint(messages: readonly Message[]): Complaint | undefined {

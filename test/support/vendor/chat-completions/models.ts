@@ -37,21 +37,46 @@ export interface Extensions {
 }
 
 const chat = { contextLength: 128_000, outputLimit: 16_384 };
-const reasoning = { reasoning: true, efforts: ['minimal', 'low', 'medium', 'high'], contextLength: 400_000, outputLimit: 128_000 };
+const reasoning = {
+  reasoning: true,
+  efforts: ['minimal', 'low', 'medium', 'high'],
+  contextLength: 400_000,
+  outputLimit: 128_000,
+};
 
 export const defaultModels: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o': { ...chat, snapshot: 'gpt-4o-2024-08-06' },
   'gpt-audio': { ...chat, speaks: true, snapshot: 'gpt-audio-2025-08-28' },
   'gpt-4o-mini': { ...chat, snapshot: 'gpt-4o-mini-2024-07-18' },
-  'gpt-4-turbo': { contextLength: 128_000, outputLimit: 4096, jsonAlone: true, snapshot: 'gpt-4-turbo-2024-04-09' },
+  'gpt-4-turbo': {
+    contextLength: 128_000,
+    outputLimit: 4096,
+    jsonAlone: true,
+    snapshot: 'gpt-4-turbo-2024-04-09',
+  },
   'gpt-4.1-nano': { contextLength: 1_047_576, outputLimit: 32_768, snapshot: 'gpt-4.1-nano-2025-04-14' },
   'gpt-5': { ...reasoning, snapshot: 'gpt-5-2025-08-07' },
   'gpt-5-nano': { ...reasoning, snapshot: 'gpt-5-nano-2025-08-07' },
-  'o4-mini': { reasoning: true, efforts: ['low', 'medium', 'high'], contextLength: 200_000, outputLimit: 100_000, snapshot: 'o4-mini-2025-04-16' },
+  'o4-mini': {
+    reasoning: true,
+    efforts: ['low', 'medium', 'high'],
+    contextLength: 200_000,
+    outputLimit: 100_000,
+    snapshot: 'o4-mini-2025-04-16',
+  },
 };
 
 /** Fields a model of one kind answers 400 to, even at their default values. */
 export const unsupportedFields = {
-  reasoning: ['max_tokens', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias', 'stop'],
+  reasoning: [
+    'max_tokens',
+    'top_p',
+    'presence_penalty',
+    'frequency_penalty',
+    'logprobs',
+    'top_logprobs',
+    'logit_bias',
+    'stop',
+  ],
   plain: ['reasoning_effort', 'verbosity'],
 } as const;

@@ -11,7 +11,12 @@ export interface Complaint {
   readonly type?: string;
 }
 
-export function errorBody({ message, param = null, code, type = 'invalid_request_error' }: Complaint): object {
+export function errorBody({
+  message,
+  param = null,
+  code,
+  type = 'invalid_request_error',
+}: Complaint): object {
   return { error: { message, type, param, code } };
 }
 
@@ -21,7 +26,13 @@ export function refuse(complaint: Complaint, status = 400): WholeReply {
 }
 
 export function modelNotFound(model: string): WholeReply {
-  return refuse({ message: `The model \`${model}\` does not exist or you do not have access to it.`, code: 'model_not_found' }, 404);
+  return refuse(
+    {
+      message: `The model \`${model}\` does not exist or you do not have access to it.`,
+      code: 'model_not_found',
+    },
+    404,
+  );
 }
 
 /** Names the wrong key as the vendor does, by its ends alone. */
@@ -36,29 +47,67 @@ export function contextOverflow(limit: number, prompt: number): WholeReply {
   return refuse({ message, param: 'messages', code: 'context_length_exceeded' });
 }
 
-const htmlPage = '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
+const htmlPage =
+  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
 
 /** Refusals a scenario can give whatever the request says: `{ reply: refusals.rateLimited }`. */
 export const refusals = {
   unauthorised: wrongKey('sk-revoked-0000'),
   /** DeepSeek's words for an account that is out of money. */
-  outOfMoney: refuse({ message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' }, 402),
-  forbidden: refuse({ message: 'Country or region not supported', type: 'request_forbidden', code: 'unsupported_country_region_territory' }, 403),
+  outOfMoney: refuse(
+    { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
+    402,
+  ),
+  forbidden: refuse(
+    {
+      message: 'Country or region not supported',
+      type: 'request_forbidden',
+      code: 'unsupported_country_region_territory',
+    },
+    403,
+  ),
   rateLimited: {
-    ...refuse({ message: 'Rate limit reached for requests. Please try again later.', type: 'rate_limit_error', code: 'rate_limit_exceeded' }, 429),
+    ...refuse(
+      {
+        message: 'Rate limit reached for requests. Please try again later.',
+        type: 'rate_limit_error',
+        code: 'rate_limit_exceeded',
+      },
+      429,
+    ),
     headers: { 'retry-after': '2' },
   },
-  quotaSpent: refuse({ message: 'You exceeded your current quota.', type: 'insufficient_quota', code: 'insufficient_quota' }, 429),
+  quotaSpent: refuse(
+    { message: 'You exceeded your current quota.', type: 'insufficient_quota', code: 'insufficient_quota' },
+    429,
+  ),
   /** An aggregator passing on the refusal of the vendor behind it: the code is a number. */
   limitedBehind: {
     status: 429,
     body: {
-      error: { code: 429, message: 'Provider returned error', metadata: { raw: 'the model is rate-limited', provider_name: 'Someone' } },
+      error: {
+        code: 429,
+        message: 'Provider returned error',
+        metadata: { raw: 'the model is rate-limited', provider_name: 'Someone' },
+      },
       user_id: 'user_0000',
     },
   },
-  policy: refuse({ message: 'This request was rejected by the safety system.', code: 'content_policy_violation' }),
-  broken: refuse({ message: 'The server had an error while processing your request.', type: 'server_error', code: null }, 500),
+  policy: refuse({
+    message: 'This request was rejected by the safety system.',
+    code: 'content_policy_violation',
+  }),
+  broken: refuse(
+    { message: 'The server had an error while processing your request.', type: 'server_error', code: null },
+    500,
+  ),
   htmlPage: { status: 502, headers: { 'content-type': 'text/html' }, body: htmlPage },
-  overloaded: refuse({ message: 'The engine is currently overloaded, please try again later.', type: 'server_error', code: 'overloaded' }, 503),
+  overloaded: refuse(
+    {
+      message: 'The engine is currently overloaded, please try again later.',
+      type: 'server_error',
+      code: 'overloaded',
+    },
+    503,
+  ),
 } as const satisfies Record<string, WholeReply>;

@@ -1,25 +1,36 @@
+import { isObject } from '../../json.ts';
 /**
  * Rules that need more than one field of a request to be seen, and what a strict schema asks of itself. Each
  * looks at a request whose shape is right and answers a complaint or nothing; the first complaint is the reply.
  */
 import type { ModelFacts } from './models.ts';
-import { given, type ChatRequest } from './request.ts';
 import type { Complaint } from './refusals.ts';
-import { isObject } from '../../json.ts';
+import { given, type ChatRequest } from './request.ts';
 
 type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
 
 const streamOptions: Rule = ({ stream, stream_options: options }) =>
   options && !stream
-    ? { message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.", param: 'stream_options', code: null }
+    ? {
+        message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+        param: 'stream_options',
+        code: null,
+      }
     : undefined;
 
 const oneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
   given(old) && given(current)
-    ? { message: "'max_tokens' and 'max_completion_tokens' cannot both be set.", param: null, code: 'invalid_parameter_combination' }
+    ? {
+        message: "'max_tokens' and 'max_completion_tokens' cannot both be set.",
+        param: null,
+        code: 'invalid_parameter_combination',
+      }
     : undefined;
 
-const limitInReach: Rule = ({ max_tokens: old, max_completion_tokens: current }, { outputLimit = Infinity }) => {
+const limitInReach: Rule = (
+  { max_tokens: old, max_completion_tokens: current },
+  { outputLimit = Infinity },
+) => {
   const limit = old ?? current ?? 0;
   if (limit <= outputLimit) return undefined;
   const param = given(old) ? 'max_tokens' : 'max_completion_tokens';
@@ -40,8 +51,12 @@ const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   return { message, param: 'reasoning_effort', code: 'unsupported_value' };
 };
 
-const reasoningTools: Rule = ({ model, reasoning_effort: value, tools, functions }, { toolsUnlessReasoning }) => {
-  if (!toolsUnlessReasoning || !(functions ?? tools?.some(({ type }) => type === 'function'))) return undefined;
+const reasoningTools: Rule = (
+  { model, reasoning_effort: value, tools, functions },
+  { toolsUnlessReasoning },
+) => {
+  if (!toolsUnlessReasoning || !(functions ?? tools?.some(({ type }) => type === 'function')))
+    return undefined;
   if ((value ?? toolsUnlessReasoning.default) === 'none') return undefined;
   const message = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. Please use /v1/responses instead.`;
   return { message, param: 'reasoning_effort', code: null };
@@ -49,24 +64,57 @@ const reasoningTools: Rule = ({ model, reasoning_effort: value, tools, functions
 
 const schemas: Rule = ({ response_format: format }, { jsonAlone }) =>
   jsonAlone && format?.type === 'json_schema'
-    ? { message: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", param: 'response_format', code: null }
+    ? {
+        message:
+          "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        param: 'response_format',
+        code: null,
+      }
     : undefined;
 
 /** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
 const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   const wanted = modalities?.includes('audio') ?? false;
-  if (wanted && !speaks) return { message: "This model does not support the 'audio' output modality.", param: 'modalities', code: 'invalid_value' };
-  if (wanted !== given(audio)) return { message: "'audio' is required when requesting the 'audio' modality, and only allowed then.", param: 'audio', code: null };
+  if (wanted && !speaks)
+    return {
+      message: "This model does not support the 'audio' output modality.",
+      param: 'modalities',
+      code: 'invalid_value',
+    };
+  if (wanted !== given(audio))
+    return {
+      message: "'audio' is required when requesting the 'audio' modality, and only allowed then.",
+      param: 'audio',
+      code: null,
+    };
   if (!audio || !stream || audio.format === 'pcm16') return undefined;
-  return { message: `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. Supported values are: 'pcm16'.`, param: 'audio.format', code: 'unsupported_value' };
+  return {
+    message: `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. Supported values are: 'pcm16'.`,
+    param: 'audio.format',
+    code: 'unsupported_value',
+  };
 };
 
 const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
-  given(top) && !logprobs ? { message: "'top_logprobs' is only allowed when 'logprobs' is enabled.", param: 'top_logprobs', code: null } : undefined;
+  given(top) && !logprobs
+    ? {
+        message: "'top_logprobs' is only allowed when 'logprobs' is enabled.",
+        param: 'top_logprobs',
+        code: null,
+      }
+    : undefined;
 
 const toolsForChoice: Rule = (request) => {
-  const param = (['tool_choice', 'parallel_tool_calls'] as const).find((field) => request[field] !== undefined && !request.tools);
-  return param && { message: `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`, param, code: null };
+  const param = (['tool_choice', 'parallel_tool_calls'] as const).find(
+    (field) => request[field] !== undefined && !request.tools,
+  );
+  return (
+    param && {
+      message: `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`,
+      param,
+      code: null,
+    }
+  );
 };
 
 function toolNames({ tools = [] }: ChatRequest): string[] {
@@ -78,12 +126,20 @@ const choiceExists: Rule = (request) => {
   if (choice === undefined || typeof choice === 'string' || choice.type === 'allowed_tools') return undefined;
   const name = choice.type === 'function' ? choice.function.name : choice.custom.name;
   if (toolNames(request).includes(name)) return undefined;
-  return { message: `Tool choice '${name}' not found in 'tools' parameter.`, param: 'tool_choice', code: null };
+  return {
+    message: `Tool choice '${name}' not found in 'tools' parameter.`,
+    param: 'tool_choice',
+    code: null,
+  };
 };
 
 const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
   format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
-    ? { message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.", param: 'messages', code: null }
+    ? {
+        message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.",
+        param: 'messages',
+        code: null,
+      }
     : undefined;
 
 /** A strict schema closes every object and requires all of its properties, at every depth. */
@@ -91,11 +147,13 @@ export function strictFault(schema: unknown, place: readonly string[] = []): str
   if (Array.isArray(schema)) return schema.map((item) => strictFault(item, place)).find(Boolean);
   if (!isObject(schema)) return undefined;
   const context = `In context=(${place.join(', ')})`;
-  if (schema['type'] === 'object') {
-    const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
-    const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
-    if (schema['additionalProperties'] !== false) return `${context}, 'additionalProperties' is required to be supplied and to be false.`;
-    if (properties.some((property) => !required.includes(property))) return `${context}, 'required' must hold every key in properties.`;
+  if (schema.type === 'object') {
+    const properties = isObject(schema.properties) ? Object.keys(schema.properties) : [];
+    const required: unknown[] = Array.isArray(schema.required) ? schema.required : [];
+    if (schema.additionalProperties !== false)
+      return `${context}, 'additionalProperties' is required to be supplied and to be false.`;
+    if (properties.some((property) => !required.includes(property)))
+      return `${context}, 'required' must hold every key in properties.`;
   }
   return Object.entries(schema)
     .map(([key, inner]) => strictFault(inner, [...place, key]))
@@ -106,10 +164,18 @@ const toolSchemas: Rule = ({ tools = [] }) => {
   for (const [index, tool] of tools.entries()) {
     if (tool.type !== 'function' || !tool.function.parameters) continue;
     const { name, parameters, strict } = tool.function;
-    const kind = parameters['type'];
-    const fault = kind === 'object' ? strict && strictFault(parameters) : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
+    const kind = parameters.type;
+    const fault =
+      kind === 'object'
+        ? strict && strictFault(parameters)
+        : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
     const param = `tools[${index}].function.parameters`;
-    if (fault) return { message: `Invalid schema for function '${name}': ${fault}`, param, code: 'invalid_function_parameters' };
+    if (fault)
+      return {
+        message: `Invalid schema for function '${name}': ${fault}`,
+        param,
+        code: 'invalid_function_parameters',
+      };
   }
   return undefined;
 };
@@ -117,7 +183,13 @@ const toolSchemas: Rule = ({ tools = [] }) => {
 const formatSchema: Rule = ({ response_format: format }) => {
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return undefined;
   const fault = strictFault(format.json_schema.schema);
-  return fault ? { message: `Invalid schema for '${format.json_schema.name}': ${fault}`, param: 'response_format', code: null } : undefined;
+  return fault
+    ? {
+        message: `Invalid schema for '${format.json_schema.name}': ${fault}`,
+        param: 'response_format',
+        code: null,
+      }
+    : undefined;
 };
 
 export const rules: readonly Rule[] = [

@@ -36,7 +36,10 @@ export interface Speech {
 function annotationOf({ url, title, text: part }: Citation, all: string): object {
   const cited = part ?? all;
   const start = Math.max(all.indexOf(cited), 0);
-  return { type: 'url_citation', url_citation: { url, title, start_index: start, end_index: start + cited.length } };
+  return {
+    type: 'url_citation',
+    url_citation: { url, title, start_index: start, end_index: start + cited.length },
+  };
 }
 
 /** The words up to the first stop sequence, which is not said; that there was one is not told either. */
@@ -65,13 +68,26 @@ export function speak(said: Said, idPrefix: string, limit: number, stops: readon
   const reasoning = take(spoken(said.reasoning));
   const text = said.text === undefined ? undefined : take(untilStop(spoken(said.text), stops));
   const refusal = take(spoken(said.refusal));
-  const calls = (said.toolCalls ?? []).flatMap(({ name, id, freeform, type = freeform ? 'custom' : 'function', arguments: words = '{}' }, index): Call[] => {
-    if (!take([name]).length) return [];
-    return [{ id: id ?? `${idPrefix}${index}`, type, name, fragments: take(spoken(words)) }];
-  });
+  const calls = (said.toolCalls ?? []).flatMap(
+    (
+      { name, id, freeform, type = freeform ? 'custom' : 'function', arguments: words = '{}' },
+      index,
+    ): Call[] => {
+      if (!take([name]).length) return [];
+      return [{ id: id ?? `${idPrefix}${index}`, type, name, fragments: take(spoken(words)) }];
+    },
+  );
   const natural = calls.length ? 'tool_calls' : 'stop';
   const cited = (said.citations ?? []).map((citation) => annotationOf(citation, (text ?? []).join('')));
-  return { reasoning, text, refusal, calls, sound: said.sound, annotations: [...(said.annotations ?? []), ...cited], finish: cut ? 'length' : (said.finish ?? natural) };
+  return {
+    reasoning,
+    text,
+    refusal,
+    calls,
+    sound: said.sound,
+    annotations: [...(said.annotations ?? []), ...cited],
+    finish: cut ? 'length' : (said.finish ?? natural),
+  };
 }
 
 const perSound = 25;

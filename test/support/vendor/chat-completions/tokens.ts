@@ -18,7 +18,9 @@ function contentTokens(content: Message['content']): number {
 function callTokens(message: Message): number {
   if (message.role !== 'assistant') return 0;
   return (message.tool_calls ?? [])
-    .map((call) => (call.type === 'function' ? 1 + count(call.function.arguments) : 1 + count(call.custom.input)))
+    .map((call) =>
+      call.type === 'function' ? 1 + count(call.function.arguments) : 1 + count(call.custom.input),
+    )
     .reduce((sum, tokens) => sum + tokens, count(message.refusal));
 }
 

@@ -12,7 +12,16 @@ function textOf(response: unknown): string {
 
 function resultsOf({ contents }: GeminiRequest): Asked['results'] {
   return (contents.at(-1)?.parts ?? []).flatMap(({ functionResponse }) =>
-    functionResponse ? [{ name: functionResponse.name, text: [textOf(functionResponse.response), ...functionResponse.parts.map(() => '(medium)')].join(' ') }] : [],
+    functionResponse
+      ? [
+          {
+            name: functionResponse.name,
+            text: [textOf(functionResponse.response), ...functionResponse.parts.map(() => '(medium)')].join(
+              ' ',
+            ),
+          },
+        ]
+      : [],
   );
 }
 
@@ -25,11 +34,19 @@ export function askedOf(request: GeminiRequest, facts: GeminiFacts, model: strin
   const { tools, toolConfig, generationConfig: config } = request;
   const { mode = 'AUTO', allowedFunctionNames: allowed = [] } = toolConfig?.functionCallingConfig ?? {};
   const declared = tools.flatMap(({ functionDeclarations }) => functionDeclarations);
-  const offered = declared.filter(({ name }) => mode !== 'NONE' && (!allowed.length || allowed.includes(name)));
-  const json = config.responseMimeType === 'application/json' ? (config.responseJsonSchema ?? config.responseSchema ?? true) : undefined;
+  const offered = declared.filter(
+    ({ name }) => mode !== 'NONE' && (!allowed.length || allowed.includes(name)),
+  );
+  const json =
+    config.responseMimeType === 'application/json'
+      ? (config.responseJsonSchema ?? config.responseSchema ?? true)
+      : undefined;
   return {
     model,
-    tools: offered.map(({ name, parameters, parametersJsonSchema }) => ({ name, schema: parametersJsonSchema ?? parameters })),
+    tools: offered.map(({ name, parameters, parametersJsonSchema }) => ({
+      name,
+      schema: parametersJsonSchema ?? parameters,
+    })),
     mustCall: mode === 'ANY',
     parallel: true,
     results: resultsOf(request),

@@ -47,22 +47,36 @@ interface Manner {
 /** A call argument by argument, texts as they come, as Vertex tells it when asked to. */
 function partialCall(name: string, args: unknown, signature: object): Piece[] {
   const entries: [string, unknown][] = typeof args === 'object' && args !== null ? Object.entries(args) : [];
-  const call = (fields: object, side: object = {}): Piece => ({ part: { functionCall: fields, ...side }, spent: { text: 1 } });
+  const call = (fields: object, side: object = {}): Piece => ({
+    part: { functionCall: fields, ...side },
+    spent: { text: 1 },
+  });
   if (!entries.length) return [call({ name }, signature)];
   const told = entries.flatMap(([field, value]): object[] => {
     const jsonPath = `$.${field}`;
-    if (typeof value === 'string') return [{ jsonPath, stringValue: value, willContinue: true }, { jsonPath, stringValue: '' }];
+    if (typeof value === 'string')
+      return [
+        { jsonPath, stringValue: value, willContinue: true },
+        { jsonPath, stringValue: '' },
+      ];
     if (typeof value === 'number') return [{ jsonPath, numberValue: value }];
-    return typeof value === 'boolean' ? [{ jsonPath, boolValue: value }] : [{ jsonPath, nullValue: 'NULL_VALUE' }];
+    return typeof value === 'boolean'
+      ? [{ jsonPath, boolValue: value }]
+      : [{ jsonPath, nullValue: 'NULL_VALUE' }];
   });
-  return [call({ name, willContinue: true }, signature), ...told.map((partial) => call({ partialArgs: [partial], willContinue: true })), call({})];
+  return [
+    call({ name, willContinue: true }, signature),
+    ...told.map((partial) => call({ partialArgs: [partial], willContinue: true })),
+    call({}),
+  ];
 }
 
 function callPieces({ calls, reason }: Speech, { facts, partialCalls, seals }: Manner): Piece[] {
   // A call cut off by the limit is not told at all: its arguments would not parse.
   const whole = reason === 'limit' ? calls.slice(0, -1) : calls;
   return whole.flatMap(({ id, name, fragments }, index): Piece[] => {
-    const signed = index === 0 && facts.generation >= 3 ? { thoughtSignature: seals.seal(`call-${name}`, '') } : {};
+    const signed =
+      index === 0 && facts.generation >= 3 ? { thoughtSignature: seals.seal(`call-${name}`, '') } : {};
     const args = parsed(fragments.join(''));
     if (partialCalls) return partialCall(name, args, signed);
     const functionCall = { ...(id ? { id } : {}), name, args };
@@ -75,7 +89,11 @@ function groundingOf(text: string, query: string, citations: readonly Citation[]
     const start = Math.max(text.indexOf(part), 0);
     // Places are told in bytes, and a zero is not told.
     const startIndex = Buffer.byteLength(text.slice(0, start));
-    const segment = { ...(startIndex ? { startIndex } : {}), endIndex: startIndex + Buffer.byteLength(part), text: part };
+    const segment = {
+      ...(startIndex ? { startIndex } : {}),
+      endIndex: startIndex + Buffer.byteLength(part),
+      text: part,
+    };
     return { segment, groundingChunkIndices: [index] };
   });
   return {
@@ -95,41 +113,65 @@ function textPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
   if (!signs) return pieces;
   const thoughtSignature = seals.seal('text', '');
   if (facts.generation >= 3) return [...pieces, { part: { text: '', thoughtSignature }, spent: {} }];
-  return pieces.map((piece, index) => (index ? piece : { ...piece, part: { ...piece.part, thoughtSignature } }));
+  return pieces.map((piece, index) =>
+    index ? piece : { ...piece, part: { ...piece.part, thoughtSignature } },
+  );
 }
 
 function piecesOf(speech: Speech, manner: Manner): Piece[] {
   const { reasoning, sealed, code, pictures, sound } = speech;
   const shown = manner.showsThoughts && !sealed;
-  const thoughts = reasoning.map((text): Piece => ({ part: { text, thought: true }, spent: { thoughts: 1 } }));
+  const thoughts = reasoning.map((text): Piece => ({
+    part: { text, thought: true },
+    spent: { thoughts: 1 },
+  }));
   const language = code?.language.toUpperCase();
   const run: Piece[] = code
     ? [
         { part: { executableCode: { language, code: code.source } }, spent: { text: 5 } },
-        { part: { codeExecutionResult: { outcome: 'OUTCOME_OK', output: code.output } }, spent: { toolUse: 5 } },
+        {
+          part: { codeExecutionResult: { outcome: 'OUTCOME_OK', output: code.output } },
+          spent: { toolUse: 5 },
+        },
       ]
     : [];
   return [
     ...(shown ? thoughts : []),
     ...run,
     ...textPieces(speech, manner),
-    ...pictures.map(({ mimeType, data }): Piece => ({ part: { inlineData: { mimeType, data } }, spent: { pictures: perPicture } })),
-    ...(sound?.data ?? []).map((data): Piece => ({ part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } }, spent: { sounds: perSound } })),
+    ...pictures.map(({ mimeType, data }): Piece => ({
+      part: { inlineData: { mimeType, data } },
+      spent: { pictures: perPicture },
+    })),
+    ...(sound?.data ?? []).map((data): Piece => ({
+      part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } },
+      spent: { sounds: perSound },
+    })),
     ...callPieces(speech, manner),
   ];
 }
 
-const reasons = { end: 'STOP', 'stop-sequence': 'STOP', limit: 'MAX_TOKENS', calls: 'STOP', refusal: 'SAFETY' } as const;
+const reasons = {
+  end: 'STOP',
+  'stop-sequence': 'STOP',
+  limit: 'MAX_TOKENS',
+  calls: 'STOP',
+  refusal: 'SAFETY',
+} as const;
 
-const blockedRatings = ['HATE_SPEECH', 'DANGEROUS_CONTENT', 'HARASSMENT', 'SEXUALLY_EXPLICIT'].map((kind, index) => ({
-  ...(index ? {} : { blocked: true }),
-  category: `HARM_CATEGORY_${kind}`,
-  probability: index ? 'NEGLIGIBLE' : 'LOW',
-}));
+const blockedRatings = ['HATE_SPEECH', 'DANGEROUS_CONTENT', 'HARASSMENT', 'SEXUALLY_EXPLICIT'].map(
+  (kind, index) => ({
+    ...(index ? {} : { blocked: true }),
+    category: `HARM_CATEGORY_${kind}`,
+    probability: index ? 'NEGLIGIBLE' : 'LOW',
+  }),
+);
 
 function logprobsOf(words: readonly string[], top: number): object {
   const chosen = words.map((token, index) => ({ token, tokenId: 1000 + index, logProbability: -0.25 }));
-  const topCandidates = chosen.map((one) => ({ candidates: Array.from({ length: Math.max(top, 1) }, () => one) }));
+  const topCandidates = chosen.map((one) => ({
+    candidates: Array.from({ length: Math.max(top, 1) }, () => one),
+  }));
   return { avgLogprobs: -0.25, logprobsResult: { topCandidates, chosenCandidates: chosen } };
 }
 
@@ -138,7 +180,9 @@ function endingOf(speech: Speech, { generationConfig: config }: GeminiRequest): 
   const text = (speech.text ?? []).join('');
   return {
     finishReason,
-    ...(speech.calls.length && finishReason === 'STOP' ? { finishMessage: 'Model generated function call(s).' } : {}),
+    ...(speech.calls.length && finishReason === 'STOP'
+      ? { finishMessage: 'Model generated function call(s).' }
+      : {}),
     ...(finishReason === 'SAFETY' ? { safetyRatings: blockedRatings } : {}),
     ...(speech.search === undefined ? {} : groundingOf(text, speech.search, speech.citations)),
     ...(config.responseLogprobs && text ? logprobsOf(speech.text ?? [], config.logprobs ?? 0) : {}),
@@ -156,34 +200,57 @@ export interface Given {
 
 /** Tokens of thoughts that are not shown, and of what a search brought: spent before the first word. */
 function hidden(speech: Speech, shown: boolean): Piece['spent'] {
-  return { thoughts: shown && !speech.sealed ? 0 : speech.reasoning.length, toolUse: speech.search === undefined ? 0 : 20 };
+  return {
+    thoughts: shown && !speech.sealed ? 0 : speech.reasoning.length,
+    toolUse: speech.search === undefined ? 0 : 20,
+  };
 }
 
 function withHidden(pieces: readonly Piece[], spent: Piece['spent']): Piece[] {
   const [first = { part: {}, spent: {} }, ...rest] = pieces;
-  const sum = { ...first.spent, thoughts: (first.spent.thoughts ?? 0) + (spent.thoughts ?? 0), toolUse: (first.spent.toolUse ?? 0) + (spent.toolUse ?? 0) };
+  const sum = {
+    ...first.spent,
+    thoughts: (first.spent.thoughts ?? 0) + (spent.thoughts ?? 0),
+    toolUse: (first.spent.toolUse ?? 0) + (spent.toolUse ?? 0),
+  };
   return [{ part: first.part, spent: sum }, ...rest];
 }
 
 export function compose({ request, model, facts, scenario, number, seals }: Given): Composition {
   const { generationConfig: config, toolConfig } = request;
   const showsThoughts = config.thinkingConfig?.includeThoughts ?? false;
-  const manner = { facts, showsThoughts, partialCalls: toolConfig?.functionCallingConfig?.streamFunctionCallArguments ?? false, seals };
+  const manner = {
+    facts,
+    showsThoughts,
+    partialCalls: toolConfig?.functionCallingConfig?.streamFunctionCallArguments ?? false,
+    seals,
+  };
   const limit = scenario.overrun ? Infinity : Math.min(config.maxOutputTokens ?? Infinity, facts.outputLimit);
   const asked = askedOf(request, facts, model);
-  const candidates = Array.from({ length: scenario.blocked ? 0 : (config.candidateCount ?? 1) }, (_, index): Candidate => {
-    const wanted = scenario.candidates?.[index] ?? scenario;
-    const said = saysNothing(wanted) ? { ...improvise(asked, index), ...wanted } : wanted;
-    // This vendor names no calls of its own accord.
-    const speech = speak(said, { limit, stops: config.stopSequences, callId: () => '' });
-    return { pieces: withHidden(piecesOf(speech, manner), hidden(speech, showsThoughts)), ending: endingOf(speech, request) };
-  });
+  const candidates = Array.from(
+    { length: scenario.blocked ? 0 : (config.candidateCount ?? 1) },
+    (_, index): Candidate => {
+      const wanted = scenario.candidates?.[index] ?? scenario;
+      const said = saysNothing(wanted) ? { ...improvise(asked, index), ...wanted } : wanted;
+      // This vendor names no calls of its own accord.
+      const speech = speak(said, { limit, stops: config.stopSequences, callId: () => '' });
+      return {
+        pieces: withHidden(piecesOf(speech, manner), hidden(speech, showsThoughts)),
+        ending: endingOf(speech, request),
+      };
+    },
+  );
   const prompt = promptDetails(request);
   const spent = candidates.flatMap(({ pieces }) => pieces.map((piece) => piece.spent));
-  const completion = spent.reduce((sum, { text = 0, pictures = 0, sounds = 0, thoughts = 0 }) => sum + text + pictures + sounds + thoughts, 0);
+  const completion = spent.reduce(
+    (sum, { text = 0, pictures = 0, sounds = 0, thoughts = 0 }) => sum + text + pictures + sounds + thoughts,
+    0,
+  );
   return {
     identity: { modelVersion: model, responseId: `fake${String(number).padStart(19, '0')}` },
-    scenario, candidates, prompt,
+    scenario,
+    candidates,
+    prompt,
     billed: { prompt: total(prompt), completion },
   };
 }

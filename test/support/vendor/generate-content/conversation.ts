@@ -1,3 +1,4 @@
+import { isObject } from '../../json.ts';
 /**
  * The rules of a conversation: every turn of calls is answered by as many responses right after it, calls of the
  * current turn bring back the signatures they came with, and no part is without data.
@@ -5,7 +6,6 @@
 import type { Seals } from '../seal.ts';
 import { forbiddenHosts, type GeminiFacts } from './models.ts';
 import { partKinds, type Content, type GeminiRequest, type Part } from './request.ts';
-import { isObject } from '../../json.ts';
 
 /** What stands in for a signature that was never given, by the vendor's own leave. */
 const placeholders = new Set(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']);
@@ -13,11 +13,15 @@ const placeholders = new Set(['skip_thought_signature_validator', 'context_engin
 function shape(contents: readonly Content[]): string | undefined {
   if (!contents.length) return '* GenerateContentRequest.contents: contents is not specified\n';
   for (const [place, { role, parts }] of contents.entries()) {
-    if (role !== undefined && role !== '' && !['user', 'model', 'function'].includes(role)) return 'Please use a valid role: user, model.';
-    if (!role && contents.length > 1 && parts.some(({ functionCall }) => functionCall)) return 'Please use a valid role: user, model.';
-    if (!parts.length) return `* GenerateContentRequest.contents[${place}].parts: contents.parts must not be empty.\n`;
+    if (role !== undefined && role !== '' && !['user', 'model', 'function'].includes(role))
+      return 'Please use a valid role: user, model.';
+    if (!role && contents.length > 1 && parts.some(({ functionCall }) => functionCall))
+      return 'Please use a valid role: user, model.';
+    if (!parts.length)
+      return `* GenerateContentRequest.contents[${place}].parts: contents.parts must not be empty.\n`;
     const hollow = parts.findIndex((part) => partKinds.every((kind) => part[kind] === undefined));
-    if (hollow >= 0) return `* GenerateContentRequest.contents[${place}].parts[${hollow}].data: required oneof field 'data' must have one initialized field\n`;
+    if (hollow >= 0)
+      return `* GenerateContentRequest.contents[${place}].parts[${hollow}].data: required oneof field 'data' must have one initialized field\n`;
   }
   return undefined;
 }
@@ -35,26 +39,44 @@ function turns(contents: readonly Content[]): string | undefined {
     const before = contents[place - 1];
     const calls = before ? callsOf(before) : [];
     const responses = responsesOf(content);
-    if (responses.length && !calls.length) return 'Please ensure that function response turn comes immediately after a function call turn.';
-    if (calls.length !== responses.length) return 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.';
-    const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).toSorted().join('\n');
-    if (names(calls) !== names(responses)) return 'Please ensure that the names of the function response parts match those of the function call parts.';
-    const strange = responses.find(({ id }) => id && calls.some((call) => call.id) && !calls.some((call) => call.id === id));
-    if (strange) return `Function response id '${strange.id}' does not match any function call of the turn before.`;
+    if (responses.length && !calls.length)
+      return 'Please ensure that function response turn comes immediately after a function call turn.';
+    if (calls.length !== responses.length)
+      return 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.';
+    const names = (of: readonly { readonly name: string }[]): string =>
+      of
+        .map(({ name }) => name)
+        .toSorted()
+        .join('\n');
+    if (names(calls) !== names(responses))
+      return 'Please ensure that the names of the function response parts match those of the function call parts.';
+    const strange = responses.find(
+      ({ id }) => id && calls.some((call) => call.id) && !calls.some((call) => call.id === id),
+    );
+    if (strange)
+      return `Function response id '${strange.id}' does not match any function call of the turn before.`;
     const after = before === undefined || before.role !== 'model';
-    if (callsOf(content).length && (content.role !== 'model' || place === 0 || !after)) return 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.';
+    if (callsOf(content).length && (content.role !== 'model' || place === 0 || !after))
+      return 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.';
   }
   const last = contents.at(-1);
-  return last && callsOf(last).length ? 'Please ensure that function call turn is followed by a function response turn.' : undefined;
+  return last && callsOf(last).length
+    ? 'Please ensure that function call turn is followed by a function response turn.'
+    : undefined;
 }
 
 function responseParts(contents: readonly Content[], { generation }: GeminiFacts): string | undefined {
   for (const { name, response, parts } of contents.flatMap(responsesOf)) {
     if (!name) return 'GenerateContentRequest.contents: function_response.name: Name cannot be empty.';
     if (!response) return `Function response of '${name}' has no response.`;
-    const shown = parts.flatMap(({ inlineData, fileData }) => [inlineData?.['displayName'], fileData?.['displayName']]);
-    if (refersBeyond(response, shown)) return `The function response of '${name}' references a part that was not provided.`;
-    if (parts.length && generation < 3) return 'Multimodal function response is not supported for this model.';
+    const shown = parts.flatMap(({ inlineData, fileData }) => [
+      inlineData?.displayName,
+      fileData?.displayName,
+    ]);
+    if (refersBeyond(response, shown))
+      return `The function response of '${name}' references a part that was not provided.`;
+    if (parts.length && generation < 3)
+      return 'Multimodal function response is not supported for this model.';
   }
   return undefined;
 }
@@ -63,13 +85,17 @@ function responseParts(contents: readonly Content[], { generation }: GeminiFacts
 function refersBeyond(value: unknown, shown: readonly unknown[]): boolean {
   if (Array.isArray(value)) return value.some((inner) => refersBeyond(inner, shown));
   if (!isObject(value)) return false;
-  return (Object.hasOwn(value, '$ref') && !shown.includes(value['$ref'])) || Object.values(value).some((inner) => refersBeyond(inner, shown));
+  return (
+    (Object.hasOwn(value, '$ref') && !shown.includes(value.$ref)) ||
+    Object.values(value).some((inner) => refersBeyond(inner, shown))
+  );
 }
 
 function signatures(contents: readonly Content[], seals: Seals): string | undefined {
   for (const { thoughtSignature: signature, functionCall } of contents.flatMap(({ parts }) => parts)) {
     if (signature === undefined || placeholders.has(signature)) continue;
-    if (!seals.holds(signature, functionCall ? `call-${functionCall.name}` : 'text', '')) return 'Thought signature is not valid.';
+    if (!seals.holds(signature, functionCall ? `call-${functionCall.name}` : 'text', ''))
+      return 'Thought signature is not valid.';
   }
   return undefined;
 }
@@ -91,11 +117,22 @@ function missingSignature(contents: readonly Content[], { generation }: GeminiFa
 }
 
 function media(contents: readonly Content[]): string | undefined {
-  const parts = contents.flatMap((content) => [...content.parts, ...responsesOf(content).flatMap((response) => response.parts)]);
+  const parts = contents.flatMap((content) => [
+    ...content.parts,
+    ...responsesOf(content).flatMap((response) => response.parts),
+  ]);
   for (const { inlineData, fileData } of parts) {
-    if (inlineData && !inlineData.mimeType) return 'Unable to submit request because it has an empty mimeType parameter. Specify a valid mimeType for the inlineData.';
-    if (inlineData && !inlineData.data) return 'Unable to submit request because it has an empty inlineData parameter.';
-    if (inlineData && /^(?!image\/(png|jpe?g|webp|heic|heif|gif|bmp|avif)$|audio\/|video\/|text\/|application\/(pdf|json|x-javascript|rtf|xml)$)/.test(inlineData.mimeType)) return `Unsupported MIME type: ${inlineData.mimeType}`;
+    if (inlineData && !inlineData.mimeType)
+      return 'Unable to submit request because it has an empty mimeType parameter. Specify a valid mimeType for the inlineData.';
+    if (inlineData && !inlineData.data)
+      return 'Unable to submit request because it has an empty inlineData parameter.';
+    if (
+      inlineData &&
+      /^(?!image\/(png|jpe?g|webp|heic|heif|gif|bmp|avif)$|audio\/|video\/|text\/|application\/(pdf|json|x-javascript|rtf|xml)$)/.test(
+        inlineData.mimeType,
+      )
+    )
+      return `Unsupported MIME type: ${inlineData.mimeType}`;
     if (!fileData) continue;
     if (!URL.canParse(fileData.fileUri)) return 'Invalid or unsupported file uri.';
     const { host } = new URL(fileData.fileUri);
@@ -107,7 +144,19 @@ function media(contents: readonly Content[]): string | undefined {
 }
 
 /** The first thing wrong with a conversation. */
-export function conversationComplaint({ contents, systemInstruction }: GeminiRequest, facts: GeminiFacts, seals: Seals): string | undefined {
-  if (systemInstruction?.parts.some((part) => part.text === undefined)) return 'System instruction only supports text parts.';
-  return shape(contents) ?? turns(contents) ?? responseParts(contents, facts) ?? signatures(contents, seals) ?? missingSignature(contents, facts) ?? media(contents);
+export function conversationComplaint(
+  { contents, systemInstruction }: GeminiRequest,
+  facts: GeminiFacts,
+  seals: Seals,
+): string | undefined {
+  if (systemInstruction?.parts.some((part) => part.text === undefined))
+    return 'System instruction only supports text parts.';
+  return (
+    shape(contents) ??
+    turns(contents) ??
+    responseParts(contents, facts) ??
+    signatures(contents, seals) ??
+    missingSignature(contents, facts) ??
+    media(contents)
+  );
 }

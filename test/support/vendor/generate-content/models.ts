@@ -13,11 +13,23 @@ export interface GeminiFacts {
 }
 
 const first: GeminiFacts = {
-  generation: 1.5, contextLength: 1_048_576, outputLimit: 8192, thinking: 'none', budget: { min: 0, max: 0, canDisable: true }, levels: [], drawsImages: false,
+  generation: 1.5,
+  contextLength: 1_048_576,
+  outputLimit: 8192,
+  thinking: 'none',
+  budget: { min: 0, max: 0, canDisable: true },
+  levels: [],
+  drawsImages: false,
 };
 const second: GeminiFacts = { ...first, generation: 2 };
 const half: GeminiFacts = { ...second, generation: 2.5, outputLimit: 65_536, thinking: 'budget' };
-const third: GeminiFacts = { ...half, generation: 3, thinking: 'level', budget: { min: 1, max: 32_768, canDisable: false }, levels: ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] };
+const third: GeminiFacts = {
+  ...half,
+  generation: 3,
+  thinking: 'level',
+  budget: { min: 1, max: 32_768, canDisable: false },
+  levels: ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'],
+};
 
 /** The first that fits. */
 const known: readonly (readonly [name: RegExp, facts: GeminiFacts])[] = [

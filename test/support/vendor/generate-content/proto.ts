@@ -32,7 +32,9 @@ function isBase64(text: string): boolean {
 }
 
 function isWhole(value: unknown): boolean {
-  return typeof value === 'number' ? Number.isInteger(value) : typeof value === 'string' && /^-?\d+$/.test(value);
+  return typeof value === 'number'
+    ? Number.isInteger(value)
+    : typeof value === 'string' && /^-?\d+$/.test(value);
 }
 
 /** Whether a value is one of a scalar kind; undefined where the kind is no scalar. */
@@ -67,14 +69,25 @@ export class ProtoReader {
     const scalar = scalars[kind];
     if (scalar) return scalar(value) ? value : this.#wrongScalar(value, kind, at);
     const names = this.#types.enums[kind];
-    if (names) return typeof value === 'string' && names.includes(value.toUpperCase()) ? value.toUpperCase() : this.#wrongScalar(value, `type.googleapis.com/google.ai.generativelanguage.v1beta.${kind}`, at);
+    if (names)
+      return typeof value === 'string' && names.includes(value.toUpperCase())
+        ? value.toUpperCase()
+        : this.#wrongScalar(value, `type.googleapis.com/google.ai.generativelanguage.v1beta.${kind}`, at);
     return this.#message(value, kind, at);
   }
 
   #wrongScalar(value: unknown, kind: string, at: string): undefined {
     const shown = JSON.stringify(value) ?? 'nothing';
-    if (kind === 'bytes' && typeof value === 'string') return this.#complain(at, `Invalid value at '${at}' (TYPE_BYTES), Base64 decoding failed for ${shown.slice(0, 60)}`);
-    if (Array.isArray(value)) return this.#complain(at, `Invalid JSON payload received. Unknown name "${at.split('.').at(-1)}" at '${at.split('.').slice(0, -1).join('.')}': Proto field is not repeating, cannot start list.`);
+    if (kind === 'bytes' && typeof value === 'string')
+      return this.#complain(
+        at,
+        `Invalid value at '${at}' (TYPE_BYTES), Base64 decoding failed for ${shown.slice(0, 60)}`,
+      );
+    if (Array.isArray(value))
+      return this.#complain(
+        at,
+        `Invalid JSON payload received. Unknown name "${at.split('.').at(-1)}" at '${at.split('.').slice(0, -1).join('.')}': Proto field is not repeating, cannot start list.`,
+      );
     const named = kind.startsWith('type.') ? kind : `TYPE_${kind.toUpperCase()}`;
     return this.#complain(at, `Invalid value at '${at}' (${named}), ${shown.slice(0, 60)}`);
   }
@@ -87,7 +100,9 @@ export class ProtoReader {
 
   #map(value: unknown, kind: string, at: string): unknown {
     if (!isObject(value)) return this.#wrongScalar(value, 'map', at);
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, this.read(inner, kind, `${at}[${name}]`)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, this.read(inner, kind, `${at}[${name}]`)]),
+    );
   }
 
   #message(value: unknown, kind: string, at: string): unknown {
@@ -99,7 +114,10 @@ export class ProtoReader {
       const known = fields[field];
       // The reader takes the name of the message or its own, nothing between.
       if (known === undefined || (field !== name && snake(field) !== name)) {
-        this.#complain(at, `Invalid JSON payload received. Unknown name "${name}"${at ? ` at '${at}'` : ''}: Cannot find field.`);
+        this.#complain(
+          at,
+          `Invalid JSON payload received. Unknown name "${name}"${at ? ` at '${at}'` : ''}: Cannot find field.`,
+        );
       } else if (Object.hasOwn(read, field)) {
         this.#complain(at, `Invalid JSON payload received. Field "${name}" at '${at}' is set twice.`);
       } else if (inner !== null) {
@@ -108,7 +126,11 @@ export class ProtoReader {
     }
     for (const [choice, names] of Object.entries(this.#types.choices[kind] ?? {})) {
       const [, second] = names.filter((name) => read[name] !== undefined);
-      if (second) this.#complain(at, `Invalid value at '${at}' (oneof), oneof field '${choice}' is already set. Cannot set '${second}'`);
+      if (second)
+        this.#complain(
+          at,
+          `Invalid value at '${at}' (oneof), oneof field '${choice}' is already set. Cannot set '${second}'`,
+        );
     }
     return read;
   }

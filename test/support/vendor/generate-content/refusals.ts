@@ -18,24 +18,38 @@ export function refuse(complaint: Complaint): WholeReply {
   return { status: complaint.code ?? 400, body: errorBody(complaint) };
 }
 
-export function badRequest(violations: readonly { readonly field: string; readonly description: string }[]): WholeReply {
+export function badRequest(
+  violations: readonly { readonly field: string; readonly description: string }[],
+): WholeReply {
   const message = violations.map(({ description }) => description).join('\n');
-  const fieldViolations = violations.map(({ field, description }) => (field ? { field, description } : { description }));
+  const fieldViolations = violations.map(({ field, description }) =>
+    field ? { field, description } : { description },
+  );
   return refuse({ message, details: [{ '@type': type('BadRequest'), fieldViolations }] });
 }
 
 export const wrongKey = refuse({
   message: 'API key not valid. Please pass a valid API key.',
   details: [
-    { '@type': type('ErrorInfo'), reason: 'API_KEY_INVALID', domain: 'googleapis.com', metadata: { service: 'generativelanguage.googleapis.com' } },
-    { '@type': type('LocalizedMessage'), locale: 'en-US', message: 'API key not valid. Please pass a valid API key.' },
+    {
+      '@type': type('ErrorInfo'),
+      reason: 'API_KEY_INVALID',
+      domain: 'googleapis.com',
+      metadata: { service: 'generativelanguage.googleapis.com' },
+    },
+    {
+      '@type': type('LocalizedMessage'),
+      locale: 'en-US',
+      message: 'API key not valid. Please pass a valid API key.',
+    },
   ],
 });
 
 export const missingKey = refuse({
   code: 403,
   status: 'PERMISSION_DENIED',
-  message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+  message:
+    "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
 });
 
 export function unknownModel(model: string, method: string): WholeReply {
@@ -45,18 +59,41 @@ export function unknownModel(model: string, method: string): WholeReply {
 
 export const generateContentRefusals = {
   unauthorised: wrongKey,
-  forbidden: refuse({ code: 403, status: 'PERMISSION_DENIED', message: 'Your project has been denied access. Please contact support.' }),
-  location: refuse({ status: 'FAILED_PRECONDITION', message: 'User location is not supported for the API use.' }),
+  forbidden: refuse({
+    code: 403,
+    status: 'PERMISSION_DENIED',
+    message: 'Your project has been denied access. Please contact support.',
+  }),
+  location: refuse({
+    status: 'FAILED_PRECONDITION',
+    message: 'User location is not supported for the API use.',
+  }),
   rateLimited: refuse({
     code: 429,
     status: 'RESOURCE_EXHAUSTED',
     message: 'You exceeded your current quota, please check your plan.',
     details: [
-      { '@type': type('QuotaFailure'), violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }] },
+      {
+        '@type': type('QuotaFailure'),
+        violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }],
+      },
       { '@type': type('RetryInfo'), retryDelay: '34.4s' },
     ],
   }),
-  broken: refuse({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting' }),
-  overloaded: refuse({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded. Please try again later.' }),
-  timeout: refuse({ code: 504, status: 'DEADLINE_EXCEEDED', message: 'The request timed out. Please try again.' }),
+  broken: refuse({
+    code: 500,
+    status: 'INTERNAL',
+    message:
+      'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
+  }),
+  overloaded: refuse({
+    code: 503,
+    status: 'UNAVAILABLE',
+    message: 'The model is overloaded. Please try again later.',
+  }),
+  timeout: refuse({
+    code: 504,
+    status: 'DEADLINE_EXCEEDED',
+    message: 'The request timed out. Please try again.',
+  }),
 } as const satisfies Record<string, WholeReply>;

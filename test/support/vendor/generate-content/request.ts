@@ -7,7 +7,13 @@ const part = z.looseObject({
   text: z.string().optional(),
   inlineData: blob.optional(),
   fileData: file.optional(),
-  functionCall: z.looseObject({ id: z.string().optional(), name: z.string().default(''), args: z.record(z.string(), z.unknown()).optional() }).optional(),
+  functionCall: z
+    .looseObject({
+      id: z.string().optional(),
+      name: z.string().default(''),
+      args: z.record(z.string(), z.unknown()).optional(),
+    })
+    .optional(),
   functionResponse: z
     .looseObject({
       id: z.string().optional(),
@@ -53,7 +59,13 @@ const generationConfig = z.looseObject({
   responseLogprobs: z.boolean().optional(),
   logprobs: whole.optional(),
   responseModalities: z.array(z.string()).default([]),
-  thinkingConfig: z.looseObject({ includeThoughts: z.boolean().optional(), thinkingBudget: whole.optional(), thinkingLevel: z.string().optional() }).optional(),
+  thinkingConfig: z
+    .looseObject({
+      includeThoughts: z.boolean().optional(),
+      thinkingBudget: whole.optional(),
+      thinkingLevel: z.string().optional(),
+    })
+    .optional(),
 });
 
 export const requestSchema = z.looseObject({
@@ -62,7 +74,13 @@ export const requestSchema = z.looseObject({
   tools: z.array(tool).default([]),
   toolConfig: z
     .looseObject({
-      functionCallingConfig: z.looseObject({ mode: z.string().optional(), allowedFunctionNames: z.array(z.string()).default([]), streamFunctionCallArguments: z.boolean().optional() }).optional(),
+      functionCallingConfig: z
+        .looseObject({
+          mode: z.string().optional(),
+          allowedFunctionNames: z.array(z.string()).default([]),
+          streamFunctionCallArguments: z.boolean().optional(),
+        })
+        .optional(),
       includeServerSideToolInvocations: z.boolean().optional(),
     })
     .optional(),
@@ -76,5 +94,13 @@ export type Part = Content['parts'][number];
 
 /** The kinds of a part's data, of which it has to hold one. */
 export const partKinds = [
-  'text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse',
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
 ] as const;

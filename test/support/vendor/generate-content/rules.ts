@@ -12,60 +12,101 @@ function outside(value: number | undefined, low: number, high: number): boolean 
 const ranges: Rule = ({ generationConfig: config }, { outputLimit }) => {
   const told = (name: string, value: number, low: number, high: string): string =>
     `Unable to submit request because it has a ${name} value of ${value} but the supported range is from ${low} (inclusive) to ${high}. Update the value and try again.`;
-  if (outside(config.temperature, 0, 2)) return told('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
+  if (outside(config.temperature, 0, 2))
+    return told('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
   if (outside(config.topP, 0, 1)) return told('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
   if (outside(config.topK, 1, Infinity)) return told('topK', config.topK ?? 0, 1, '65 (exclusive)');
-  if (outside(config.maxOutputTokens, 1, outputLimit)) return told('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
-  if (outside(config.candidateCount, 1, 8)) return told('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
-  for (const name of ['presencePenalty', 'frequencyPenalty'] as const) if (outside(config[name], -2, 1.999_999)) return told(name, config[name] ?? 0, -2, '2.0 (exclusive)');
-  return config.stopSequences.length > 5 ? `The number of stop sequences ${config.stopSequences.length} is greater than the maximum number of 5.` : undefined;
+  if (outside(config.maxOutputTokens, 1, outputLimit))
+    return told('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
+  if (outside(config.candidateCount, 1, 8))
+    return told('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
+  for (const name of ['presencePenalty', 'frequencyPenalty'] as const)
+    if (outside(config[name], -2, 1.999_999)) return told(name, config[name] ?? 0, -2, '2.0 (exclusive)');
+  return config.stopSequences.length > 5
+    ? `The number of stop sequences ${config.stopSequences.length} is greater than the maximum number of 5.`
+    : undefined;
 };
 
 const logprobs: Rule = ({ generationConfig: { responseLogprobs, logprobs: wanted } }) => {
-  if (wanted !== undefined && !responseLogprobs) return 'Logprobs is only allowed when responseLogprobs is true.';
+  if (wanted !== undefined && !responseLogprobs)
+    return 'Logprobs is only allowed when responseLogprobs is true.';
   return outside(wanted, 0, 20) ? 'Logprobs must be between 0 and 20.' : undefined;
 };
 
-const thinking: Rule = ({ generationConfig: { thinkingConfig: config } }, { thinking: kind, budget, levels, generation }) => {
+const thinking: Rule = (
+  { generationConfig: { thinkingConfig: config } },
+  { thinking: kind, budget, levels, generation },
+) => {
   if (!config) return undefined;
   const { thinkingBudget: wanted, thinkingLevel: level } = config;
-  if (kind === 'none') return Object.keys(config).length ? 'Unable to submit request because thinking is not supported by this model.' : undefined;
-  if (wanted !== undefined && level !== undefined) return 'You can only set only one of thinking budget and thinking level.';
+  if (kind === 'none')
+    return Object.keys(config).length
+      ? 'Unable to submit request because thinking is not supported by this model.'
+      : undefined;
+  if (wanted !== undefined && level !== undefined)
+    return 'You can only set only one of thinking budget and thinking level.';
   if (level !== undefined && generation < 3) return 'Thinking level is not supported for this model.';
-  if (level !== undefined && !levels.includes(level)) return `Thinking level ${level} is not supported for this model. Please retry with other thinking level.`;
+  if (level !== undefined && !levels.includes(level))
+    return `Thinking level ${level} is not supported for this model. Please retry with other thinking level.`;
   if (wanted === undefined || wanted === -1) return undefined;
-  if (wanted === 0) return budget.canDisable ? undefined : 'Budget 0 is invalid. This model only works in thinking mode.';
-  return outside(wanted, budget.min, budget.max) ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} and ${budget.max}.` : undefined;
+  if (wanted === 0)
+    return budget.canDisable ? undefined : 'Budget 0 is invalid. This model only works in thinking mode.';
+  return outside(wanted, budget.min, budget.max)
+    ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} and ${budget.max}.`
+    : undefined;
 };
 
 const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsImages, speaks = false }) => {
-  const { responseMimeType: mime, responseSchema: schema, responseJsonSchema: json, responseModalities: modalities } = config;
+  const {
+    responseMimeType: mime,
+    responseSchema: schema,
+    responseJsonSchema: json,
+    responseModalities: modalities,
+  } = config;
   if (schema && json !== undefined) return 'response_schema and response_json_schema cannot both be set.';
   const structured = schema !== undefined || json !== undefined;
-  if (mime !== undefined && !['text/plain', 'application/json', 'text/x.enum'].includes(mime)) return `* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are \`text/plain\`, \`application/json\`, \`application/xml\`, \`application/yaml\` and \`text/x.enum\`.\n`;
-  if (structured && mime !== 'application/json' && mime !== 'text/x.enum') return "* GenerateContentRequest.generation_config.response_mime_type: application/json is required to use a response schema.\n";
-  if (mime === 'application/json' && tools.some(({ functionDeclarations }) => functionDeclarations.length) && generation < 3) return "Function calling with a response mime type: 'application/json' is unsupported";
-  if (modalities.includes('IMAGE') && !drawsImages) return 'The requested combination of response modalities (TEXT, IMAGE) is not supported by the model.';
-  if (speaks ? modalities.join() !== 'AUDIO' : modalities.includes('AUDIO')) return `The requested combination of response modalities (${modalities.join(', ') || 'TEXT'}) is not supported by the model.`;
-  const found = schema ? openApiFault(schema, 'GenerateContentRequest.generation_config.response_schema') : jsonSchemaFault(json, 'GenerateContentRequest.generation_config.response_json_schema');
+  if (mime !== undefined && !['text/plain', 'application/json', 'text/x.enum'].includes(mime))
+    return `* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are \`text/plain\`, \`application/json\`, \`application/xml\`, \`application/yaml\` and \`text/x.enum\`.\n`;
+  if (structured && mime !== 'application/json' && mime !== 'text/x.enum')
+    return '* GenerateContentRequest.generation_config.response_mime_type: application/json is required to use a response schema.\n';
+  if (
+    mime === 'application/json' &&
+    tools.some(({ functionDeclarations }) => functionDeclarations.length) &&
+    generation < 3
+  )
+    return "Function calling with a response mime type: 'application/json' is unsupported";
+  if (modalities.includes('IMAGE') && !drawsImages)
+    return 'The requested combination of response modalities (TEXT, IMAGE) is not supported by the model.';
+  if (speaks ? modalities.join() !== 'AUDIO' : modalities.includes('AUDIO'))
+    return `The requested combination of response modalities (${modalities.join(', ') || 'TEXT'}) is not supported by the model.`;
+  const found = schema
+    ? openApiFault(schema, 'GenerateContentRequest.generation_config.response_schema')
+    : jsonSchemaFault(json, 'GenerateContentRequest.generation_config.response_json_schema');
   return found && `* ${found.at}: ${found.fault}\n`;
 };
 
 const declarations: Rule = ({ tools }) => {
   const seen = new Set<string>();
   for (const [place, { functionDeclarations }] of tools.entries()) {
-    for (const [position, { name, parameters, parametersJsonSchema: json }] of functionDeclarations.entries()) {
+    for (const [
+      position,
+      { name, parameters, parametersJsonSchema: json },
+    ] of functionDeclarations.entries()) {
       const at = `GenerateContentRequest.tools[${place}].function_declarations[${position}]`;
       if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(name)) {
         return `* ${at}.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.\n`;
       }
       if (seen.has(name)) return `Duplicate function declaration found: ${name}`;
       seen.add(name);
-      if (parameters && json !== undefined) return `* ${at}: parameters and parameters_json_schema cannot both be set.\n`;
+      if (parameters && json !== undefined)
+        return `* ${at}: parameters and parameters_json_schema cannot both be set.\n`;
       const root = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
-      if (json !== undefined && root !== 'object') return `* ${at}.parameters_json_schema: the schema must be of type object.\n`;
-      if (parameters && parameters['type'] !== 'OBJECT') return `* ${at}.parameters.type: must be OBJECT\n`;
-      const found = parameters ? openApiFault(parameters, `${at}.parameters`) : jsonSchemaFault(json, `${at}.parameters_json_schema`);
+      if (json !== undefined && root !== 'object')
+        return `* ${at}.parameters_json_schema: the schema must be of type object.\n`;
+      if (parameters && parameters.type !== 'OBJECT') return `* ${at}.parameters.type: must be OBJECT\n`;
+      const found = parameters
+        ? openApiFault(parameters, `${at}.parameters`)
+        : jsonSchemaFault(json, `${at}.parameters_json_schema`);
       if (found) return `* ${found.at}: ${found.fault}\n`;
     }
   }
@@ -78,17 +119,24 @@ const choice: Rule = ({ tools, toolConfig }) => {
   const { mode = 'AUTO', allowedFunctionNames: allowed } = config;
   const names = tools.flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name));
   if (mode === 'ANY' && !names.length) return 'Function calling config is set without function_declarations.';
-  if (allowed.length && mode !== 'ANY' && mode !== 'VALIDATED') return 'allowed_function_names should only be set when function calling mode is ANY or VALIDATED.';
+  if (allowed.length && mode !== 'ANY' && mode !== 'VALIDATED')
+    return 'allowed_function_names should only be set when function calling mode is ANY or VALIDATED.';
   const strange = allowed.find((name) => !names.includes(name));
-  return strange === undefined ? undefined : `allowed_function_names contains "${strange}", which is not a declared function.`;
+  return strange === undefined
+    ? undefined
+    : `allowed_function_names contains "${strange}", which is not a declared function.`;
 };
 
 const mixedTools: Rule = ({ tools, toolConfig }, { generation }) => {
   const calls = tools.some(({ functionDeclarations }) => functionDeclarations.length);
-  const hosted = tools.some((tool) => tool.googleSearch ?? tool.googleSearchRetrieval ?? tool.codeExecution ?? tool.urlContext);
+  const hosted = tools.some(
+    (tool) => tool.googleSearch ?? tool.googleSearchRetrieval ?? tool.codeExecution ?? tool.urlContext,
+  );
   if (!calls || !hosted) return undefined;
   if (generation < 3) return 'Tool use with function calling is unsupported';
-  return toolConfig?.includeServerSideToolInvocations ? undefined : 'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.';
+  return toolConfig?.includeServerSideToolInvocations
+    ? undefined
+    : 'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.';
 };
 
 const cached: Rule = ({ cachedContent, systemInstruction, tools, toolConfig }) =>
@@ -96,4 +144,13 @@ const cached: Rule = ({ cachedContent, systemInstruction, tools, toolConfig }) =
     ? 'CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.'
     : undefined;
 
-export const rules: readonly Rule[] = [ranges, logprobs, thinking, answer, declarations, choice, mixedTools, cached];
+export const rules: readonly Rule[] = [
+  ranges,
+  logprobs,
+  thinking,
+  answer,
+  declarations,
+  choice,
+  mixedTools,
+  cached,
+];

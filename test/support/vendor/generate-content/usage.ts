@@ -29,9 +29,14 @@ export type Details = readonly { readonly modality: Modality; readonly tokenCoun
 /** What a prompt holds, by modality. */
 export function promptDetails({ contents, systemInstruction, tools }: Partial<GeminiRequest>): Details {
   const parts = (contents ?? []).flatMap((content) => content.parts);
-  const spoken = parts.map(({ text, functionCall, functionResponse }) => [text, functionCall?.args, functionResponse?.response]);
+  const spoken = parts.map(({ text, functionCall, functionResponse }) => [
+    text,
+    functionCall?.args,
+    functionResponse?.response,
+  ]);
   const counts = new Map<Modality, number>([['TEXT', countAll([spoken, systemInstruction?.parts, tools])]]);
-  for (const modality of parts.flatMap(mediaOf)) counts.set(modality, (counts.get(modality) ?? 0) + perMedium);
+  for (const modality of parts.flatMap(mediaOf))
+    counts.set(modality, (counts.get(modality) ?? 0) + perMedium);
   return [...counts].flatMap(([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []));
 }
 
@@ -48,17 +53,30 @@ export interface Spent {
   readonly toolUse: number;
 }
 
-export function usageMetadata(prompt: Details, { text, pictures, sounds, thoughts, toolUse }: Spent, scenario: Scenario): object {
+export function usageMetadata(
+  prompt: Details,
+  { text, pictures, sounds, thoughts, toolUse }: Spent,
+  scenario: Scenario,
+): object {
   if (scenario.usage === 'missing') return {};
   const promptTokenCount = total(prompt);
   const cached = Math.min(scenario.cached ?? 0, promptTokenCount);
   const candidates = text + pictures + sounds;
-  const split = Object.entries({ TEXT: text, IMAGE: pictures, AUDIO: sounds }).flatMap(([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []));
+  const split = Object.entries({ TEXT: text, IMAGE: pictures, AUDIO: sounds }).flatMap(
+    ([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []),
+  );
   const usage = {
     promptTokenCount,
-    ...(cached ? { cachedContentTokenCount: cached, cacheTokensDetails: [{ modality: 'TEXT', tokenCount: cached }] } : {}),
+    ...(cached
+      ? { cachedContentTokenCount: cached, cacheTokensDetails: [{ modality: 'TEXT', tokenCount: cached }] }
+      : {}),
     ...(candidates ? { candidatesTokenCount: candidates, candidatesTokensDetails: split } : {}),
-    ...(toolUse ? { toolUsePromptTokenCount: toolUse, toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: toolUse }] } : {}),
+    ...(toolUse
+      ? {
+          toolUsePromptTokenCount: toolUse,
+          toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: toolUse }],
+        }
+      : {}),
     ...(thoughts ? { thoughtsTokenCount: thoughts } : {}),
     totalTokenCount: promptTokenCount + candidates + toolUse + thoughts,
     promptTokensDetails: prompt,

@@ -17,7 +17,10 @@ const settings = {
   user: z.string().optional(),
 };
 
-export const generationSchema = z.strictObject({ ...settings, moderation: z.enum(['auto', 'low']).optional() });
+export const generationSchema = z.strictObject({
+  ...settings,
+  moderation: z.enum(['auto', 'low']).optional(),
+});
 export const editSchema = z.strictObject({ ...settings, input_fidelity: z.enum(['high', 'low']).optional() });
 
 export type ImageRequest = z.output<typeof generationSchema> & z.output<typeof editSchema>;
@@ -43,19 +46,32 @@ function valueOf(name: string, text: string): unknown {
 
 /** A form taken apart by the platform's own parser, so that it is a form by more than the gateway's word. */
 async function readForm(body: Buffer, contentType: string): Promise<ReadCall | Complaint> {
-  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData().catch(() => undefined);
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
+    .formData()
+    .catch(() => undefined);
   if (!form) return { message: 'Could not parse multipart form.', code: null };
   const fields: Record<string, unknown> = {};
   const files: UploadedFile[] = [];
   for (const [name, value] of form) {
-    if (typeof value !== 'string') files.push({ field: name, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) });
-    else if (Object.hasOwn(fields, name)) return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
+    if (typeof value !== 'string')
+      files.push({
+        field: name,
+        name: value.name,
+        type: value.type,
+        bytes: Buffer.from(await value.arrayBuffer()),
+      });
+    else if (Object.hasOwn(fields, name))
+      return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
     else fields[name] = valueOf(name, value);
   }
   return { fields, files };
 }
 
-export async function readCall(body: Buffer, contentType: string, edit: boolean): Promise<ReadCall | Complaint> {
+export async function readCall(
+  body: Buffer,
+  contentType: string,
+  edit: boolean,
+): Promise<ReadCall | Complaint> {
   if (edit) return readForm(body, contentType);
   const json = readBody(body);
   if ('fault' in json) return { message: 'We could not parse the JSON body of your request.', code: null };
@@ -75,21 +91,56 @@ export function fileComplaint(files: readonly UploadedFile[]): Complaint | undef
   const images = files.filter(({ field }) => field === 'image' || field === 'image[]');
   const masks = files.filter(({ field }) => field === 'mask');
   const stranger = files.find(({ field }) => !['image', 'image[]', 'mask'].includes(field));
-  if (stranger) return { message: `Unknown parameter: '${stranger.field}'.`, param: stranger.field, code: 'unknown_parameter' };
-  if (images.length === 0) return { message: "Missing required parameter: 'image'.", param: 'image', code: 'missing_required_parameter' };
-  if (images.length > 1 && images.some(({ field }) => field === 'image')) return { message: "Duplicate parameter: 'image'. To send several, use 'image[]'.", param: 'image', code: 'duplicate_parameter' };
-  if (images.length > 16) return { message: "Invalid 'image': array too long. Expected at most 16 items.", param: 'image', code: 'array_above_max_length' };
-  if (masks.length > 1) return { message: "Duplicate parameter: 'mask'.", param: 'mask', code: 'duplicate_parameter' };
+  if (stranger)
+    return {
+      message: `Unknown parameter: '${stranger.field}'.`,
+      param: stranger.field,
+      code: 'unknown_parameter',
+    };
+  if (images.length === 0)
+    return {
+      message: "Missing required parameter: 'image'.",
+      param: 'image',
+      code: 'missing_required_parameter',
+    };
+  if (images.length > 1 && images.some(({ field }) => field === 'image'))
+    return {
+      message: "Duplicate parameter: 'image'. To send several, use 'image[]'.",
+      param: 'image',
+      code: 'duplicate_parameter',
+    };
+  if (images.length > 16)
+    return {
+      message: "Invalid 'image': array too long. Expected at most 16 items.",
+      param: 'image',
+      code: 'array_above_max_length',
+    };
+  if (masks.length > 1)
+    return { message: "Duplicate parameter: 'mask'.", param: 'mask', code: 'duplicate_parameter' };
   const bad = files.find((file) => !isPicture(file) || !/\.(png|jpe?g)$/.test(file.name));
-  return bad && { message: `Invalid file '${bad.name}': unsupported mimetype ('${bad.type}').`, param: bad.field, code: 'unsupported_file_mimetype' };
+  return (
+    bad && {
+      message: `Invalid file '${bad.name}': unsupported mimetype ('${bad.type}').`,
+      param: bad.field,
+      code: 'unsupported_file_mimetype',
+    }
+  );
 }
 
 /** What takes two fields to see. */
-export function togetherComplaint({ stream, partial_images, output_compression, output_format, background }: ImageRequest): Complaint | undefined {
+export function togetherComplaint({
+  stream,
+  partial_images,
+  output_compression,
+  output_format,
+  background,
+}: ImageRequest): Complaint | undefined {
   const no = (param: string, message: string): Complaint => ({ message, param, code: 'invalid_value' });
-  if (partial_images !== undefined && !stream) return no('partial_images', "'partial_images' is only supported when 'stream' is true.");
-  if (output_compression !== undefined && output_compression < 100 && (output_format ?? 'png') === 'png') return no('output_compression', 'Compression less than 100 is not supported for PNG output format.');
-  if (background === 'transparent' && output_format === 'jpeg') return no('background', 'Transparent background is not supported for JPEG output format.');
+  if (partial_images !== undefined && !stream)
+    return no('partial_images', "'partial_images' is only supported when 'stream' is true.");
+  if (output_compression !== undefined && output_compression < 100 && (output_format ?? 'png') === 'png')
+    return no('output_compression', 'Compression less than 100 is not supported for PNG output format.');
+  if (background === 'transparent' && output_format === 'jpeg')
+    return no('background', 'Transparent background is not supported for JPEG output format.');
   return undefined;
 }
-

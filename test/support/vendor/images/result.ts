@@ -36,16 +36,33 @@ function chunk(name: string, data: Buffer): Buffer {
 /** A PNG of one pixel, told apart by its shade. */
 export function pixel(shade: number): string {
   const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
-  const png = [chunk('IHDR', header), chunk('IDAT', deflateSync(Buffer.from([0, shade]))), chunk('IEND', Buffer.alloc(0))];
+  const png = [
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.from([0, shade]))),
+    chunk('IEND', Buffer.alloc(0)),
+  ];
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...png]).toString('base64');
 }
 
 function picturesOf({ request, scenario }: Composition): string[] {
-  return scenario.pictures?.map(({ data }) => data) ?? Array.from({ length: request.n ?? 1 }, (_, index) => pixel(index + 1));
+  return (
+    scenario.pictures?.map(({ data }) => data) ??
+    Array.from({ length: request.n ?? 1 }, (_, index) => pixel(index + 1))
+  );
 }
 
-function madeAs({ background = 'auto', output_format = 'png', quality = 'auto', size = 'auto' }: ImageRequest): object {
-  return { background: background === 'auto' ? 'opaque' : background, output_format, quality: quality === 'auto' ? 'medium' : quality, size: size === 'auto' ? '1024x1024' : size };
+function madeAs({
+  background = 'auto',
+  output_format = 'png',
+  quality = 'auto',
+  size = 'auto',
+}: ImageRequest): object {
+  return {
+    background: background === 'auto' ? 'opaque' : background,
+    output_format,
+    quality: quality === 'auto' ? 'medium' : quality,
+    size: size === 'auto' ? '1024x1024' : size,
+  };
 }
 
 export interface Bill {
@@ -56,14 +73,23 @@ export interface Bill {
 
 export function billOf(composition: Composition): Bill {
   const { prompt, quality = 'auto', n = 1, partial_images: partials = 0 } = composition.request;
-  return { text: Math.ceil(prompt.length / 4), image: composition.inputs * tokensPerInput, output: outputTokens[quality] * n + partials * 100 };
+  return {
+    text: Math.ceil(prompt.length / 4),
+    image: composition.inputs * tokensPerInput,
+    output: outputTokens[quality] * n + partials * 100,
+  };
 }
 
 function usageOf(composition: Composition): object {
   const { scenario } = composition;
   if (scenario.usage === 'missing') return {};
   const { text, image, output } = billOf(composition);
-  const usage = { input_tokens: text + image, input_tokens_details: { text_tokens: text, image_tokens: image }, output_tokens: output, total_tokens: text + image + output };
+  const usage = {
+    input_tokens: text + image,
+    input_tokens_details: { text_tokens: text, image_tokens: image },
+    output_tokens: output,
+    total_tokens: text + image + output,
+  };
   return { usage: { ...usage, ...scenario.usage } };
 }
 
@@ -77,8 +103,12 @@ export function* eventsOf(composition: Composition): Generator<Told> {
   const [picture = pixel(1)] = picturesOf(composition);
   const told = (name: string, fields: object): Told => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
-    return { frame: `event: ${type}\ndata: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`, tokens: 0 };
+    return {
+      frame: `event: ${type}\ndata: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`,
+      tokens: 0,
+    };
   };
-  for (let index = 0; index < (request.partial_images ?? 0); index += 1) yield told('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
+  for (let index = 0; index < (request.partial_images ?? 0); index += 1)
+    yield told('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
   yield told('completed', { b64_json: picture, ...usageOf(composition) });
 }

@@ -10,16 +10,29 @@ function resultText(block: Extract<Block, { type: 'tool_result' }>): string {
 
 function resultsOf({ messages }: MessagesRequest): Asked['results'] {
   const [before, last] = turnsOf(messages.filter(({ role }) => role !== 'system')).slice(-2);
-  const names = new Map((before?.blocks ?? []).flatMap((block) => (block.type === 'tool_use' ? [[block.id, block.name] as const] : [])));
+  const names = new Map(
+    (before?.blocks ?? []).flatMap((block) =>
+      block.type === 'tool_use' ? [[block.id, block.name] as const] : [],
+    ),
+  );
   return (last?.blocks ?? []).flatMap((block) =>
-    block.type === 'tool_result' ? [{ name: names.get(block.tool_use_id) ?? '', text: resultText(block) }] : [],
+    block.type === 'tool_result'
+      ? [{ name: names.get(block.tool_use_id) ?? '', text: resultText(block) }]
+      : [],
   );
 }
 
 export function askedOf(request: MessagesRequest): Asked {
   const { model, tools = [], tool_choice: choice, thinking, output_config: config } = request;
-  const custom = tools.flatMap((tool) => ('input_schema' in tool ? [{ name: tool.name, schema: tool.input_schema }] : []));
-  const offered = choice?.type === 'tool' ? custom.filter(({ name }) => name === choice.name) : choice?.type === 'none' ? [] : custom;
+  const custom = tools.flatMap((tool) =>
+    'input_schema' in tool ? [{ name: tool.name, schema: tool.input_schema }] : [],
+  );
+  const offered =
+    choice?.type === 'tool'
+      ? custom.filter(({ name }) => name === choice.name)
+      : choice?.type === 'none'
+        ? []
+        : custom;
   return {
     model,
     tools: offered,
@@ -28,6 +41,8 @@ export function askedOf(request: MessagesRequest): Asked {
     results: resultsOf(request),
     ...(config?.format ? { schema: config.format.schema } : {}),
     reasons: thinking !== undefined && thinking.type !== 'disabled',
-    searches: tools.some(({ name, type }) => name === 'web_search' && type !== undefined && type !== null && type !== 'custom'),
+    searches: tools.some(
+      ({ name, type }) => name === 'web_search' && type !== undefined && type !== null && type !== 'custom',
+    ),
   };
 }

@@ -21,7 +21,10 @@ function blocksOf(request: CountRequest): Marked[] {
   const system = Array.isArray(request.system) ? request.system : [];
   const content = request.messages.flatMap((message): Marked[] => {
     if (typeof message.content === 'string') return [{}];
-    return message.content.flatMap((block): Marked[] => [...(block.type === 'tool_result' && Array.isArray(block.content) ? block.content : []), block]);
+    return message.content.flatMap((block): Marked[] => [
+      ...(block.type === 'tool_result' && Array.isArray(block.content) ? block.content : []),
+      block,
+    ]);
   });
   return [...(request.tools ?? []), ...system, ...content];
 }
@@ -32,15 +35,20 @@ function marksOf(request: CountRequest): Mark[] {
     const before = blocks.slice(0, count);
     return { ttl, prefix: JSON.stringify([request.model, before]), tokens: countAll(before) };
   };
-  const explicit = blocks.flatMap(({ cache_control: mark }, index) => (mark ? [upTo(index + 1, mark.ttl)] : []));
+  const explicit = blocks.flatMap(({ cache_control: mark }, index) =>
+    mark ? [upTo(index + 1, mark.ttl)] : [],
+  );
   const { cache_control: automatic } = request;
   return automatic ? [...explicit, upTo(blocks.length, automatic.ttl)] : explicit;
 }
 
 export function cacheComplaint(request: CountRequest): string | undefined {
   const marks = marksOf(request);
-  if (marks.length > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`;
-  const late = marks.findIndex(({ ttl }, index) => ttl === '1h' && marks.slice(0, index).some((mark) => mark.ttl === '5m'));
+  if (marks.length > 4)
+    return `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`;
+  const late = marks.findIndex(
+    ({ ttl }, index) => ttl === '1h' && marks.slice(0, index).some((mark) => mark.ttl === '5m'),
+  );
   if (late >= 0) return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
   return undefined;
 }

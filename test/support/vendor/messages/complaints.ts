@@ -13,7 +13,11 @@ function meant(issue: Issue): Issue {
   const reach = (issues: readonly Issue[]): number => {
     const [first] = issues;
     if (!first) return 0;
-    return first.path.length + (first.code === 'unrecognized_keys' ? 0.7 : first.code === 'invalid_type' ? 0 : 0.5) - issues.length / 10;
+    return (
+      first.path.length +
+      (first.code === 'unrecognized_keys' ? 0.7 : first.code === 'invalid_type' ? 0 : 0.5) -
+      issues.length / 10
+    );
   };
   const [best] = issue.errors.toSorted((one, other) => reach(other) - reach(one));
   const inner = best?.[0];
@@ -21,28 +25,47 @@ function meant(issue: Issue): Issue {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  string: 'a valid string', number: 'a valid number', int: 'a valid integer', boolean: 'a valid boolean', array: 'a valid list', object: 'a valid dictionary', record: 'a valid dictionary',
+  string: 'a valid string',
+  number: 'a valid number',
+  int: 'a valid integer',
+  boolean: 'a valid boolean',
+  array: 'a valid list',
+  object: 'a valid dictionary',
+  record: 'a valid dictionary',
 };
 
 function tooFar(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
   const below = issue.code === 'too_small';
   const limit = String(below ? issue.minimum : issue.maximum);
-  if (issue.origin === 'string') return `String should have at ${below ? 'least' : 'most'} ${limit} character${limit === '1' ? '' : 's'}`;
-  if (issue.origin === 'array') return `List should have at ${below ? 'least' : 'most'} ${limit} item${limit === '1' ? '' : 's'} after validation`;
+  if (issue.origin === 'string')
+    return `String should have at ${below ? 'least' : 'most'} ${limit} character${limit === '1' ? '' : 's'}`;
+  if (issue.origin === 'array')
+    return `List should have at ${below ? 'least' : 'most'} ${limit} item${limit === '1' ? '' : 's'} after validation`;
   return `Input should be ${below ? 'greater' : 'less'} than or equal to ${limit}`;
 }
 
 export function complaintOf(raw: Issue): string {
   const issue = meant(raw);
-  if (issue.code === 'unrecognized_keys') return said([...issue.path, issue.keys[0] ?? ''], 'Extra inputs are not permitted');
+  if (issue.code === 'unrecognized_keys')
+    return said([...issue.path, issue.keys[0] ?? ''], 'Extra inputs are not permitted');
   if (issue.input === undefined && issue.code !== 'custom') return said(issue.path, 'Field required');
   if (issue.code === 'too_small' || issue.code === 'too_big') return said(issue.path, tooFar(issue));
-  if (issue.code === 'invalid_type') return said(issue.path, `Input should be ${kinds[issue.expected] ?? issue.expected}`);
-  if (issue.code === 'invalid_value') return said(issue.path, `Input should be ${issue.values.map((value) => `'${String(value)}'`).join(' or ')}`);
+  if (issue.code === 'invalid_type')
+    return said(issue.path, `Input should be ${kinds[issue.expected] ?? issue.expected}`);
+  if (issue.code === 'invalid_value')
+    return said(
+      issue.path,
+      `Input should be ${issue.values.map((value) => `'${String(value)}'`).join(' or ')}`,
+    );
   if (issue.code === 'invalid_union') {
-    return said(issue.path, `Input tag ${JSON.stringify(issue.input)} found using 'type' does not match any of the expected tags`);
+    return said(
+      issue.path,
+      `Input tag ${JSON.stringify(issue.input)} found using 'type' does not match any of the expected tags`,
+    );
   }
-  if (issue.code === 'invalid_format' && issue.format === 'regex') return said(issue.path, `String should match pattern '${(issue.pattern ?? '').replace(/^\/|\/$/g, '')}'`);
-  if (issue.code === 'invalid_format' && issue.format === 'base64') return said(issue.path, 'Invalid base64 data');
+  if (issue.code === 'invalid_format' && issue.format === 'regex')
+    return said(issue.path, `String should match pattern '${(issue.pattern ?? '').replace(/^\/|\/$/g, '')}'`);
+  if (issue.code === 'invalid_format' && issue.format === 'base64')
+    return said(issue.path, 'Invalid base64 data');
   return said(issue.path, issue.message);
 }

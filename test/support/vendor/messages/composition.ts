@@ -23,7 +23,11 @@ export interface Composition {
   readonly model: string;
   readonly scenario: Scenario;
   readonly blocks: readonly ToldBlock[];
-  readonly stop: { readonly stop_reason: string; readonly stop_sequence: string | null; readonly stop_details?: object };
+  readonly stop: {
+    readonly stop_reason: string;
+    readonly stop_sequence: string | null;
+    readonly stop_details?: object;
+  };
   readonly input: Readonly<Record<string, unknown>>;
   readonly output: Readonly<Record<string, unknown>>;
   readonly billed: { readonly prompt: number; readonly completion: number };
@@ -33,7 +37,13 @@ export function promptTokens({ system, messages, tools }: CountRequest): number 
   return countAll([system, messages, tools]);
 }
 
-const reasons = { end: 'end_turn', 'stop-sequence': 'stop_sequence', limit: 'max_tokens', calls: 'tool_use', refusal: 'refusal' } as const;
+const reasons = {
+  end: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  limit: 'max_tokens',
+  calls: 'tool_use',
+  refusal: 'refusal',
+} as const;
 
 function textDeltas(words: readonly string[]): ToldBlock['deltas'] {
   return words.map((text) => ({ delta: { type: 'text_delta', text }, tokens: 1 }));
@@ -64,7 +74,10 @@ function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Sea
     {
       start: { type: 'thinking', thinking: '', signature: '' },
       whole: { type: 'thinking', thinking: thinking.join(''), signature },
-      deltas: [...deltas, { delta: { type: 'signature_delta', signature }, tokens: shown ? 0 : reasoning.length }],
+      deltas: [
+        ...deltas,
+        { delta: { type: 'signature_delta', signature }, tokens: shown ? 0 : reasoning.length },
+      ],
       broken: false,
     },
   ];
@@ -73,7 +86,10 @@ function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Sea
 /** Arguments as the wire streams them: an empty piece first, and nothing else where there are none. */
 function inputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
   const said = fragments.join('') === '{}' ? [] : fragments;
-  return [{ delta: { type: 'input_json_delta', partial_json: '' }, tokens: 1 }, ...said.map((piece) => ({ delta: { type: 'input_json_delta', partial_json: piece }, tokens: 1 }))];
+  return [
+    { delta: { type: 'input_json_delta', partial_json: '' }, tokens: 1 },
+    ...said.map((piece) => ({ delta: { type: 'input_json_delta', partial_json: piece }, tokens: 1 })),
+  ];
 }
 
 function parsed(text: string): unknown {
@@ -88,7 +104,12 @@ function callBlocks({ calls, reason }: Speech): ToldBlock[] {
   return calls.map(({ id, name, fragments }, index) => {
     const head = { type: 'tool_use', id, name };
     const broken = reason === 'limit' && index === calls.length - 1;
-    return { start: { ...head, input: {} }, whole: { ...head, input: parsed(fragments.join('')) }, deltas: inputDeltas(fragments), broken };
+    return {
+      start: { ...head, input: {} },
+      whole: { ...head, input: parsed(fragments.join('')) },
+      deltas: inputDeltas(fragments),
+      broken,
+    };
   });
 }
 
@@ -96,9 +117,20 @@ function callBlocks({ calls, reason }: Speech): ToldBlock[] {
 function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): ToldBlock[] {
   if (search === undefined) return [];
   const call = { type: 'server_tool_use', id, name: 'web_search' };
-  const results = citations.map(({ url, title }) => ({ type: 'web_search_result', title, url, encrypted_content: seals.seal('search', url), page_age: null }));
+  const results = citations.map(({ url, title }) => ({
+    type: 'web_search_result',
+    title,
+    url,
+    encrypted_content: seals.seal('search', url),
+    page_age: null,
+  }));
   return [
-    { start: { ...call, input: {} }, whole: { ...call, input: { query: search } }, deltas: inputDeltas([JSON.stringify({ query: search })]), broken: false },
+    {
+      start: { ...call, input: {} },
+      whole: { ...call, input: { query: search } },
+      deltas: inputDeltas([JSON.stringify({ query: search })]),
+      broken: false,
+    },
     whole({ type: 'web_search_tool_result', tool_use_id: id, content: results }),
   ];
 }
@@ -110,14 +142,21 @@ function textBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
   const cited = citations.find(({ text: part }) => part !== undefined && all.startsWith(part));
   if (!citations.length) return [textBlock(text)];
   const first = cited?.text ?? all;
-  const places = citations.map(({ url, title }) => ({ type: 'web_search_result_location', cited_text: first, url, title, encrypted_index: seals.seal('index', url) }));
+  const places = citations.map(({ url, title }) => ({
+    type: 'web_search_result_location',
+    cited_text: first,
+    url,
+    title,
+    encrypted_index: seals.seal('index', url),
+  }));
   const rest = all.slice(first.length);
   return [textBlock([first], places), ...(rest ? [textBlock([rest])] : [])];
 }
 
 function stopOf(speech: Speech): Composition['stop'] {
   const stopReason = speech.finish ?? reasons[speech.reason];
-  const details = stopReason === 'refusal' ? { stop_details: { type: 'refusal', category: null, explanation: null } } : {};
+  const details =
+    stopReason === 'refusal' ? { stop_details: { type: 'refusal', category: null, explanation: null } } : {};
   return { stop_reason: stopReason, stop_sequence: speech.stopSequence ?? null, ...details };
 }
 
@@ -144,8 +183,16 @@ export function compose({ request, facts, scenario, number, cached, seals }: Giv
   const said = saysNothing(scenario) ? { ...improvise(askedOf(request)), ...scenario } : scenario;
   const mark = `01Fake${String(number).padStart(6, '0')}`;
   const limit = scenario.overrun ? Infinity : Math.min(request.max_tokens, facts.outputLimit);
-  const speech = speak(said, { limit, stops: request.stop_sequences ?? [], callId: (index) => `toolu_${mark}${index}` });
-  const shown = !(request.thinking && 'display' in request.thinking && request.thinking.display === 'omitted');
+  const speech = speak(said, {
+    limit,
+    stops: request.stop_sequences ?? [],
+    callId: (index) => `toolu_${mark}${index}`,
+  });
+  const shown = !(
+    request.thinking &&
+    'display' in request.thinking &&
+    request.thinking.display === 'omitted'
+  );
   const blocks = [
     ...thoughtBlocks(speech, shown, seals),
     ...searchBlocks(speech, `srvtoolu_${mark}`, seals),
@@ -154,8 +201,11 @@ export function compose({ request, facts, scenario, number, cached, seals }: Giv
     ...callBlocks(speech),
   ];
   const billed = { prompt: promptTokens(request), completion: speechTokens(speech) };
-  const searched = speech.search === undefined ? {} : { server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 } };
-  const thought = speech.reasoning.length ? { output_tokens_details: { thinking_tokens: speech.reasoning.length } } : {};
+  const searched =
+    speech.search === undefined ? {} : { server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 } };
+  const thought = speech.reasoning.length
+    ? { output_tokens_details: { thinking_tokens: speech.reasoning.length } }
+    : {};
   const lies = typeof scenario.usage === 'object' ? scenario.usage : {};
   return {
     id: `msg_${mark}`,

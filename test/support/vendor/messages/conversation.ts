@@ -32,13 +32,16 @@ function emptiness(messages: readonly Message[]): string | undefined {
       return `messages.${place}: all messages must have non-empty content except for the optional final assistant message`;
     }
     const parts = typeof content === 'string' ? [] : content;
-    const nested = parts.flatMap((block) => (block.type === 'tool_result' && typeof block.content === 'object' ? block.content : []));
+    const nested = parts.flatMap((block) =>
+      block.type === 'tool_result' && typeof block.content === 'object' ? block.content : [],
+    );
     for (const block of [...parts, ...nested]) {
       if (block.type !== 'text') continue;
       if (block.text === '') return 'messages: text content blocks must be non-empty';
       if (!block.text.trim()) return 'messages: text content blocks must contain non-whitespace text';
     }
-    if (typeof content === 'string' && content !== '' && !content.trim()) return 'messages: text content blocks must contain non-whitespace text';
+    if (typeof content === 'string' && content !== '' && !content.trim())
+      return 'messages: text content blocks must contain non-whitespace text';
   }
   return undefined;
 }
@@ -52,12 +55,15 @@ function pairing(turns: readonly Turn[]): string | undefined {
   for (const [index, turn] of turns.entries()) {
     const before = turns[index - 1];
     const asked = before?.role === 'assistant' ? callIds(before) : [];
-    const answered = turn.blocks.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
+    const answered = turn.blocks.flatMap((block) =>
+      block.type === 'tool_result' ? [block.tool_use_id] : [],
+    );
     const missing = asked.filter((id) => !answered.includes(id));
     if (missing.length) return unanswered(before?.place ?? 0, missing);
     for (const [position, id] of answered.entries()) {
       if (!asked.includes(id)) return orphan(turn.place, position, id);
-      if (answered.indexOf(id) < position) return `messages.${turn.place}.content.${position}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
+      if (answered.indexOf(id) < position)
+        return `messages.${turn.place}.content.${position}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
     }
     const lastResult = turn.blocks.findLastIndex((block) => block.type === 'tool_result');
     if (turn.blocks.slice(0, lastResult + 1).some((block) => block.type !== 'tool_result')) {
@@ -91,8 +97,13 @@ function failedResults(messages: readonly Message[]): string | undefined {
   for (const [place, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [position, block] of content.entries()) {
-      const bad = block.type === 'tool_result' && block.is_error && Array.isArray(block.content) && block.content.some(({ type }) => type !== 'text');
-      if (bad) return `messages.${place}.content.${position}.tool_result: all content must be type \`text\` if \`is_error\` is true`;
+      const bad =
+        block.type === 'tool_result' &&
+        block.is_error &&
+        Array.isArray(block.content) &&
+        block.content.some(({ type }) => type !== 'text');
+      if (bad)
+        return `messages.${place}.content.${position}.tool_result: all content must be type \`text\` if \`is_error\` is true`;
     }
   }
   return undefined;
@@ -103,8 +114,10 @@ function signatures(messages: readonly Message[], seals: Seals): string | undefi
     if (typeof content === 'string') continue;
     for (const [position, block] of content.entries()) {
       const at = `messages.${place}.content.${position}`;
-      if (block.type === 'thinking' && !seals.holds(block.signature, 'thinking', block.thinking, 'base64')) return `${at}: Invalid \`signature\` in \`thinking\` block`;
-      if (block.type === 'redacted_thinking' && !seals.holds(block.data, 'redacted', '', 'base64')) return `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
+      if (block.type === 'thinking' && !seals.holds(block.signature, 'thinking', block.thinking, 'base64'))
+        return `${at}: Invalid \`signature\` in \`thinking\` block`;
+      if (block.type === 'redacted_thinking' && !seals.holds(block.data, 'redacted', '', 'base64'))
+        return `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
     }
   }
   return undefined;
@@ -117,7 +130,8 @@ function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): st
   const before = turns.at(-2);
   const looping = last?.role === 'user' && last.blocks.some(({ type }) => type === 'tool_result');
   const first = before?.blocks[0]?.type;
-  if (!looping || before?.role !== 'assistant' || first === 'thinking' || first === 'redacted_thinking') return undefined;
+  if (!looping || before?.role !== 'assistant' || first === 'thinking' || first === 'redacted_thinking')
+    return undefined;
   return (
     `messages.${before.place}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, ` +
     'a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).'
@@ -133,7 +147,8 @@ function ends(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts)
   if (!facts.prefill || (request.thinking && request.thinking.type !== 'disabled')) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
-  if (end?.type === 'text' && /\s$/.test(end.text)) return 'messages: final assistant content cannot end with trailing whitespace';
+  if (end?.type === 'text' && /\s$/.test(end.text))
+    return 'messages: final assistant content cannot end with trailing whitespace';
   return undefined;
 }
 
@@ -143,7 +158,11 @@ function betweenTurns(messages: readonly Message[], { midSystem }: ClaudeFacts):
 }
 
 /** The first thing wrong with a conversation. */
-export function conversationComplaint(request: CountRequest, facts: ClaudeFacts, seals: Seals): string | undefined {
+export function conversationComplaint(
+  request: CountRequest,
+  facts: ClaudeFacts,
+  seals: Seals,
+): string | undefined {
   const { messages } = request;
   const turns = turnsOf(messages.filter(({ role }) => role !== 'system'));
   return (

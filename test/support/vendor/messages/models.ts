@@ -20,16 +20,32 @@ export interface ClaudeFacts {
 }
 
 const third: ClaudeFacts = {
-  contextLength: 200_000, outputLimit: 4096, thinking: 'none', canDisable: true, efforts: [],
-  sampling: 'all', prefill: true, midSystem: false, structuredOutput: false,
+  contextLength: 200_000,
+  outputLimit: 4096,
+  thinking: 'none',
+  canDisable: true,
+  efforts: [],
+  sampling: 'all',
+  prefill: true,
+  midSystem: false,
+  structuredOutput: false,
 };
 const fourth: ClaudeFacts = { ...third, outputLimit: 64_000, thinking: 'budget' };
 const late: ClaudeFacts = { ...fourth, sampling: 'one', structuredOutput: true };
 const sixth: ClaudeFacts = {
-  ...late, contextLength: 1_000_000, thinking: 'both', efforts: ['low', 'medium', 'high', 'max'], sampling: 'all', prefill: false,
+  ...late,
+  contextLength: 1_000_000,
+  thinking: 'both',
+  efforts: ['low', 'medium', 'high', 'max'],
+  sampling: 'all',
+  prefill: false,
 };
 const seventh: ClaudeFacts = {
-  ...sixth, outputLimit: 128_000, thinking: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], sampling: 'none',
+  ...sixth,
+  outputLimit: 128_000,
+  thinking: 'adaptive',
+  efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+  sampling: 'none',
 };
 const eighth: ClaudeFacts = { ...seventh, midSystem: true };
 
@@ -49,7 +65,11 @@ const known: readonly (readonly [name: RegExp, facts: ClaudeFacts, date?: string
   [/^fable-5$/, { ...eighth, canDisable: false }],
 ];
 
-const aliases: Readonly<Record<string, string>> = { '3-opus': '3-opus', 'opus-4-0': 'opus-4', 'sonnet-4-0': 'sonnet-4' };
+const aliases: Readonly<Record<string, string>> = {
+  '3-opus': '3-opus',
+  'opus-4-0': 'opus-4',
+  'sonnet-4-0': 'sonnet-4',
+};
 
 /** The facts of a model that is only scripted. */
 export const anyClaude: ClaudeFacts = late;

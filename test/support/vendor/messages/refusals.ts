@@ -14,18 +14,36 @@ export function refuse(complaint: Complaint, id = 'req_011CfakeVendor00000000000
   return { status, body: errorBody(complaint, id) };
 }
 
-const scripted = (status: number, type: string, message: string, headers: Readonly<Record<string, string>> = {}): WholeReply => ({
+const scripted = (
+  status: number,
+  type: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): WholeReply => ({
   ...refuse({ type, message }, undefined, status),
   headers,
 });
 
 export const messagesRefusals = {
   unauthorised: scripted(401, 'authentication_error', 'invalid x-api-key'),
-  outOfMoney: scripted(400, 'invalid_request_error', 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'),
+  outOfMoney: scripted(
+    400,
+    'invalid_request_error',
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+  ),
   billing: scripted(402, 'billing_error', 'There is an issue with your billing.'),
-  forbidden: scripted(403, 'permission_error', 'Your API key does not have permission to use the specified resource.'),
+  forbidden: scripted(
+    403,
+    'permission_error',
+    'Your API key does not have permission to use the specified resource.',
+  ),
   tooLarge: scripted(413, 'request_too_large', 'Request exceeds the maximum size'),
-  rateLimited: scripted(429, 'rate_limit_error', "This request would exceed your organization's rate limit of 50 requests per minute.", { 'retry-after': '2' }),
+  rateLimited: scripted(
+    429,
+    'rate_limit_error',
+    "This request would exceed your organization's rate limit of 50 requests per minute.",
+    { 'retry-after': '2' },
+  ),
   broken: scripted(500, 'api_error', 'Internal server error'),
   timeout: scripted(504, 'timeout_error', 'The request timed out.'),
   overloaded: scripted(529, 'overloaded_error', 'Overloaded', { 'x-should-retry': 'true' }),

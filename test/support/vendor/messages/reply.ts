@@ -1,6 +1,6 @@
+import type { Frame } from '../delivery.ts';
 /** Both forms of a reply: the message object, and the events in the vendor's order with its pings and its padding. */
 import { staged, type Told } from '../sending.ts';
-import type { Frame } from '../delivery.ts';
 import type { Composition, ToldBlock } from './composition.ts';
 import { errorBody } from './refusals.ts';
 
@@ -8,7 +8,15 @@ const extras = { service_tier: 'standard', inference_geo: 'not_available' };
 
 export function message({ id, model, blocks, stop, input, output, scenario }: Composition): object {
   const usage = scenario.usage === 'missing' ? {} : { usage: { ...input, ...output, ...extras } };
-  return { id, type: 'message', role: 'assistant', model, content: blocks.map(({ whole }) => whole), ...stop, ...usage };
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: blocks.map(({ whole }) => whole),
+    ...stop,
+    ...usage,
+  };
 }
 
 /** One named event; the vendor pads its objects with spaces of no meaning. */
@@ -20,7 +28,11 @@ function event(type: string, data: object = {}, tokens = 0): Told {
 
 const ping: Told = { frame: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 };
 
-function* blockEvents({ start, deltas, broken }: ToldBlock, index: number, endless: boolean): Generator<Told> {
+function* blockEvents(
+  { start, deltas, broken }: ToldBlock,
+  index: number,
+  endless: boolean,
+): Generator<Told> {
   yield event('content_block_start', { index, content_block: start });
   if (index === 0) yield ping;
   for (const { delta, tokens } of deltas) yield event('content_block_delta', { index, delta }, tokens);
@@ -35,7 +47,15 @@ function* events(composition: Composition): Generator<Told> {
   const { id, model, blocks, stop, input, output, scenario } = composition;
   const honest = scenario.usage !== 'missing';
   const usage = honest ? { usage: { ...input, output_tokens: 1, ...extras } } : {};
-  const head = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null };
+  const head = {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+  };
   yield event('message_start', { message: { ...head, ...usage } });
   for (const [index, block] of blocks.entries()) yield* blockEvents(block, index, scenario.endless ?? false);
   const { cache_creation: _split, ...totals } = input;
@@ -46,7 +66,10 @@ function* events(composition: Composition): Generator<Told> {
 export function frames(composition: Composition, requestId: string): Generator<Frame> {
   const { scenario } = composition;
   return staged(events(composition), scenario, () => {
-    const error = errorBody({ type: 'overloaded_error', message: 'Overloaded', ...scenario.fail?.error }, requestId);
+    const error = errorBody(
+      { type: 'overloaded_error', message: 'Overloaded', ...scenario.fail?.error },
+      requestId,
+    );
     return [`event: error\ndata: ${JSON.stringify(error)}\n\n`];
   });
 }

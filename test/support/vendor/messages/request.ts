@@ -4,19 +4,33 @@
  */
 import { z } from 'zod';
 
-const toolId = z.string().regex(/^[a-zA-Z0-9_-]+$/).max(64);
+const toolId = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]+$/)
+  .max(64);
 const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/);
-const cacheControl = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
+const cacheControl = z
+  .strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+  .nullish();
 const cached = { cache_control: cacheControl };
 const base64 = z.base64().min(1);
 const webUrl = z.string().regex(/^https:\/\/\S+$/);
 
 const citation = z.looseObject({ type: z.string(), cited_text: z.string() });
-const text = z.strictObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullish(), ...cached });
+const text = z.strictObject({
+  type: z.literal('text'),
+  text: z.string(),
+  citations: z.array(citation).nullish(),
+  ...cached,
+});
 const image = z.strictObject({
   type: z.literal('image'),
   source: z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('base64'), media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']), data: base64 }),
+    z.strictObject({
+      type: z.literal('base64'),
+      media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+      data: base64,
+    }),
     z.strictObject({ type: z.literal('url'), url: webUrl }),
     z.strictObject({ type: z.literal('file'), file_id: z.string() }),
   ]),
@@ -28,7 +42,10 @@ const document = z.strictObject({
     z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64 }),
     z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
     z.strictObject({ type: z.literal('url'), url: webUrl }),
-    z.strictObject({ type: z.literal('content'), content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, image])).min(1)]) }),
+    z.strictObject({
+      type: z.literal('content'),
+      content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, image])).min(1)]),
+    }),
     z.strictObject({ type: z.literal('file'), file_id: z.string() }),
   ]),
   title: z.string().max(500).nullish(),
@@ -48,8 +65,21 @@ const thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.strin
 const redacted = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() });
 const input = z.record(z.string(), z.unknown());
 const caller = z.looseObject({ type: z.string() }).nullish();
-const toolUse = z.strictObject({ type: z.literal('tool_use'), id: toolId, name: toolName, input, caller, ...cached });
-const resultPart = z.discriminatedUnion('type', [text, image, document, searchResult, z.strictObject({ type: z.literal('tool_reference'), tool_name: z.string() })]);
+const toolUse = z.strictObject({
+  type: z.literal('tool_use'),
+  id: toolId,
+  name: toolName,
+  input,
+  caller,
+  ...cached,
+});
+const resultPart = z.discriminatedUnion('type', [
+  text,
+  image,
+  document,
+  searchResult,
+  z.strictObject({ type: z.literal('tool_reference'), tool_name: z.string() }),
+]);
 const toolResult = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: toolId,
@@ -57,15 +87,34 @@ const toolResult = z.strictObject({
   is_error: z.boolean().optional(),
   ...cached,
 });
-const serverToolUse = z.strictObject({ type: z.literal('server_tool_use'), id: z.string().regex(/^srvtoolu_[a-zA-Z0-9_]+$/), name: z.string(), input, caller, ...cached });
+const serverToolUse = z.strictObject({
+  type: z.literal('server_tool_use'),
+  id: z.string().regex(/^srvtoolu_[a-zA-Z0-9_]+$/),
+  name: z.string(),
+  input,
+  caller,
+  ...cached,
+});
 const serverResult = <Type extends string>(type: Type) =>
-  z.strictObject({ type: z.literal(type), tool_use_id: z.string().regex(/^srvtoolu_[a-zA-Z0-9_]+$/), content: z.unknown(), caller, ...cached });
+  z.strictObject({
+    type: z.literal(type),
+    tool_use_id: z.string().regex(/^srvtoolu_[a-zA-Z0-9_]+$/),
+    content: z.unknown(),
+    caller,
+    ...cached,
+  });
 
 const userBlock = z.discriminatedUnion('type', [text, image, document, searchResult, toolResult]);
 const assistantBlock = z.discriminatedUnion('type', [
-  text, thinking, redacted, toolUse, serverToolUse,
-  serverResult('web_search_tool_result'), serverResult('web_fetch_tool_result'),
-  serverResult('code_execution_tool_result'), serverResult('bash_code_execution_tool_result'),
+  text,
+  thinking,
+  redacted,
+  toolUse,
+  serverToolUse,
+  serverResult('web_search_tool_result'),
+  serverResult('web_fetch_tool_result'),
+  serverResult('code_execution_tool_result'),
+  serverResult('bash_code_execution_tool_result'),
 ]);
 
 const message = z.discriminatedUnion('role', [
@@ -78,7 +127,11 @@ const customTool = z.strictObject({
   type: z.literal('custom').nullish(),
   name: toolName,
   description: z.string().optional(),
-  input_schema: z.looseObject({ type: z.literal('object'), properties: z.record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), z.unknown()).nullish(), required: z.array(z.string()).nullish() }),
+  input_schema: z.looseObject({
+    type: z.literal('object'),
+    properties: z.record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), z.unknown()).nullish(),
+    required: z.array(z.string()).nullish(),
+  }),
   strict: z.boolean().optional(),
   input_examples: z.array(input).optional(),
   defer_loading: z.boolean().optional(),
@@ -88,13 +141,32 @@ const customTool = z.strictObject({
 });
 const domains = z.array(z.string()).nullish();
 const serverTool = (type: RegExp, name: string, fields: Readonly<Record<string, z.ZodType>> = {}) =>
-  z.strictObject({ type: z.string().regex(type), name: z.literal(name), max_uses: z.int().positive().nullish(), defer_loading: z.boolean().optional(), ...cached, ...fields });
-const location = z.strictObject({ type: z.literal('approximate'), city: z.string().nullish(), region: z.string().nullish(), country: z.string().nullish(), timezone: z.string().nullish() }).nullish();
+  z.strictObject({
+    type: z.string().regex(type),
+    name: z.literal(name),
+    max_uses: z.int().positive().nullish(),
+    defer_loading: z.boolean().optional(),
+    ...cached,
+    ...fields,
+  });
+const location = z
+  .strictObject({
+    type: z.literal('approximate'),
+    city: z.string().nullish(),
+    region: z.string().nullish(),
+    country: z.string().nullish(),
+    timezone: z.string().nullish(),
+  })
+  .nullish();
 const filters = { allowed_domains: domains, blocked_domains: domains };
 const tool = z.union([
   customTool,
   serverTool(/^web_search_\d{8}$/, 'web_search', { ...filters, user_location: location }),
-  serverTool(/^web_fetch_\d{8}$/, 'web_fetch', { ...filters, citations: z.strictObject({ enabled: z.boolean() }).nullish(), max_content_tokens: z.int().nullish() }),
+  serverTool(/^web_fetch_\d{8}$/, 'web_fetch', {
+    ...filters,
+    citations: z.strictObject({ enabled: z.boolean() }).nullish(),
+    max_content_tokens: z.int().nullish(),
+  }),
   serverTool(/^code_execution_\d{8}$/, 'code_execution'),
   serverTool(/^bash_\d{8}$/, 'bash'),
   serverTool(/^text_editor_\d{8}$/, 'str_replace_based_edit_tool', { max_characters: z.int().nullish() }),
@@ -119,7 +191,9 @@ const thinkingConfig = z.discriminatedUnion('type', [
 ]);
 const outputConfig = z.strictObject({
   effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
-  format: z.strictObject({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) }).nullish(),
+  format: z
+    .strictObject({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) })
+    .nullish(),
 });
 
 /** What a request for an answer and one for a count have in common. */

@@ -5,7 +5,11 @@ import { flatTools, type ResponsesRequest } from './request.ts';
 
 function offered({ tools, tool_choice: choice }: ResponsesRequest): OfferedTool[] {
   if (choice === 'none') return [];
-  const all = flatTools(tools ?? []).map((tool): OfferedTool => (tool.type === 'custom' ? { name: tool.name, freeform: true } : { name: tool.name, schema: tool.parameters ?? undefined }));
+  const all = flatTools(tools ?? []).map((tool): OfferedTool =>
+    tool.type === 'custom'
+      ? { name: tool.name, freeform: true }
+      : { name: tool.name, schema: tool.parameters ?? undefined },
+  );
   if (!choice || typeof choice === 'string') return all;
   if (choice.type === 'allowed_tools' && 'tools' in choice) {
     const names = new Set(choice.tools.map(({ name }) => name));
@@ -25,18 +29,37 @@ const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
 function resultsOf({ input }: ResponsesRequest): Asked['results'] {
   if (!Array.isArray(input)) return [];
   const start = input.findLastIndex(({ type }) => !outputs.has(type ?? '')) + 1;
-  const names = new Map(input.flatMap((item) => ('name' in item && 'call_id' in item ? [[item.call_id, item.name] as const] : [])));
-  return input.slice(start).map((item) => ({ name: ('call_id' in item && item.call_id ? names.get(item.call_id) : undefined) ?? '', text: outputText(item) }));
+  const names = new Map(
+    input.flatMap((item) =>
+      'name' in item && 'call_id' in item ? [[item.call_id, item.name] as const] : [],
+    ),
+  );
+  return input.slice(start).map((item) => ({
+    name: ('call_id' in item && item.call_id ? names.get(item.call_id) : undefined) ?? '',
+    text: outputText(item),
+  }));
 }
 
 export function askedOf(request: ResponsesRequest, reasons: boolean): Asked {
   const { model, tools, tool_choice: choice, parallel_tool_calls: parallel, text } = request;
-  const schema = text?.format?.type === 'json_schema' ? text.format.schema : text?.format?.type === 'json_object' ? true : undefined;
-  const has = (type: string): boolean => choice !== 'none' && (tools?.some((tool) => tool.type.startsWith(type)) ?? false);
+  const schema =
+    text?.format?.type === 'json_schema'
+      ? text.format.schema
+      : text?.format?.type === 'json_object'
+        ? true
+        : undefined;
+  const has = (type: string): boolean =>
+    choice !== 'none' && (tools?.some((tool) => tool.type.startsWith(type)) ?? false);
   return {
     model,
     tools: offered(request),
-    mustCall: choice === 'required' || (typeof choice === 'object' && choice !== null && 'name' in choice) || (typeof choice === 'object' && choice?.type === 'allowed_tools' && 'mode' in choice && choice.mode === 'required'),
+    mustCall:
+      choice === 'required' ||
+      (typeof choice === 'object' && choice !== null && 'name' in choice) ||
+      (typeof choice === 'object' &&
+        choice?.type === 'allowed_tools' &&
+        'mode' in choice &&
+        choice.mode === 'required'),
     parallel: parallel ?? true,
     results: resultsOf(request),
     ...(schema === undefined ? {} : { schema }),

@@ -25,7 +25,13 @@ export function promptTokens({ input, instructions, tools }: CountRequest): numb
 
 /** A tool as the vendor understood it: strict unless told otherwise. */
 function echoedTool(tool: Tool): object {
-  return tool.type === 'function' ? { ...tool, description: ('description' in tool && tool.description) || null, strict: ('strict' in tool ? tool.strict : undefined) ?? true } : tool;
+  return tool.type === 'function'
+    ? {
+        ...tool,
+        description: ('description' in tool && tool.description) || null,
+        strict: ('strict' in tool ? tool.strict : undefined) ?? true,
+      }
+    : tool;
 }
 
 /** The settings of a request as every response object repeats them, with what the vendor put where nothing was said. */
@@ -40,12 +46,18 @@ function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Recor
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     previous_response_id: null,
     prompt_cache_key: request.prompt_cache_key ?? null,
-    reasoning: { effort: request.reasoning?.effort ?? (reasons ? 'medium' : null), summary: request.reasoning?.summary ?? null },
+    reasoning: {
+      effort: request.reasoning?.effort ?? (reasons ? 'medium' : null),
+      summary: request.reasoning?.summary ?? null,
+    },
     safety_identifier: request.safety_identifier ?? null,
     service_tier: 'default',
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
-    text: { format: request.text?.format ?? { type: 'text' }, verbosity: request.text?.verbosity ?? 'medium' },
+    text: {
+      format: request.text?.format ?? { type: 'text' },
+      verbosity: request.text?.verbosity ?? 'medium',
+    },
     tool_choice: request.tool_choice ?? 'auto',
     tools: (request.tools ?? []).map(echoedTool),
     top_logprobs: request.top_logprobs ?? 0,
@@ -60,7 +72,10 @@ function usageOf(billed: Composition['billed'], speech: Speech, scenario: Scenar
   const lies = scenario.usage ?? {};
   const usage = {
     input_tokens: billed.prompt,
-    input_tokens_details: { cached_tokens: Math.min(scenario.cached ?? 0, billed.prompt), cache_write_tokens: 0 },
+    input_tokens_details: {
+      cached_tokens: Math.min(scenario.cached ?? 0, billed.prompt),
+      cache_write_tokens: 0,
+    },
     output_tokens: billed.completion,
     output_tokens_details: { reasoning_tokens: speech.reasoning.length },
     total_tokens: billed.prompt + billed.completion,
@@ -70,7 +85,9 @@ function usageOf(billed: Composition['billed'], speech: Speech, scenario: Scenar
 
 function ending(speech: Speech): { readonly status: string; readonly incomplete_details: object | null } {
   const reason = speech.finish ?? (speech.reason === 'limit' ? 'max_output_tokens' : undefined);
-  return reason ? { status: 'incomplete', incomplete_details: { reason } } : { status: 'completed', incomplete_details: null };
+  return reason
+    ? { status: 'incomplete', incomplete_details: { reason } }
+    : { status: 'completed', incomplete_details: null };
 }
 
 export interface Given {
@@ -85,7 +102,9 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
   const reasons = facts.efforts.length > 0 && request.reasoning?.effort !== 'none';
   const said = saysNothing(scenario) ? { ...improvise(askedOf(request, reasons)), ...scenario } : scenario;
   const mark = `${String(number).padStart(8, '0')}fake`.padEnd(48, '0');
-  const limit = scenario.overrun ? Infinity : Math.min(request.max_output_tokens ?? Infinity, facts.outputLimit);
+  const limit = scenario.overrun
+    ? Infinity
+    : Math.min(request.max_output_tokens ?? Infinity, facts.outputLimit);
   const speech = speak(said, { limit, stops: [], callId: (index) => `call_${mark.slice(0, 12)}${index}` });
   const include = request.include ?? [];
   const wanted = {
@@ -101,8 +120,26 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
   const rest = { error: null, ...settings(request, facts), model: facts.snapshot ?? request.model };
   const output = groups.flatMap(({ items }) => items.map(({ whole }) => whole));
   return {
-    request, scenario, groups, billed,
-    opened: { ...identity, status: 'in_progress', incomplete_details: null, ...rest, service_tier: 'auto', output: [], usage: null },
-    finished: { ...identity, ...ending(speech), ...rest, completed_at: identity.created_at, output, ...usageOf(billed, speech, scenario) },
+    request,
+    scenario,
+    groups,
+    billed,
+    opened: {
+      ...identity,
+      status: 'in_progress',
+      incomplete_details: null,
+      ...rest,
+      service_tier: 'auto',
+      output: [],
+      usage: null,
+    },
+    finished: {
+      ...identity,
+      ...ending(speech),
+      ...rest,
+      completed_at: identity.created_at,
+      output,
+      ...usageOf(billed, speech, scenario),
+    },
   };
 }

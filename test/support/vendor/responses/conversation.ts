@@ -22,9 +22,15 @@ export interface Judge {
 }
 
 const answers: Readonly<Record<string, string>> = {
-  function_call: 'function_call_output', custom_tool_call: 'custom_tool_call_output', local_shell_call: 'local_shell_call_output',
+  function_call: 'function_call_output',
+  custom_tool_call: 'custom_tool_call_output',
+  local_shell_call: 'local_shell_call_output',
 };
-const callWords: Readonly<Record<string, string>> = { function_call: 'function call', custom_tool_call: 'custom tool call', local_shell_call: 'local shell call' };
+const callWords: Readonly<Record<string, string>> = {
+  function_call: 'function call',
+  custom_tool_call: 'custom tool call',
+  local_shell_call: 'local shell call',
+};
 
 function typeOf(item: InputItem): string {
   return item.type ?? 'message';
@@ -36,31 +42,65 @@ function callIdOf(item: InputItem): string | undefined {
 }
 
 function pairs(items: readonly InputItem[]): Complaint | undefined {
-  const ids = (type: string): (string | undefined)[] => items.flatMap((item) => (typeOf(item) === type ? [callIdOf(item)] : []));
+  const ids = (type: string): (string | undefined)[] =>
+    items.flatMap((item) => (typeOf(item) === type ? [callIdOf(item)] : []));
   for (const [call, output] of Object.entries(answers)) {
     const [called, answered] = [ids(call), ids(output)];
     const words = callWords[call] ?? call;
     const orphan = answered.find((id) => !called.includes(id));
-    if (orphan !== undefined) return { message: `No tool call found for ${words} output with call_id ${orphan}.`, param: 'input', code: null };
+    if (orphan !== undefined)
+      return {
+        message: `No tool call found for ${words} output with call_id ${orphan}.`,
+        param: 'input',
+        code: null,
+      };
     const open = called.find((id) => !answered.includes(id));
-    if (open !== undefined) return { message: `No tool output found for ${words} ${open}.`, param: 'input', code: null };
-    const early = items.find((item, place) => typeOf(item) === output && !items.slice(0, place).some((before) => typeOf(before) === call && callIdOf(before) === callIdOf(item)));
-    if (early) return { message: `No tool call found for ${words} output with call_id ${callIdOf(early)}.`, param: 'input', code: null };
+    if (open !== undefined)
+      return { message: `No tool output found for ${words} ${open}.`, param: 'input', code: null };
+    const early = items.find(
+      (item, place) =>
+        typeOf(item) === output &&
+        !items
+          .slice(0, place)
+          .some((before) => typeOf(before) === call && callIdOf(before) === callIdOf(item)),
+    );
+    if (early)
+      return {
+        message: `No tool call found for ${words} output with call_id ${callIdOf(early)}.`,
+        param: 'input',
+        code: null,
+      };
     const twice = called.find((id, place) => called.indexOf(id) < place);
-    if (twice !== undefined) return { message: `Duplicate ${words} with call_id ${twice}.`, param: 'input', code: null };
+    if (twice !== undefined)
+      return { message: `Duplicate ${words} with call_id ${twice}.`, param: 'input', code: null };
   }
   return undefined;
 }
 
 /** What may follow a thought: what the model said or did, or another thought. */
-const outcomes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call', 'web_search_call', 'image_generation_call', 'code_interpreter_call', 'local_shell_call']);
+const outcomes = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'custom_tool_call',
+  'web_search_call',
+  'image_generation_call',
+  'code_interpreter_call',
+  'local_shell_call',
+]);
 
 function reasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
   for (const [place, item] of items.entries()) {
     if (item.type !== 'reasoning') continue;
     const next = items[place + 1];
-    const followed = next !== undefined && outcomes.has(typeOf(next)) && !('role' in next && next.role !== 'assistant');
-    if (!followed) return { message: `Item '${item.id ?? place}' of type 'reasoning' was provided without its required following item.`, param: 'input', code: null };
+    const followed =
+      next !== undefined && outcomes.has(typeOf(next)) && !('role' in next && next.role !== 'assistant');
+    if (!followed)
+      return {
+        message: `Item '${item.id ?? place}' of type 'reasoning' was provided without its required following item.`,
+        param: 'input',
+        code: null,
+      };
   }
   return undefined;
 }
@@ -71,7 +111,11 @@ function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complain
     const id = 'id' in item ? item.id : undefined;
     const needed = id ? memory.get(id)?.reasoning : undefined;
     if (!needed || given.has(needed)) continue;
-    return { message: `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' item: '${needed}'.`, param: 'input', code: null };
+    return {
+      message: `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' item: '${needed}'.`,
+      param: 'input',
+      code: null,
+    };
   }
   return undefined;
 }
@@ -83,7 +127,11 @@ function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Compl
     const fault = content ? encryptionFault(content, item.id, seals) : undefined;
     if (fault) {
       const shown = `${content?.slice(0, 4)}...${content?.slice(-4)}`;
-      return { message: `The encrypted content ${shown} could not be verified. Reason: ${fault}`, param: null, code: 'invalid_encrypted_content' };
+      return {
+        message: `The encrypted content ${shown} could not be verified. Reason: ${fault}`,
+        param: null,
+        code: 'invalid_encrypted_content',
+      };
     }
     if (content || !item.id || memory.get(item.id)?.stored) continue;
     const message = `Item with id '${item.id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
@@ -94,19 +142,41 @@ function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Compl
 
 function references(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
   const lost = items.find((item) => item.type === 'item_reference' && !memory.get(item.id)?.stored);
-  return lost && 'id' in lost ? { message: `Item with id '${lost.id}' not found.`, param: 'input', code: null } : undefined;
+  return lost && 'id' in lost
+    ? { message: `Item with id '${lost.id}' not found.`, param: 'input', code: null }
+    : undefined;
 }
 
 /** An image or file part that has no medium, or a message without a part that says anything. */
 function hollow(items: readonly InputItem[]): Complaint | undefined {
   for (const [place, item] of items.entries()) {
-    const parts = 'content' in item && Array.isArray(item.content) ? item.content : 'output' in item && Array.isArray(item.output) ? item.output : [];
+    const parts =
+      'content' in item && Array.isArray(item.content)
+        ? item.content
+        : 'output' in item && Array.isArray(item.output)
+          ? item.output
+          : [];
     for (const [position, part] of parts.entries()) {
       const at = `input[${place}].content[${position}]`;
-      if (part.type === 'input_image' && !part.image_url && !part.file_id) return { message: `Missing required parameter: '${at}.image_url'.`, param: `${at}.image_url`, code: 'missing_required_parameter' };
+      if (part.type === 'input_image' && !part.image_url && !part.file_id)
+        return {
+          message: `Missing required parameter: '${at}.image_url'.`,
+          param: `${at}.image_url`,
+          code: 'missing_required_parameter',
+        };
       if (part.type !== 'input_file') continue;
-      if (!part.file_data && !part.file_url && !part.file_id) return { message: `Missing required parameter: '${at}.file_id'.`, param: `${at}.file_id`, code: 'missing_required_parameter' };
-      if (part.file_data && !part.filename) return { message: `Missing required parameter: '${at}.filename'.`, param: `${at}.filename`, code: 'missing_required_parameter' };
+      if (!part.file_data && !part.file_url && !part.file_id)
+        return {
+          message: `Missing required parameter: '${at}.file_id'.`,
+          param: `${at}.file_id`,
+          code: 'missing_required_parameter',
+        };
+      if (part.file_data && !part.filename)
+        return {
+          message: `Missing required parameter: '${at}.filename'.`,
+          param: `${at}.filename`,
+          code: 'missing_required_parameter',
+        };
     }
   }
   return undefined;
@@ -115,5 +185,12 @@ function hollow(items: readonly InputItem[]): Complaint | undefined {
 /** The first thing wrong with a conversation. */
 export function conversationComplaint({ input }: CountRequest, judge: Judge): Complaint | undefined {
   if (!Array.isArray(input)) return undefined;
-  return references(input, judge) ?? encrypted(input, judge) ?? reasoningFollowed(input) ?? reasoningKept(input, judge) ?? pairs(input) ?? hollow(input);
+  return (
+    references(input, judge) ??
+    encrypted(input, judge) ??
+    reasoningFollowed(input) ??
+    reasoningKept(input, judge) ??
+    pairs(input) ??
+    hollow(input)
+  );
 }

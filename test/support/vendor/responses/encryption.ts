@@ -8,9 +8,16 @@ export function encryptFor(id: string, seals: Seals): string {
 }
 
 /** Passed what came back and the item it came in; the answer is why it is not taken, or undefined. */
-export function encryptionFault(content: string, id: string | null | undefined, seals: Seals): string | undefined {
+export function encryptionFault(
+  content: string,
+  id: string | null | undefined,
+  seals: Seals,
+): string | undefined {
   if (seals.vouches(content)) return undefined;
-  const held = (kind: string): boolean => content.startsWith(prefix) && seals.holds(content.slice(prefix.length), kind, '', 'base64url');
+  const held = (kind: string): boolean =>
+    content.startsWith(prefix) && seals.holds(content.slice(prefix.length), kind, '', 'base64url');
   if (!held('reasoning')) return 'Encrypted content could not be decrypted or parsed.';
-  return id && !held(`reasoning:${id}`) ? 'Encrypted content item_id did not match the target item id.' : undefined;
+  return id && !held(`reasoning:${id}`)
+    ? 'Encrypted content item_id did not match the target item id.'
+    : undefined;
 }

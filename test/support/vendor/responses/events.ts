@@ -14,15 +14,28 @@ interface Numbered {
   (type: string, data: Data, tokens?: number): Told;
 }
 
-function* groupEvents({ items, events }: ItemGroup, first: number, tell: Numbered, padded: boolean, endless: boolean): Generator<Told> {
-  for (const [index, { start }] of items.entries()) yield tell('response.output_item.added', { output_index: first + index, item: start });
+function* groupEvents(
+  { items, events }: ItemGroup,
+  first: number,
+  tell: Numbered,
+  padded: boolean,
+  endless: boolean,
+): Generator<Told> {
+  for (const [index, { start }] of items.entries())
+    yield tell('response.output_item.added', { output_index: first + index, item: start });
   for (const { type, data, tokens, item } of events) {
     const { padded: padding, ...rest } = data;
-    const body = { item_id: items[item]?.id, output_index: first + item, ...rest, ...(padding && padded ? { obfuscation: 'Rk3vT0xQ9b' } : {}) };
+    const body = {
+      item_id: items[item]?.id,
+      output_index: first + item,
+      ...rest,
+      ...(padding && padded ? { obfuscation: 'Rk3vT0xQ9b' } : {}),
+    };
     yield tell(type, body, tokens);
     if (endless && type === 'response.output_text.delta') for (;;) yield tell(type, body, 1);
   }
-  for (const [index, { whole }] of items.entries()) yield tell('response.output_item.done', { output_index: first + index, item: whole });
+  for (const [index, { whole }] of items.entries())
+    yield tell('response.output_item.done', { output_index: first + index, item: whole });
 }
 
 function* told({ request, scenario, groups, opened, finished }: Composition): Generator<Told> {
@@ -36,18 +49,33 @@ function* told({ request, scenario, groups, opened, finished }: Composition): Ge
   yield tell('response.in_progress', { response: opened });
   let first = 0;
   for (const group of groups) {
-    yield* groupEvents(group, first, tell, request.stream_options?.include_obfuscation ?? true, scenario.endless ?? false);
+    yield* groupEvents(
+      group,
+      first,
+      tell,
+      request.stream_options?.include_obfuscation ?? true,
+      scenario.endless ?? false,
+    );
     first += group.items.length;
   }
-  yield tell(`response.${String(finished['status'])}`, { response: finished });
+  yield tell(`response.${String(finished.status)}`, { response: finished });
 }
 
 /** As recorded: an event that says what went wrong, then the response, failed. */
 export function frames(composition: Composition): Generator<Frame> {
   const { scenario, opened } = composition;
   return staged(told(composition), scenario, (sent) => {
-    const error = { type: 'server_error', code: 'server_error', message: 'The server had an error while processing your request.', param: null, ...scenario.fail?.error };
+    const error = {
+      type: 'server_error',
+      code: 'server_error',
+      message: 'The server had an error while processing your request.',
+      param: null,
+      ...scenario.fail?.error,
+    };
     const response = { ...opened, status: 'failed', error: { code: error.code, message: error.message } };
-    return [framed('error', { sequence_number: sent, error }), framed('response.failed', { sequence_number: sent + 1, response })];
+    return [
+      framed('error', { sequence_number: sent, error }),
+      framed('response.failed', { sequence_number: sent + 1, response }),
+    ];
   });
 }

@@ -29,7 +29,10 @@ const known: readonly (readonly [name: RegExp, facts: ResponsesFacts])[] = [
   [/^gpt-5\.1$/, { ...reasoning, efforts: ['none', 'low', 'medium', 'high'] }],
   [/^gpt-5\.\d(-mini|-nano)?$/, { ...reasoning, efforts: current }],
   [/^gpt-5\.6-sol$/, { ...reasoning, efforts: [...current, 'max'], breakpoints: true }],
-  [/^(o1-pro|o3|o3-mini|o3-pro|o4-mini)$/, { contextLength: 200_000, outputLimit: 100_000, efforts: ['low', 'medium', 'high'] }],
+  [
+    /^(o1-pro|o3|o3-mini|o3-pro|o4-mini)$/,
+    { contextLength: 200_000, outputLimit: 100_000, efforts: ['low', 'medium', 'high'] },
+  ],
 ];
 
 /** The facts of a model that is only scripted. */

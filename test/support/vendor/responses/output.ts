@@ -47,7 +47,13 @@ function reasoningItem({ reasoning, sealed }: Speech, id: string, wanted: Wanted
     event('reasoning_summary_part.done', { ...place, part: part(text) }),
   ];
   return {
-    items: [{ id, start: { ...head, ...content(), summary: [] }, whole: { ...head, ...content(), summary: shown ? [part(text)] : [] } }],
+    items: [
+      {
+        id,
+        start: { ...head, ...content(), summary: [] },
+        whole: { ...head, ...content(), summary: shown ? [part(text)] : [] },
+      },
+    ],
     events: shown ? events : [],
   };
 }
@@ -68,18 +74,33 @@ function annotations({ text, citations }: Speech): object[] {
 function textItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
   const words = speech.text ?? [];
   const text = words.join('');
-  const probabilities = (of: readonly string[]): object[] => (logprobs === undefined ? [] : of.map((token) => logprob(token, logprobs)));
+  const probabilities = (of: readonly string[]): object[] =>
+    logprobs === undefined ? [] : of.map((token) => logprob(token, logprobs));
   const notes = annotations(speech);
   const place = { content_index: 0 };
   const part = { type: 'output_text', annotations: [], logprobs: [], text: '' };
   const said = { ...part, annotations: notes, logprobs: probabilities(words), text };
   const head = { id, type: 'message', role: 'assistant' };
   return {
-    items: [{ id, start: { ...head, status: 'in_progress', content: [] }, whole: { ...head, status: speech.reason === 'limit' && !speech.calls.length ? 'incomplete' : 'completed', content: [said] } }],
+    items: [
+      {
+        id,
+        start: { ...head, status: 'in_progress', content: [] },
+        whole: {
+          ...head,
+          status: speech.reason === 'limit' && !speech.calls.length ? 'incomplete' : 'completed',
+          content: [said],
+        },
+      },
+    ],
     events: [
       event('content_part.added', { ...place, part }),
-      ...words.map((delta) => event('output_text.delta', { ...place, delta, logprobs: probabilities([delta]), padded: true }, 1)),
-      ...notes.map((annotation, index) => event('output_text.annotation.added', { ...place, annotation_index: index, annotation })),
+      ...words.map((delta) =>
+        event('output_text.delta', { ...place, delta, logprobs: probabilities([delta]), padded: true }, 1),
+      ),
+      ...notes.map((annotation, index) =>
+        event('output_text.annotation.added', { ...place, annotation_index: index, annotation }),
+      ),
       event('output_text.done', { ...place, text, logprobs: said.logprobs }),
       event('content_part.done', { ...place, part: said }),
     ],
@@ -92,7 +113,13 @@ function refusalItem({ refusal: words }: Speech, id: string): ItemGroup {
   const part = (said: string): object => ({ type: 'refusal', refusal: said });
   const head = { id, type: 'message', role: 'assistant' };
   return {
-    items: [{ id, start: { ...head, status: 'in_progress', content: [] }, whole: { ...head, status: 'completed', content: [part(refusal)] } }],
+    items: [
+      {
+        id,
+        start: { ...head, status: 'in_progress', content: [] },
+        whole: { ...head, status: 'completed', content: [part(refusal)] },
+      },
+    ],
     events: [
       event('content_part.added', { ...place, part: part('') }),
       ...words.map((delta) => event('refusal.delta', { ...place, delta }, 1)),
@@ -102,39 +129,71 @@ function refusalItem({ refusal: words }: Speech, id: string): ItemGroup {
   };
 }
 
-function callItems({ calls, reason }: Speech, idOf: (prefix: string, index: number) => string, interleaved: boolean): ItemGroup[] {
+function callItems(
+  { calls, reason }: Speech,
+  idOf: (prefix: string, index: number) => string,
+  interleaved: boolean,
+): ItemGroup[] {
   const told = calls.map(({ id: callId, name, freeform, fragments }, index) => {
-    const [type, field, prefix] = freeform ? ['custom_tool_call', 'input', 'ctc'] : ['function_call', 'arguments', 'fc'];
+    const [type, field, prefix] = freeform
+      ? ['custom_tool_call', 'input', 'ctc']
+      : ['function_call', 'arguments', 'fc'];
     const id = idOf(prefix, index);
     const said = fragments.join('');
     const broken = reason === 'limit' && index === calls.length - 1;
     const head = { id, type, call_id: callId, name };
     const about = freeform ? 'custom_tool_call_input' : 'function_call_arguments';
     return {
-      id, about, freeform, said, name,
+      id,
+      about,
+      freeform,
+      said,
+      name,
       start: { ...head, status: 'in_progress', [field]: '' },
       whole: { ...head, status: broken ? 'incomplete' : 'completed', [field]: said },
     };
   });
-  const events = [...callFragments(calls, interleaved)].map(({ index, fragment }) => event(`${told[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index));
-  const ends = told.map(({ about, freeform, said, name }, index) => event(`${about}.done`, freeform ? { input: said } : { arguments: said, name }, 1, index));
+  const events = [...callFragments(calls, interleaved)].map(({ index, fragment }) =>
+    event(`${told[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index),
+  );
+  const ends = told.map(({ about, freeform, said, name }, index) =>
+    event(`${about}.done`, freeform ? { input: said } : { arguments: said, name }, 1, index),
+  );
   if (interleaved) return told.length ? [{ items: told, events: [...events, ...ends] }] : [];
-  return told.map((item, index) => ({ items: [item], events: [...events, ...ends].filter(({ item: of }) => of === index).map((one) => ({ ...one, item: 0 })) }));
+  return told.map((item, index) => ({
+    items: [item],
+    events: [...events, ...ends].filter(({ item: of }) => of === index).map((one) => ({ ...one, item: 0 })),
+  }));
 }
 
 function searchItem(query: string, id: string, { citations }: Speech, { sources }: Wanted): ItemGroup {
   const found = sources ? { sources: citations.map(({ url }) => ({ type: 'url', url })) } : {};
   const head = { id, type: 'web_search_call' };
   return {
-    items: [{ id, start: { ...head, status: 'in_progress' }, whole: { ...head, status: 'completed', action: { type: 'search', query, ...found } } }],
+    items: [
+      {
+        id,
+        start: { ...head, status: 'in_progress' },
+        whole: { ...head, status: 'completed', action: { type: 'search', query, ...found } },
+      },
+    ],
     events: ['in_progress', 'searching', 'completed'].map((step) => event(`web_search_call.${step}`)),
   };
 }
 
-function codeItem({ language: _language, source, output }: NonNullable<Speech['code']>, id: string): ItemGroup {
+function codeItem(
+  { language: _language, source, output }: NonNullable<Speech['code']>,
+  id: string,
+): ItemGroup {
   const head = { id, type: 'code_interpreter_call', container_id: 'cntr_fake' };
   return {
-    items: [{ id, start: { ...head, status: 'in_progress', code: '', outputs: null }, whole: { ...head, status: 'completed', code: source, outputs: [{ type: 'logs', logs: output }] } }],
+    items: [
+      {
+        id,
+        start: { ...head, status: 'in_progress', code: '', outputs: null },
+        whole: { ...head, status: 'completed', code: source, outputs: [{ type: 'logs', logs: output }] },
+      },
+    ],
     events: [
       event('code_interpreter_call.in_progress'),
       event('code_interpreter_call_code.delta', { delta: source, padded: true }),
@@ -146,21 +205,48 @@ function codeItem({ language: _language, source, output }: NonNullable<Speech['c
 }
 
 function pictureItem({ mimeType, data }: Speech['pictures'][number], id: string): ItemGroup {
-  const facts = { background: 'opaque', output_format: mimeType.replace('image/', ''), quality: 'high', size: '1024x1024' };
+  const facts = {
+    background: 'opaque',
+    output_format: mimeType.replace('image/', ''),
+    quality: 'high',
+    size: '1024x1024',
+  };
   const head = { id, type: 'image_generation_call' };
   return {
-    items: [{ id, start: { ...head, status: 'in_progress' }, whole: { ...head, status: 'completed', action: 'generate', ...facts, result: data, revised_prompt: 'A picture.' } }],
+    items: [
+      {
+        id,
+        start: { ...head, status: 'in_progress' },
+        whole: {
+          ...head,
+          status: 'completed',
+          action: 'generate',
+          ...facts,
+          result: data,
+          revised_prompt: 'A picture.',
+        },
+      },
+    ],
     events: [
       event('image_generation_call.in_progress'),
       event('image_generation_call.generating'),
-      event('image_generation_call.partial_image', { partial_image_index: 0, partial_image_b64: data, ...facts }),
+      event('image_generation_call.partial_image', {
+        partial_image_index: 0,
+        partial_image_b64: data,
+        ...facts,
+      }),
       event('image_generation_call.completed'),
     ],
   };
 }
 
 /** Passed what is said and how to make an id; the answer are the reply's items in their order. */
-export function outputOf(speech: Speech, wanted: Wanted, seals: Seals, idOf: (prefix: string, index?: number) => string): ItemGroup[] {
+export function outputOf(
+  speech: Speech,
+  wanted: Wanted,
+  seals: Seals,
+  idOf: (prefix: string, index?: number) => string,
+): ItemGroup[] {
   const { reasoning, search, code, pictures, text, refusal } = speech;
   return [
     ...(reasoning.length ? [reasoningItem(speech, idOf('rs'), wanted, seals)] : []),

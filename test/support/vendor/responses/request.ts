@@ -22,13 +22,27 @@ const functionTool = z.strictObject({
   allowed_callers: z.array(z.string()).nullish(),
 });
 const customTool = z.strictObject({
-  type: z.literal('custom'), name: functionName, description: z.string().optional(), format: format.optional(), defer_loading: z.boolean().optional(), allowed_callers: z.array(z.string()).nullish(),
+  type: z.literal('custom'),
+  name: functionName,
+  description: z.string().optional(),
+  format: format.optional(),
+  defer_loading: z.boolean().optional(),
+  allowed_callers: z.array(z.string()).nullish(),
 });
 const location = z.strictObject({
-  type: z.literal('approximate').optional(), city: z.string().nullish(), region: z.string().nullish(), country: z.string().nullish(), timezone: z.string().nullish(),
+  type: z.literal('approximate').optional(),
+  city: z.string().nullish(),
+  region: z.string().nullish(),
+  country: z.string().nullish(),
+  timezone: z.string().nullish(),
 });
 const searchTool = z.strictObject({
-  type: z.enum(['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11']),
+  type: z.enum([
+    'web_search',
+    'web_search_2025_08_26',
+    'web_search_preview',
+    'web_search_preview_2025_03_11',
+  ]),
   search_context_size: z.enum(['low', 'medium', 'high']).nullish(),
   user_location: location.nullish(),
   filters: z.strictObject({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
@@ -49,30 +63,62 @@ const imageTool = z.strictObject({
   size: z.string().optional(),
 });
 const hosted = [
-  z.strictObject({ type: z.literal('code_interpreter'), container: z.union([z.string(), z.looseObject({ type: z.literal('auto') })]) }),
+  z.strictObject({
+    type: z.literal('code_interpreter'),
+    container: z.union([z.string(), z.looseObject({ type: z.literal('auto') })]),
+  }),
   z.strictObject({ type: z.literal('local_shell') }),
   z.looseObject({ type: z.literal('file_search'), vector_store_ids: z.array(z.string()) }),
   z.looseObject({ type: z.literal('mcp'), server_label: z.string() }),
-  z.looseObject({ type: z.enum(['shell', 'apply_patch', 'tool_search', 'computer', 'programmatic_tool_calling']) }),
+  z.looseObject({
+    type: z.enum(['shell', 'apply_patch', 'tool_search', 'computer', 'programmatic_tool_calling']),
+  }),
 ];
 const flatTool = z.discriminatedUnion('type', [functionTool, customTool]);
 const tool = z.discriminatedUnion('type', [
-  functionTool, customTool, searchTool, imageTool, ...hosted,
-  z.strictObject({ type: z.literal('namespace'), name: functionName, description: z.string().optional(), tools: z.array(flatTool).min(1) }),
+  functionTool,
+  customTool,
+  searchTool,
+  imageTool,
+  ...hosted,
+  z.strictObject({
+    type: z.literal('namespace'),
+    name: functionName,
+    description: z.string().optional(),
+    tools: z.array(flatTool).min(1),
+  }),
 ]);
 
 const toolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.strictObject({ type: z.literal('function'), name: functionName }),
   z.strictObject({ type: z.literal('custom'), name: functionName }),
-  z.strictObject({ type: z.literal('allowed_tools'), mode: z.enum(['auto', 'required']), tools: z.array(schema).min(1) }),
-  z.strictObject({ type: z.enum(['web_search', 'web_search_preview', 'image_generation', 'code_interpreter', 'file_search', 'apply_patch', 'shell']) }),
+  z.strictObject({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(schema).min(1),
+  }),
+  z.strictObject({
+    type: z.enum([
+      'web_search',
+      'web_search_preview',
+      'image_generation',
+      'code_interpreter',
+      'file_search',
+      'apply_patch',
+      'shell',
+    ]),
+  }),
 ]);
 const textFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
   z.strictObject({ type: z.literal('json_object') }),
   z.strictObject({
-    type: z.literal('json_schema'), name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/), description: z.string().nullish(), schema, strict: z.boolean().nullish(),
+    type: z.literal('json_schema'),
+    name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
+    description: z.string().nullish(),
+    schema,
+    strict: z.boolean().nullish(),
   }),
 ]);
 
@@ -94,7 +140,9 @@ const counted = {
       mode: z.enum(['standard', 'pro']).nullish(),
     })
     .nullish(),
-  text: z.strictObject({ format: textFormat.optional(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).optional(),
+  text: z
+    .strictObject({ format: textFormat.optional(), verbosity: z.enum(['low', 'medium', 'high']).nullish() })
+    .optional(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
 };
 
@@ -108,8 +156,14 @@ export const requestSchema = z.strictObject({
   include: z
     .array(
       z.enum([
-        'reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources', 'web_search_call.results', 'file_search_call.results',
-        'code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'message.input_image.image_url',
+        'reasoning.encrypted_content',
+        'message.output_text.logprobs',
+        'web_search_call.action.sources',
+        'web_search_call.results',
+        'file_search_call.results',
+        'code_interpreter_call.outputs',
+        'computer_call_output.output.image_url',
+        'message.input_image.image_url',
       ]),
     )
     .nullish(),
@@ -119,7 +173,9 @@ export const requestSchema = z.strictObject({
   moderation: z.looseObject({ model: z.string() }).nullish(),
   prompt: z.looseObject({ id: z.string() }).nullish(),
   prompt_cache_key: z.string().nullish(),
-  prompt_cache_options: z.strictObject({ mode: z.enum(['implicit', 'explicit']).optional(), ttl: z.literal('30m').optional() }).nullish(),
+  prompt_cache_options: z
+    .strictObject({ mode: z.enum(['implicit', 'explicit']).optional(), ttl: z.literal('30m').optional() })
+    .nullish(),
   prompt_cache_retention: z.enum(['in_memory', 'in-memory', '24h']).nullish(),
   safety_identifier: z.string().max(64).nullish(),
   service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
@@ -140,7 +196,8 @@ export type FlatTool = z.output<typeof flatTool>;
 /** Every function and custom tool, those of namespaces included. */
 export function flatTools(tools: readonly Tool[]): FlatTool[] {
   return tools.flatMap((one): FlatTool[] => {
-    if (one.type === 'namespace' && 'tools' in one) return Array.isArray(one.tools) ? one.tools.filter(isFlat) : [];
+    if (one.type === 'namespace' && 'tools' in one)
+      return Array.isArray(one.tools) ? one.tools.filter(isFlat) : [];
     return isFlat(one) ? [one] : [];
   });
 }

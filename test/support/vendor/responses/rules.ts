@@ -4,28 +4,54 @@ import { strictFault } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
 import { flatTools, type CountRequest, type ResponsesRequest } from './request.ts';
 
-type Rule = (request: CountRequest & Partial<ResponsesRequest>, facts: ResponsesFacts) => Complaint | undefined;
+type Rule = (
+  request: CountRequest & Partial<ResponsesRequest>,
+  facts: ResponsesFacts,
+) => Complaint | undefined;
 
 function unsupported(param: string): Complaint {
-  return { message: `Unsupported parameter: '${param}' is not supported with this model.`, param, code: 'unsupported_parameter' };
+  return {
+    message: `Unsupported parameter: '${param}' is not supported with this model.`,
+    param,
+    code: 'unsupported_parameter',
+  };
 }
 
 const inputIsThere: Rule = ({ input, previous_response_id: previous, conversation, prompt }) =>
   input === undefined && !previous && !conversation && !prompt
-    ? { message: "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.", param: 'input', code: 'missing_required_parameter' }
+    ? {
+        message:
+          'One of "input" or "previous_response_id" or \'prompt\' or \'conversation\' must be provided.',
+        param: 'input',
+        code: 'missing_required_parameter',
+      }
     : undefined;
 
 const previousIsKnown: Rule = ({ previous_response_id: previous }) =>
-  previous ? { message: `Previous response with id '${previous}' not found.`, param: 'previous_response_id', code: 'previous_response_not_found' } : undefined;
+  previous
+    ? {
+        message: `Previous response with id '${previous}' not found.`,
+        param: 'previous_response_id',
+        code: 'previous_response_not_found',
+      }
+    : undefined;
 
 const sampling: Rule = (request, { efforts }) => {
   if (!efforts.length || request.reasoning?.effort === 'none') return undefined;
-  const field = (['temperature', 'top_p', 'top_logprobs'] as const).find((name) => typeof request[name] === 'number');
+  const field = (['temperature', 'top_p', 'top_logprobs'] as const).find(
+    (name) => typeof request[name] === 'number',
+  );
   return field && unsupported(field);
 };
 
 const logprobsOfReasoning: Rule = ({ include }, { efforts }) =>
-  efforts.length && include?.includes('message.output_text.logprobs') ? { message: "logprobs are not supported with reasoning models.", param: 'include', code: 'unsupported_parameter' } : undefined;
+  efforts.length && include?.includes('message.output_text.logprobs')
+    ? {
+        message: 'logprobs are not supported with reasoning models.',
+        param: 'include',
+        code: 'unsupported_parameter',
+      }
+    : undefined;
 
 const effort: Rule = ({ reasoning, model }, { efforts }) => {
   const wanted = reasoning?.effort;
@@ -35,36 +61,79 @@ const effort: Rule = ({ reasoning, model }, { efforts }) => {
   }
   if (!wanted || efforts.includes(wanted)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
-  return { message: `Unsupported value: '${wanted}' is not supported with the '${model}' model. Supported values are: ${supported}.`, param: 'reasoning.effort', code: 'unsupported_value' };
+  return {
+    message: `Unsupported value: '${wanted}' is not supported with the '${model}' model. Supported values are: ${supported}.`,
+    param: 'reasoning.effort',
+    code: 'unsupported_value',
+  };
 };
 
 const encryption: Rule = ({ include }, { efforts }) =>
-  !efforts.length && include?.includes('reasoning.encrypted_content') ? { message: 'Encrypted content is not supported with this model.', param: 'include', code: null } : undefined;
+  !efforts.length && include?.includes('reasoning.encrypted_content')
+    ? { message: 'Encrypted content is not supported with this model.', param: 'include', code: null }
+    : undefined;
 
 const limit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
   (wanted ?? 0) > outputLimit
-    ? { message: `Invalid 'max_output_tokens': integer above maximum value. Expected a value <= ${outputLimit}, but got ${wanted} instead.`, param: 'max_output_tokens', code: 'integer_above_max_value' }
+    ? {
+        message: `Invalid 'max_output_tokens': integer above maximum value. Expected a value <= ${outputLimit}, but got ${wanted} instead.`,
+        param: 'max_output_tokens',
+        code: 'integer_above_max_value',
+      }
     : undefined;
 
 const streamOptions: Rule = ({ stream, stream_options: options }) =>
-  options && !stream ? { message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.", param: 'stream_options', code: null } : undefined;
+  options && !stream
+    ? {
+        message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+        param: 'stream_options',
+        code: null,
+      }
+    : undefined;
 
-const verbosity: Rule = ({ text }, { efforts }) => (text?.verbosity && text.verbosity !== 'medium' && !efforts.length ? unsupported('text.verbosity') : undefined);
+const verbosity: Rule = ({ text }, { efforts }) =>
+  text?.verbosity && text.verbosity !== 'medium' && !efforts.length
+    ? unsupported('text.verbosity')
+    : undefined;
 
 const topLogprobs: Rule = ({ top_logprobs: top, include }) =>
-  top && !include?.includes('message.output_text.logprobs') ? { message: "'top_logprobs' needs 'message.output_text.logprobs' in 'include'.", param: 'top_logprobs', code: null } : undefined;
+  top && !include?.includes('message.output_text.logprobs')
+    ? {
+        message: "'top_logprobs' needs 'message.output_text.logprobs' in 'include'.",
+        param: 'top_logprobs',
+        code: null,
+      }
+    : undefined;
 
 const choice: Rule = ({ tools, tool_choice: wanted }) => {
   if (!wanted || wanted === 'auto' || wanted === 'none') return undefined;
-  if (wanted === 'required') return tools?.length ? undefined : { message: "Tool choice 'required' must be specified with 'tools' parameter.", param: 'tool_choice', code: null };
-  const found = 'name' in wanted ? flatTools(tools ?? []).some(({ name, type }) => name === wanted.name && type === wanted.type) : tools?.length;
-  return found ? undefined : { message: `Tool choice '${wanted.type}' not found in 'tools' parameter.`, param: 'tool_choice', code: null };
+  if (wanted === 'required')
+    return tools?.length
+      ? undefined
+      : {
+          message: "Tool choice 'required' must be specified with 'tools' parameter.",
+          param: 'tool_choice',
+          code: null,
+        };
+  const found =
+    'name' in wanted
+      ? flatTools(tools ?? []).some(({ name, type }) => name === wanted.name && type === wanted.type)
+      : tools?.length;
+  return found
+    ? undefined
+    : {
+        message: `Tool choice '${wanted.type}' not found in 'tools' parameter.`,
+        param: 'tool_choice',
+        code: null,
+      };
 };
 
 const toolNames: Rule = ({ tools }) => {
   const names = flatTools((tools ?? []).filter(({ type }) => type !== 'namespace')).map(({ name }) => name);
   const twice = names.find((name, place) => names.indexOf(name) < place);
-  return twice === undefined ? undefined : { message: `Duplicate tool names: '${twice}'.`, param: 'tools', code: null };
+  return twice === undefined
+    ? undefined
+    : { message: `Duplicate tool names: '${twice}'.`, param: 'tools', code: null };
 };
 
 /** Without `strict` a schema is made strict by the vendor; said to be strict, it has to be. */
@@ -72,8 +141,16 @@ const toolSchemas: Rule = ({ tools }) => {
   for (const [place, tool] of flatTools(tools ?? []).entries()) {
     if (tool.type !== 'function' || !tool.parameters) continue;
     const { type } = tool.parameters;
-    const fault = type === 'object' ? tool.strict && strictFault(tool.parameters) : `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type) ?? '"None"'}'.`;
-    if (fault) return { message: `Invalid schema for function '${tool.name}': ${fault}`, param: `tools[${place}].parameters`, code: 'invalid_function_parameters' };
+    const fault =
+      type === 'object'
+        ? tool.strict && strictFault(tool.parameters)
+        : `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type) ?? '"None"'}'.`;
+    if (fault)
+      return {
+        message: `Invalid schema for function '${tool.name}': ${fault}`,
+        param: `tools[${place}].parameters`,
+        code: 'invalid_function_parameters',
+      };
   }
   return undefined;
 };
@@ -82,23 +159,55 @@ const answerSchema: Rule = ({ text }) => {
   const format = text?.format;
   if (format?.type !== 'json_schema') return undefined;
   const fault = format.strict ? strictFault(format.schema) : undefined;
-  return fault ? { message: `Invalid schema for response_format '${format.name}': ${fault}`, param: 'text.format.schema', code: 'invalid_json_schema' } : undefined;
+  return fault
+    ? {
+        message: `Invalid schema for response_format '${format.name}': ${fault}`,
+        param: 'text.format.schema',
+        code: 'invalid_json_schema',
+      }
+    : undefined;
 };
 
 const jsonIsMentioned: Rule = ({ text, input, instructions }) =>
   text?.format?.type === 'json_object' && !/json/i.test(JSON.stringify([input, instructions]))
-    ? { message: "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.", param: 'input', code: null }
+    ? {
+        message:
+          "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+        param: 'input',
+        code: null,
+      }
     : undefined;
 
 const breakpoints: Rule = ({ input, prompt_cache_options: options }, { breakpoints: known }) =>
-  !known && (options || JSON.stringify(input ?? '').includes('"prompt_cache_breakpoint":{')) ? unsupported('prompt_cache_options') : undefined;
+  !known && (options || JSON.stringify(input ?? '').includes('"prompt_cache_breakpoint":{'))
+    ? unsupported('prompt_cache_options')
+    : undefined;
 
 const minimalSearch: Rule = ({ tools, reasoning }) =>
   reasoning?.effort === 'minimal' && tools?.some(({ type }) => type.startsWith('web_search'))
-    ? { message: "The following tools cannot be used with reasoning.effort 'minimal': web_search.", param: 'tools', code: null }
+    ? {
+        message: "The following tools cannot be used with reasoning.effort 'minimal': web_search.",
+        param: 'tools',
+        code: null,
+      }
     : undefined;
 
 export const rules: readonly Rule[] = [
-  inputIsThere, previousIsKnown, sampling, logprobsOfReasoning, effort, encryption, limit, streamOptions, verbosity, topLogprobs,
-  choice, toolNames, toolSchemas, answerSchema, jsonIsMentioned, breakpoints, minimalSearch,
+  inputIsThere,
+  previousIsKnown,
+  sampling,
+  logprobsOfReasoning,
+  effort,
+  encryption,
+  limit,
+  streamOptions,
+  verbosity,
+  topLogprobs,
+  choice,
+  toolNames,
+  toolSchemas,
+  answerSchema,
+  jsonIsMentioned,
+  breakpoints,
+  minimalSearch,
 ];

@@ -1,0 +1,43 @@
+import type { UpstreamSide } from '../protocol.ts';
+/** Our model id where the vendor's stands: in a whole reply, and in every event of a stream. */
+import { detached } from '../util/detached.ts';
+import { locateString } from './splice.ts';
+
+/** Writes a block on as it came, or as it has to be. */
+export type BlockWriter = (raw: string, data: string | undefined) => string;
+
+export function renamedReply(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
+  const place = locateModel(text, paths);
+  return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;
+}
+
+/**
+ * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
+ * looked up once and later events are known by their beginning.
+ */
+export function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
+  const json = JSON.stringify(id);
+  const names = [...new Set(paths.map((path) => `"${path.at(-1)}"`))];
+  let beginning: string | undefined;
+  let renamed = '';
+  return (raw, data) => {
+    // By a slice: V8 compares it by words, and what `startsWith` is passed by characters.
+    if (beginning !== undefined && raw.slice(0, beginning.length) === beginning)
+      return renamed + raw.slice(beginning.length);
+    if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;
+    const place = locateModel(data, paths);
+    const offset = raw.indexOf(data);
+    if (!place || offset < 0) return raw;
+    beginning = detached(raw.slice(0, offset + place.end));
+    renamed = detached(raw.slice(0, offset + place.start) + json);
+    return renamed + raw.slice(beginning.length);
+  };
+}
+
+function locateModel(text: string, paths: UpstreamSide['modelPaths']): ReturnType<typeof locateString> {
+  for (const path of paths) {
+    const place = locateString(text, path);
+    if (place) return place;
+  }
+  return undefined;
+}

@@ -1,0 +1,134 @@
+/**
+ * A call of a tool has one result: vendors refuse a second one, or take it for another call's. Of several the last one
+ * counts, and stands where the first did, since hardly a wire lets anything else stand behind a call.
+ */
+import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
+import type { Loss } from '../loss.ts';
+
+type Call = Extract<Block, { type: 'tool-call' }>;
+
+export interface Answered {
+  readonly request: CanonicalRequest;
+  /** Results in whose place another stands, and calls without one, as the client wrote them. */
+  readonly losses: readonly Loss[];
+}
+
+/**
+ * All results of each call, by the first of them. Some vendors give the calls of every reply the same ids: while more
+ * calls than results have been seen under an id, a result is the first of its own call.
+ */
+function resultsOf({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Block[]> {
+  const waiting = new Map<string, number>();
+  const latest = new Map<string, Block[]>();
+  const all = new Map<Block, readonly Block[]>();
+  for (const block of turns.flatMap(({ blocks }) => blocks)) {
+    if (block.type === 'tool-call') waiting.set(block.id, (waiting.get(block.id) ?? 0) + 1);
+    if (block.type !== 'tool-result') continue;
+    const { callId } = block;
+    const calls = waiting.get(callId) ?? 0;
+    const results = calls === 0 ? latest.get(callId) : undefined;
+    waiting.set(callId, Math.max(0, calls - 1));
+    if (results) results.push(block);
+    else {
+      const first = [block];
+      latest.set(callId, first);
+      all.set(block, first);
+    }
+  }
+  return all;
+}
+
+/** The request with one result for each call. */
+export function answeredOnce(request: CanonicalRequest): Answered {
+  const all = resultsOf(request);
+  const repeated = [...all.values()].filter(({ length }) => length > 1);
+  if (repeated.length === 0) return { request, losses: [] };
+  const kept = (block: Block): Block[] =>
+    block.type === 'tool-result' ? (all.get(block)?.slice(-1) ?? []) : [block];
+  const turns = request.turns.flatMap((turn) => {
+    const blocks = turn.blocks.flatMap(kept);
+    return blocks.length === 0 && turn.blocks.length > 0 ? [] : [{ ...turn, blocks }];
+  });
+  const losses = repeated
+    .flatMap((results) => results.slice(0, -1))
+    .map(({ at = 'tool-result' }): Loss => ({
+      path: at,
+      reason: 'the same call is answered again further on',
+      code: 'approximated',
+    }));
+  return { request: { ...request, turns }, losses };
+}
+
+/** Calls without a result, each by itself: an id may be used again for a later call. */
+function unansweredIn(turns: readonly Turn[]): ReadonlySet<Block> {
+  const byId = new Map<string, { readonly calls: Block[]; answered: number }>();
+  const unanswered = new Set<Block>();
+  for (const block of turns.flatMap(({ blocks }) => blocks)) {
+    if (block.type === 'tool-call') {
+      const known = byId.get(block.id);
+      if (known) known.calls.push(block);
+      else byId.set(block.id, { calls: [block], answered: 0 });
+      unanswered.add(block);
+    } else if (block.type === 'tool-result') {
+      const known = byId.get(block.callId);
+      const call = known?.calls[known.answered];
+      if (!known || !call) continue;
+      known.answered += 1;
+      unanswered.delete(call);
+    }
+  }
+  return unanswered;
+}
+
+function isResult({ type }: Block): boolean {
+  return type === 'tool-result';
+}
+
+/** A model's turn that has results in it, as Gemini takes them, in its pieces: what was said and called, the results, and so on. */
+function apart(turn: Turn): Turn[] {
+  if (turn.role !== 'assistant' || !turn.blocks.some(isResult)) return [turn];
+  const pieces: Turn[] = [];
+  for (const block of turn.blocks) {
+    const role = isResult(block) ? 'tool' : 'assistant';
+    const last = pieces.at(-1);
+    if (last?.role === role) last.blocks.push(block);
+    else pieces.push({ ...turn, role, blocks: [block] });
+  }
+  return pieces;
+}
+
+/**
+ * The request as other protocols want it: each call is followed by its result, in a turn of its own. A call that nobody
+ * answered before the conversation went on gets a result that says so; vendors refuse it without one.
+ */
+export function answeredApart(request: CanonicalRequest): Answered {
+  const turns = request.turns.flatMap(apart);
+  const unanswered = unansweredIn(turns);
+  const isOpen = (block: Block): block is Call => block.type === 'tool-call' && unanswered.has(block);
+  if (unanswered.size === 0)
+    return { request: turns.length === request.turns.length ? request : { ...request, turns }, losses: [] };
+  const losses: Loss[] = [];
+  const complete: Turn[] = [];
+  let open: Call[] = [];
+  for (const turn of turns) {
+    if (open.length > 0 && turn.role !== 'assistant') {
+      complete.push({ role: 'tool', blocks: open.map(missingResult) });
+      for (const { at = 'tool-call' } of open)
+        losses.push({ path: at, reason: 'it has no result; one that says so is sent', code: 'approximated' });
+      open = [];
+    }
+    complete.push(turn);
+    for (const block of turn.blocks) if (isOpen(block)) open.push(block);
+  }
+  return { request: { ...request, turns: complete }, losses };
+}
+
+function missingResult({ id, name, custom }: Call): Block {
+  return {
+    type: 'tool-result',
+    callId: id,
+    name,
+    content: [{ type: 'text', text: 'The call was not answered.' }],
+    ...(custom ? { custom } : {}),
+  };
+}

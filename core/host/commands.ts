@@ -1,0 +1,41 @@
+/** The verbs that plugins add to the command line: two that are typed alike are told when the configuration is read, and not when one of them is. */
+import type { Command } from '../plugin.ts';
+import { Registry } from './registry.ts';
+
+/** Verbs that are no plugin's, with what each does. */
+export const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
+
+/** The words of a verb, and its arguments as commander writes them. */
+export function verbOf({ name }: Pick<Command, 'name'>): {
+  readonly words: readonly string[];
+  readonly parameters: readonly string[];
+} {
+  const words = name.trim().split(/\s+/);
+  const own = words.findIndex((word) => /^[<[]/.test(word));
+  return own < 0 ? { words, parameters: [] } : { words: words.slice(0, own), parameters: words.slice(own) };
+}
+
+export class Commands extends Registry<Command> {
+  constructor() {
+    super('command');
+  }
+
+  override add(command: Command): void {
+    const { words } = verbOf(command);
+    const [first = ''] = words;
+    if (!words.every((word) => /^[a-z][\w-]*$/i.test(word)) || first === '')
+      throw new Error(`command "${command.name}": a verb has a word of letters, before its arguments`);
+    if (ownVerbs.has(first) || first === 'help')
+      throw new Error(`command "${command.name}": "${first}" is a verb of the gateway itself`);
+    const typed = words.join(' ');
+    const taken = [...this.all()].find((known) => verbOf(known).words.join(' ') === typed);
+    if (taken)
+      throw new Error(
+        `command "${command.name}": the verb "${typed}" is there already, of the plugin "${this.ownerOf(taken)}"`,
+      );
+    const reserved = command.options?.find(({ flags }) => /(^|[\s,])(--json|--help|-h)\b/.test(flags));
+    if (reserved)
+      throw new Error(`command "${command.name}": the option "${reserved.flags}" is there for every verb`);
+    super.add(command);
+  }
+}

@@ -1,0 +1,59 @@
+/** Looks at a vendor's own list of models when the gateway is ready and from time to time, and offers what it finds. */
+import type { Logger } from 'pino';
+import type { Catalog, Model } from '../catalog.ts';
+import type { CoreHooks } from '../hooks.ts';
+import type { Host, OpenResource } from '../plugin.ts';
+import type { Provider } from '../provider.ts';
+import { readListing } from './model-listing.ts';
+
+const patienceForListing = 5000;
+
+/** What a vendor answered last. It outlives the configuration: the models of the next one are there before it is asked again. */
+interface Listed {
+  models?: readonly Model[];
+}
+
+interface Place {
+  readonly hooks: CoreHooks;
+  readonly catalog: Catalog;
+  readonly logger: Logger;
+  readonly open: OpenResource;
+}
+
+/** A vendor that does not answer keeps what it offered before: it may only be restarting. */
+export function watchListing(
+  { hooks, catalog, logger, open }: Place,
+  provider: Provider,
+  { url, headers, options }: Parameters<Host['discover']>[1],
+): void {
+  let listed: Listed = {};
+  const look = async (): Promise<void> => {
+    try {
+      const response = await fetch(url, {
+        headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(patienceForListing),
+      });
+      if (!response.ok) throw new Error(`it answered ${response.status}`);
+      listed.models = readListing(provider.name, await response.json(), options);
+      catalog.offer(provider, listed.models);
+    } catch (error) {
+      logger.warn({ error }, `the list of models could not be read from ${url}`);
+    }
+  };
+  catalog.expect(provider, look);
+  let timer: NodeJS.Timeout | undefined;
+  hooks.ready.tapPromise(provider.name, async () => {
+    listed = await open(
+      'listing',
+      { provider: provider.name, url, headers, options },
+      (): Listed => ({}),
+      () => undefined,
+    );
+    if (listed.models) catalog.offer(provider, listed.models);
+    // Not awaited: a vendor that is slow to answer must not keep the gateway from starting.
+    void look();
+    timer = setInterval(() => void look(), options.discoverEvery * 1000).unref();
+  });
+  hooks.close.tapPromise(provider.name, async () => clearInterval(timer));
+}

@@ -1,0 +1,130 @@
+/**
+ * A vendor's own list of models (`GET /models` in the chat style) as facts for the catalogue. A model is left out
+ * where neither the list nor the operator says what it costs.
+ */
+import { z } from 'zod';
+import { checkModel, type Model } from '../catalog.ts';
+import { formatUsd, type priceSchema } from '../money.ts';
+import type { ProviderOptions } from '../provider.ts';
+
+const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
+
+const listedSchema = z.looseObject({
+  id: z.string(),
+  name: z.string().nullish(),
+  created: z.number().nullish(),
+  context_length: z.number().nullish(),
+  /** vLLM's name for the context length. */
+  max_model_len: z.number().nullish(),
+  top_provider: z.looseObject({ max_completion_tokens: z.number().nullish() }).nullish(),
+  architecture: z
+    .looseObject({
+      input_modalities: z.array(z.string()).nullish(),
+      output_modalities: z.array(z.string()).nullish(),
+    })
+    .nullish(),
+  supported_parameters: z.array(z.string()).nullish(),
+  /** OpenRouter's own: USD per token, and per request, as decimal strings; "-1" where the price is not fixed. */
+  pricing: z.record(z.string(), z.unknown()).nullish(),
+});
+
+type Listed = z.output<typeof listedSchema>;
+
+/** `"0.00000014"` USD a token → `"0.14"` USD a million, exact to the nano and rounded up behind it; undefined for what is no fixed price. */
+function perMillion(perToken: unknown): string | undefined {
+  const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
+  if (!match) return undefined;
+  const [, whole = '0', fraction = ''] = match;
+  const digits = fraction.padEnd(15, '0');
+  return formatUsd(BigInt(whole + digits.slice(0, 15)) + (/[1-9]/.test(digits.slice(15)) ? 1n : 0n));
+}
+
+/** What a list says a model costs. A part at "0" is one that has no price of its own, not one that is given away. */
+function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
+  const input = perMillion(pricing?.prompt);
+  const output = perMillion(pricing?.completion);
+  if (input === undefined || output === undefined) return undefined;
+  const { request, web_search: search } = pricing ?? {};
+  const parts = {
+    cacheRead: perMillion(pricing?.input_cache_read),
+    cacheWrite5m: perMillion(pricing?.input_cache_write),
+    reasoning: perMillion(pricing?.internal_reasoning),
+    inputAudio: perMillion(pricing?.audio),
+    request: typeof request === 'string' && Number(request) > 0 ? request : undefined,
+    webSearch: typeof search === 'string' && Number(search) > 0 ? search : undefined,
+  };
+  return {
+    input,
+    output,
+    ...Object.fromEntries(Object.entries(parts).filter(([, rate]) => rate !== undefined && rate !== '0')),
+  };
+}
+
+const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
+const modelId = /^[\w.-]+\/./;
+
+function tokenCount(...listed: readonly (number | null | undefined)[]): number | undefined {
+  return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
+}
+
+function factsOf(provider: string, listed: Listed, unknownContext: number): object {
+  const name = listed.name ?? listed.id;
+  const contextLength = tokenCount(listed.context_length, listed.max_model_len) ?? unknownContext;
+  const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
+  const parameters = listed.supported_parameters;
+  return {
+    id: modelId.test(listed.id) ? listed.id : `${provider}/${listed.id.replace(/^\/+/, '')}`,
+    upstream: listed.id,
+    name,
+    description: `${name}, as ${provider} lists it.`,
+    created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
+    contextLength,
+    outputLimit: tokenCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
+    input: input?.length ? input : ['text'],
+    output: ['text'],
+    supportedParameters: parameters ?? [],
+    ...(parameters && {
+      capabilities: {
+        tools: parameters.includes('tools'),
+        structuredOutput: parameters.includes('structured_outputs'),
+        sampling: parameters.includes('temperature'),
+        reasoning: { style: parameters.includes('reasoning') ? 'effort' : 'none' },
+      },
+    }),
+  };
+}
+
+/** What an operator says of models that their vendor does not say. */
+type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength'>;
+
+/** One row as a model; undefined where nothing says what it costs, as of one that makes more than text. */
+function modelOf(
+  provider: string,
+  row: unknown,
+  { free, price, contextLength }: ListingOptions,
+): Model | undefined {
+  const listed = listedSchema.parse(row);
+  const told = listedPrice(listed.pricing);
+  if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
+  if (!free && !price && !told) return undefined;
+  const model = checkModel({
+    ...factsOf(provider, listed, contextLength),
+    ...(told && !price && !free ? { price: told } : { free: true }),
+  });
+  return price ? { ...model, free: undefined, price } : model;
+}
+
+/** A row that cannot be read costs itself and not the whole list; a body that is no list throws. */
+export function readListing(provider: string, body: unknown, options: ListingOptions): Model[] {
+  const models = new Map<string, Model>();
+  for (const row of listSchema.parse(body).data ?? []) {
+    try {
+      const model = modelOf(provider, row, options);
+      // Local servers list a model twice where two names lead to it. The first row counts.
+      if (model && !models.has(model.id)) models.set(model.id, model);
+    } catch {
+      continue;
+    }
+  }
+  return [...models.values()];
+}

@@ -1,0 +1,65 @@
+/**
+ * Stands between the bytes of a form and their parser, which would keep the head of a part however long it is, and
+ * reads it by patterns that take four times as long for one twice as long.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { Transform, type TransformCallback } from 'node:stream';
+import { GatewayError } from '../errors.ts';
+
+const longestHead = 4096;
+const endOfHead = Buffer.from('\r\n\r\n');
+
+export class FormGuard extends Transform {
+  /** The parser reads a request. */
+  readonly headers: IncomingHttpHeaders;
+  readonly #limit: number;
+  readonly #tooLarge: () => GatewayError;
+  readonly #delimiter: Buffer;
+  #length = 0;
+  /** What the last piece ended with, where that may be the beginning of what is looked for. */
+  #rest: Buffer = Buffer.alloc(0);
+  /** Bytes of the head that goes by; undefined: none does. */
+  #head: number | undefined;
+
+  constructor(headers: IncomingHttpHeaders, limit: number, tooLarge: () => GatewayError) {
+    super();
+    this.headers = headers;
+    this.#limit = limit;
+    this.#tooLarge = tooLarge;
+    // As the parser has it.
+    const [, quoted, plain = ''] =
+      /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
+    this.#delimiter = Buffer.from(`--${quoted ?? plain}`);
+  }
+
+  override _transform(bytes: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.#length += bytes.length;
+    if (this.#length > this.#limit) return done(this.#tooLarge());
+    if (this.#hasLongHead(bytes))
+      return done(
+        new GatewayError(
+          'invalid_request',
+          `A part of the form has a name of more than 100 characters, or a head of more than ${longestHead} bytes.`,
+        ),
+      );
+    done(null, bytes);
+  }
+
+  /** Takes more for a head than the parser does, and never less. */
+  #hasLongHead(piece: Buffer): boolean {
+    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, piece]) : piece;
+    for (let at = 0; ;) {
+      const sought = this.#head === undefined ? this.#delimiter : endOfHead;
+      const found = bytes.indexOf(sought, at);
+      const end = found === -1 ? Math.max(at, bytes.length - sought.length + 1) : found;
+      if (this.#head !== undefined) this.#head += end - at;
+      if (this.#head !== undefined && this.#head > longestHead) return true;
+      if (found === -1) {
+        this.#rest = bytes.subarray(end);
+        return false;
+      }
+      at = found + sought.length;
+      this.#head = this.#head === undefined ? 0 : undefined;
+    }
+  }
+}

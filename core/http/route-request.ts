@@ -1,0 +1,66 @@
+/** What a plugin's route is passed of a request; its body is read by koa-body, as JSON, where its method has one. */
+import type { IncomingMessage } from 'node:http';
+import type { koaBody } from 'koa-body';
+import { GatewayError } from '../errors.ts';
+import type { RouteRequest } from '../plugin.ts';
+import { refuseCompressed, wrongBody } from './bodies.ts';
+
+type Context = Parameters<ReturnType<typeof koaBody>>[0];
+
+/** A class for its accessor: most routes look at no query. */
+export class PageRequest implements RouteRequest {
+  readonly params: Record<string, string>;
+  readonly headers: IncomingMessage['headers'];
+  readonly body = undefined;
+  readonly text = '';
+  readonly #context: Context;
+
+  constructor(context: Context, params: Record<string, string>) {
+    this.params = params;
+    this.headers = context.req.headers;
+    this.#context = context;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#context.querystring);
+  }
+}
+
+export const withBody = new Set(['POST', 'PUT', 'PATCH']);
+
+export async function routeRequest(context: Context, params: Record<string, string>): Promise<RouteRequest> {
+  const page = new PageRequest(context, params);
+  if (!withBody.has(context.method)) return page;
+  const { body, text } = await readBody(context);
+  return { params, query: page.query, headers: page.headers, body, text };
+}
+
+/** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
+async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
+  if (!context.request.length && context.get('transfer-encoding') === '')
+    return { body: undefined, text: '' };
+  // koa-body would unpack it, and what was signed would be lost.
+  refuseCompressed(context.req);
+  const { koaBody } = await import('koa-body');
+  try {
+    await koaBody({
+      json: true,
+      urlencoded: false,
+      text: false,
+      multipart: false,
+      jsonLimit: '1mb',
+      includeUnparsed: true,
+    })(context, async () => undefined);
+  } catch (error) {
+    if (error instanceof Error && 'status' in error && error.status === 413)
+      throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this address accepts.', {
+        cause: error,
+      });
+    throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', {
+      cause: error,
+    });
+  }
+  const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
+  if (typeof text === 'string') return { body: context.request.body, text };
+  throw wrongBody('application/json');
+}

@@ -1,0 +1,86 @@
+/** What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to paste the first time. */
+import { existsSync, readdirSync } from 'node:fs';
+import type { Model } from '../catalog.ts';
+import { ConfigError, type Config } from '../config.ts';
+import type { Gateway } from '../gateway.ts';
+import { freePrice, type Nano } from '../money.ts';
+import { reasonOf } from '../plugin.ts';
+import { shortcomingsOf } from './config-warnings.ts';
+
+const width = 110;
+
+/** A text as lines that fit into a terminal; all but the first are indented. */
+function folded(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(word);
+    else if (line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
+}
+
+/** The base address of each SDK, once, with the protocols it is for. */
+function addressLines({ addresses }: Gateway, url: string): string[] {
+  const bases = [...Map.groupBy(addresses, ({ path, client }) => `${url}${path} ${client}`).values()];
+  const longest = (of: (base: (typeof bases)[number]) => string): number =>
+    Math.max(0, ...bases.map((base) => of(base).length));
+  const clientOf = ([first]: (typeof bases)[number]): string => first?.client ?? '';
+  const addressOf = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
+  return bases.map(
+    (base) =>
+      `  ${clientOf(base).padEnd(longest(clientOf))}  ${addressOf(base).padEnd(longest(addressOf))}  ${base.map(({ protocol }) => protocol).join(', ')}`,
+  );
+}
+
+function providerLines({ providers, off }: Gateway): string[] {
+  const on = [...providers.all()].map(({ name }) => name).join(', ');
+  const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
+  return [...folded(`Providers: ${on || 'none'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
+}
+
+/** What a model costs, to compare it with others: most of a call is its output. */
+function costOfTrying({ price = freePrice }: Model): Nano {
+  return price.image ?? price.output;
+}
+
+/** Commands to paste, each with a model that is there and may answer it. */
+function exampleLines({ examples, catalog }: Gateway, url: string): string[] {
+  const models = catalog.models().toSorted((one, other) => Number(costOfTrying(one) - costOfTrying(other)));
+  return examples.flatMap(({ line, output }) => {
+    const model = models.find((each) => each.output[0] === output);
+    if (!model && line.includes('{model}')) return [];
+    return [line.replaceAll('{url}', url).replaceAll('{model}', model?.id ?? '')];
+  });
+}
+
+export function banner(
+  gateway: Gateway,
+  url: string,
+  { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number },
+): string {
+  const examples = first ? exampleLines(gateway, url) : [];
+  const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
+  const shortcomings = shortcomingsOf(gateway).flatMap(folded);
+  return [
+    ready,
+    ...addressLines(gateway, url),
+    ...providerLines(gateway),
+    ...shortcomings,
+    ...gateway.notes,
+    ...examples,
+  ].join('\n');
+}
+
+/** Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a `ConfigError` where it cannot be looked at. */
+export function isFirstStart({ file, dataFolder }: Config): boolean {
+  try {
+    return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
+  } catch (error) {
+    throw new ConfigError(
+      `${file}: the data folder cannot be used: ${reasonOf(error)}; set TOLLGATE_DATA to another, or give it to the user who runs the gateway`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+/**
+ * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It looks
+ * and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
+ */
+import { mkdir, open, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { ConfigError, loadConfig, type Config } from '../config.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import { clock, type Finding } from '../host/diagnostics.ts';
+import { examineRights, folderMode } from './data-folder.ts';
+import { connectionFault, openFiles } from './open-files.ts';
+
+export interface Diagnosis {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Below this many hardly anything works. */
+const leastDescriptors = 1024;
+
+function examineDescriptors(maxConnections: number): Finding {
+  const subject = 'descriptors';
+  const files = openFiles();
+  if (files === undefined)
+    return { subject, state: 'note', told: 'this system does not say how many files may be open' };
+  const told = `${files === Infinity ? 'any number of' : files} files and connections may be open, for ${maxConnections} clients at once`;
+  const fault = connectionFault(maxConnections, files);
+  if (fault !== undefined)
+    return { subject, state: files < leastDescriptors ? 'fault' : 'note', told, remedy: fault };
+  if (files >= leastDescriptors) return { subject, state: 'well', told };
+  return {
+    subject,
+    state: 'fault',
+    told,
+    remedy: `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)`,
+  };
+}
+
+/** Milliseconds a disk may take to keep a few bytes: a call waits for it twice. */
+const slowSync = 20;
+const uselessSync = 200;
+const rounds = 15;
+
+async function syncTimes(file: string): Promise<number[]> {
+  const handle = await open(file, 'w');
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const began = performance.now();
+      await handle.write(Buffer.alloc(4096, round));
+      await handle.datasync();
+      times.push(performance.now() - began);
+    }
+    return times.toSorted((first, second) => first - second);
+  } finally {
+    await handle.close();
+    await rm(file, { force: true });
+  }
+}
+
+/** What to do about a folder that cannot be written, where it is no matter of rights. */
+const diskRemedies = new Map([
+  ['ENOSPC', 'make room on its disk'],
+  ['EDQUOT', 'make room, or raise the quota of the user who runs the gateway'],
+  ['EROFS', 'mount its disk so that it can be written'],
+  ['ENOTDIR', 'a file is where the folder should be: move it'],
+  ['EEXIST', 'a file is where the folder should be: move it'],
+]);
+
+async function examineDisk(folder: string): Promise<Finding> {
+  const subject = 'disk';
+  try {
+    await mkdir(folder, { recursive: true, mode: folderMode });
+    const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
+    const told = `${folder} keeps what is written in ${median.toFixed(1)} ms`;
+    if (median <= slowSync) return { subject, state: 'well', told };
+    return {
+      subject,
+      state: median > uselessSync ? 'fault' : 'note',
+      told,
+      remedy: 'each call waits for that twice: put dataFolder (TOLLGATE_DATA) on a local disk',
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
+    return {
+      subject,
+      state: 'fault',
+      told: `${folder} cannot be written: ${reason}`,
+      remedy: `${remedy}, or set TOLLGATE_DATA to another`,
+    };
+  }
+}
+
+/** Whoever answers at a taken port as a gateway does is most likely the one that is meant to run there. */
+async function isGateway(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    return JSON.stringify(await response.json()) === '{"status":"ok"}';
+  } catch {
+    return false;
+  }
+}
+
+async function examinePort({ host, port }: Config['server']): Promise<Finding> {
+  const subject = 'port';
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    return { subject, state: 'well', told: `${host}:${port} is free` };
+  } catch (error) {
+    if (await isGateway(url))
+      return { subject, state: 'well', told: `a gateway answers at ${host}:${port} already` };
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const remedy =
+      reason === 'EADDRINUSE'
+        ? 'set PORT to another, or stop what is there'
+        : 'set HOST and PORT to an address of this machine';
+    return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy };
+  } finally {
+    server.close();
+  }
+}
+
+function examineProviders({ providers, off }: Gateway): Finding {
+  const subject = 'providers';
+  const on = [...providers.all()].map(({ name }) => name);
+  if (on.length > 0) return { subject, state: 'well', told: `on: ${on.join(', ')}` };
+  return {
+    subject,
+    state: 'fault',
+    told: 'none is on: there is nobody to answer',
+    remedy: [...off.values()].join('; ') || 'list one in the configuration',
+  };
+}
+
+async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
+  const gateway = createGateway(config, logger);
+  try {
+    const examined = await Promise.all([...gateway.examinations.all()].map(({ examine }) => examine()));
+    return [examineProviders(gateway), ...examined.flat()];
+  } finally {
+    await gateway.close();
+  }
+}
+
+const severity = { well: 0, note: 1, fault: 2 };
+
+/** Of the findings about our clock, one for each vendor, only the worst is kept; a note stands in where no vendor told the time. */
+function agreed(findings: readonly Finding[]): Finding[] {
+  const [
+    worst = {
+      subject: clock,
+      state: 'note',
+      told: 'no vendor was there to compare it with',
+      remedy: 'switch a provider on by its key',
+    } satisfies Finding,
+  ] = findings
+    .filter(({ subject }) => subject === clock)
+    .toSorted((first, second) => severity[second.state] - severity[first.state]);
+  return [...findings.filter(({ subject }) => subject !== clock), worst];
+}
+
+async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
+  try {
+    const config = await loadConfig(file);
+    const read: Finding = {
+      subject: 'configuration',
+      state: 'well',
+      told: `${file}, ${config.plugins.length} plugins`,
+    };
+    // First: to open a ledger tightens its files.
+    const rights = examineRights(config.dataFolder);
+    const examined = await examinePlugins(config, logger);
+    return [
+      read,
+      examineDescriptors(config.server.maxConnections),
+      await examinePort(config.server),
+      await examineDisk(config.dataFolder),
+      ...rights,
+      ...agreed(examined),
+    ];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [
+      {
+        subject: 'configuration',
+        state: 'fault',
+        told: error.message,
+        remedy: 'put it right; nothing else can be looked at before',
+      },
+    ];
+  }
+}
+
+/** Looks at everything once. */
+export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
+  // A Node that is too old does not come this far.
+  const node: Finding = { subject: 'node', state: 'well', told: process.version };
+  const findings = [node, ...(await examineConfig(file, logger))];
+  return { ok: findings.every(({ state }) => state !== 'fault'), findings };
+}
+
+const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
+
+/** A line for each finding, and one below it that says what to do. */
+export function diagnosisText({ ok, findings }: Diagnosis): string {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const lines = findings.flatMap(({ subject, state, told, remedy }) => {
+    const line = `${marks[state]}  ${subject.padEnd(width)}  ${told}`;
+    return remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
+  });
+  const faults = findings.filter(({ state }) => state === 'fault').length;
+  return [
+    ...lines,
+    ok ? 'Nothing keeps it from serving.' : `${faults} of ${findings.length} findings are faults.`,
+  ].join('\n');
+}

@@ -1,0 +1,122 @@
+/**
+ * `tollgate init`: a configuration to begin with. It is the project's own, with its comments, less the providers that
+ * the environment has no key for: those stand in it as comments that say how they are switched on.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { checkConfig, ConfigError } from '../config.ts';
+import { createGateway } from '../gateway.ts';
+import { reasonOf, type Plugin } from '../plugin.ts';
+import { meanRunningCopy } from './self-resolution.ts';
+
+export interface Written {
+  readonly file: string;
+  /** Providers that are in it, and those that are not, each with what would switch it on. */
+  readonly on: readonly string[];
+  readonly off: Readonly<Record<string, string>>;
+}
+
+const isClone = import.meta.url.endsWith('.ts');
+/** A published package has this file as well, beside its `core`, as text that is never run. */
+const template = new URL('../../gateway.config.ts', import.meta.url);
+const folder = '/plugins/providers/';
+/** How the verbs are called where `tollgate` is not on the path. */
+const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
+
+/** Node strips types from the files of a clone alone, so an install gets JavaScript: `.mjs`, unless its package.json makes `.js` files modules. */
+function usualName(): string {
+  if (isClone) return 'gateway.config.ts';
+  const packageSchema = z.looseObject({ type: z.string().optional() });
+  const type = existsSync('package.json')
+    ? packageSchema.parse(JSON.parse(readFileSync('package.json', 'utf8'))).type
+    : undefined;
+  return type === 'module' ? 'gateway.config.js' : 'gateway.config.mjs';
+}
+
+/** The names packages are imported by, in place of the paths of the project itself. */
+function asPackage(text: string): string {
+  return text
+    .replaceAll("'./core/index.ts'", "'tollgate'")
+    .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
+}
+
+/** Each provider of the template: the name it is imported by, and from where. */
+function providersOf(text: string): { readonly name: string; readonly from: string }[] {
+  return [...text.matchAll(/^import \{ (\w+) \} from '(tollgate\/plugins\/providers\/[\w/-]+)';$/gm)].map(
+    ([, name = '', from = '']) => ({ name, from }),
+  );
+}
+
+const moduleSchema = z.record(
+  z.string(),
+  z.custom<() => Plugin>((factory) => typeof factory === 'function'),
+);
+
+async function makePlugin(name: string, from: string): Promise<Plugin> {
+  const extension = isClone ? '.ts' : '.js';
+  const module = {
+    ...(await import(new URL(`../..${folder}${from.split(folder)[1]}${extension}`, import.meta.url).href)),
+  };
+  const factory = moduleSchema.parse(module)[name];
+  if (!factory) throw new ConfigError(`${from} has no ${name}`);
+  return factory();
+}
+
+/** Takes a provider out: its import goes, and a comment stays where it was listed. */
+function without(
+  text: string,
+  { name, from }: { readonly name: string; readonly from: string },
+  remedy: string,
+): string {
+  return text
+    .replace(`import { ${name} } from '${from}';\n`, '')
+    .replace(
+      new RegExp(`^( *)(${name}\\(.*\\)),$`, 'm'),
+      `$1// $2: ${remedy}, and import it from '${from}'.`,
+    );
+}
+
+/** Writes the file. Throws a `ConfigError` where there is one already and it is not to be replaced. */
+export async function writeFirstConfig(
+  logger: Logger,
+  { force = false }: { readonly force?: boolean },
+): Promise<Written> {
+  const file = resolve(process.env.TOLLGATE_CONFIG || usualName());
+  if (existsSync(file) && !force)
+    throw new ConfigError(`${file} is there already and stays as it is; --force replaces it`);
+  meanRunningCopy();
+  let text = asPackage(readFileSync(template, 'utf8'));
+  const on: string[] = [];
+  const off: Record<string, string> = {};
+  for (const provider of providersOf(text)) {
+    const plugin = await makePlugin(provider.name, provider.from);
+    // Whether a provider is on is for itself to say, as at a start.
+    const gateway = createGateway(checkConfig({ plugins: [plugin] }, fileURLToPath(template)), logger);
+    const remedy = gateway.off.get(plugin.name);
+    await gateway.close();
+    if (remedy === undefined) on.push(plugin.name);
+    else {
+      off[plugin.name] = remedy;
+      text = without(text, provider, remedy);
+    }
+  }
+  try {
+    writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be written: ${reasonOf(error)}`, { cause: error });
+  }
+  return { file, on, off };
+}
+
+export function writtenText({ file, on, off }: Written): string {
+  const missing = Object.entries(off).map(([name, remedy]) => `  ${name}: ${remedy}`);
+  return [
+    `Wrote ${file}.`,
+    `Providers in it: ${on.join(', ')}.`,
+    ...(missing.length > 0 ? ['No key was found for these; they stand in it as comments:', ...missing] : []),
+    `Next: ${['check', 'doctor', 'start'].map((verb) => `${command} ${verb}`).join(', ')}.`,
+  ].join('\n');
+}

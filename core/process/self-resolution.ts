@@ -1,0 +1,59 @@
+/**
+ * Makes the bare name `tollgate` mean the copy that runs, in whatever a configuration imports: a plugin package works
+ * the same beside a clone and beside an install, whichever copy its own folder holds, and there is one core.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { basename, dirname } from 'node:path';
+import { checkPeer } from './peer-versions.ts';
+
+const here = import.meta.url;
+const extension = here.endsWith('.ts') ? '.ts' : '.js';
+/** The project's folder, or `dist` where the package is published. */
+const root = new URL('../../', here);
+
+/** Where the package keeps what it exports under this name; the same rules as `exports` in package.json. */
+function exported(name: string): URL | undefined {
+  if (name === '') return new URL(`core/index${extension}`, root);
+  if (name === '/testing') return new URL(`test/contract/index${extension}`, root);
+  if (name === '/kit') return new URL(`plugins/shared/kit${extension}`, root);
+  const plugin = /^\/(plugins\/[\w./-]+)$/.exec(name)?.[1];
+  if (plugin === undefined) return undefined;
+  const file = [plugin + extension, `${plugin}/index${extension}`]
+    .map((path) => new URL(path, root))
+    .find((url) => existsSync(url));
+  if (!file) throw new Error(`there is no tollgate${name}; ${siblings(plugin)}`);
+  return file;
+}
+
+/** The plugins that stand where one was looked for. */
+function siblings(plugin: string): string {
+  const folder = new URL(`${dirname(plugin)}/`, root);
+  if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const plugins = entries.filter(
+    (entry) => !entry.isDirectory() || existsSync(new URL(`${entry.name}/index${extension}`, folder)),
+  );
+  const names = new Set(
+    plugins.map(({ name }) => basename(name, extension)).filter((name) => /^[\w-]+$/.test(name)),
+  );
+  return `${dirname(plugin)} has ${[...names].join(', ')}`;
+}
+
+let registered = false;
+
+/** From now on; once is enough for a process. */
+export function meanRunningCopy(): void {
+  if (registered) return;
+  registered = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const name = /^tollgate(?=$|\/)/.test(specifier)
+        ? exported(specifier.slice('tollgate'.length))
+        : undefined;
+      if (!name) return next(specifier, context);
+      checkPeer(context.parentURL);
+      return next(name.href, context);
+    },
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * Watches files for changes. Their folders are watched and not the files: editors and volume mounts put a new file
+ * in the place of the old, which a watch on the old one never sees.
+ */
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Logger } from 'pino';
+
+/** Milliseconds of quiet after a change: a file is often written in several steps. */
+const quiet = 100;
+
+/** When a file was last written and how long it is; undefined while it is not there. */
+function stateOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found && `${found.mtimeMs} ${found.ino} ${found.size}`;
+}
+
+export interface FileWatcher {
+  /** From now on these files and no others. */
+  watch(files: readonly string[]): void;
+  /** They are about to be read as they are: only what changes from now on is a change. */
+  reading(): void;
+  close(): void;
+}
+
+/** Calls `onChange` after one or several of the files changed. */
+export function watchFiles(files: readonly string[], onChange: () => void, logger: Logger): FileWatcher {
+  const states = new Map<string, string | undefined>();
+  const folders = new Map<string, FSWatcher>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function look(): void {
+    let changed = false;
+    for (const [file, before] of states) {
+      const now = stateOf(file);
+      if (now === before || now === undefined) continue;
+      states.set(file, now);
+      changed = true;
+    }
+    if (changed) onChange();
+  }
+
+  function lookSoon(): void {
+    clearTimeout(timer);
+    timer = setTimeout(look, quiet).unref();
+  }
+
+  /** A folder that cannot be watched (the system's watches are used up, say) keeps nobody from serving: SIGHUP is left. */
+  function watchFolder(folder: string): void {
+    const failed = (error: unknown): void =>
+      logger.warn({ error, folder }, 'changes here are not seen; send SIGHUP after one');
+    try {
+      folders.set(folder, watch(folder, { persistent: false }, lookSoon).on('error', failed));
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function follow(next: readonly string[]): void {
+    const wanted = new Set(next.map((file) => dirname(file)));
+    for (const [folder, watcher] of folders) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      folders.delete(folder);
+    }
+    for (const folder of wanted) if (!folders.has(folder)) watchFolder(folder);
+    const before = new Map(states);
+    states.clear();
+    for (const file of next) states.set(file, before.get(file) ?? stateOf(file));
+  }
+
+  follow(files);
+  return {
+    watch: follow,
+    reading() {
+      for (const file of states.keys()) states.set(file, stateOf(file));
+    },
+    close() {
+      clearTimeout(timer);
+      follow([]);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * How the processes that share a port reach each other: by messages through the one that started them. A worker asks
+ * the others what one of them may know, or that process for what is kept once for all of them. An answer that does not
+ * come in time is none, since whoever was asked may have died.
+ */
+import cluster, { type Worker } from 'node:cluster';
+import { z } from 'zod';
+import type { AnswerQuestion, Supervisor, Workers } from '../plugin.ts';
+import { setDeadline } from '../util/deadlines.ts';
+
+/** Milliseconds within which a worker answers, and within which whoever asked is answered. */
+const patience = { worker: 1000, all: 2000 };
+
+const questionSchema = z.object({
+  type: z.literal('tollgate:question'),
+  id: z.number(),
+  to: z.enum(['others', 'supervisor']),
+  topic: z.string(),
+  question: z.unknown().optional(),
+});
+/** Without an `answer` where there is none: JSON has no undefined. */
+const answerSchema = z.object({
+  type: z.literal('tollgate:answer'),
+  id: z.number(),
+  answer: z.unknown().optional(),
+});
+
+type Question = z.output<typeof questionSchema>;
+type Answer = z.output<typeof answerSchema>;
+
+/** Questions that wait for their answers. */
+class Waiting {
+  readonly #answered = new Map<number, (answer: unknown) => void>();
+  #last = 0;
+
+  /** Passed how to send a question by its number; the answer is undefined where none comes in time. */
+  ask(milliseconds: number, send: (id: number) => void): Promise<unknown> {
+    const id = (this.#last += 1);
+    return new Promise((resolve) => {
+      const settle = (answer: unknown): void => {
+        clearDeadline();
+        this.#answered.delete(id);
+        resolve(answer);
+      };
+      const clearDeadline = setDeadline(milliseconds, () => settle(undefined));
+      this.#answered.set(id, settle);
+      send(id);
+    });
+  }
+
+  /** Reads a message that may be an answer. */
+  read(message: unknown): void {
+    const { success, data } = answerSchema.safeParse(message);
+    if (success) this.#answered.get(data.id)?.(data.answer);
+  }
+}
+
+/** The first of these that is an answer; whoever fails has none. */
+async function firstOf(answers: readonly Promise<unknown>[]): Promise<unknown> {
+  const given = answers.map(async (answer) => (await answer) ?? Promise.reject(new Error('no answer')));
+  return Promise.any(given).catch(() => undefined);
+}
+
+function send(message: Question | Answer): void {
+  process.send?.(message);
+}
+
+function openLine(): Workers {
+  const waiting = new Waiting();
+  const answers = new Map<string, Set<AnswerQuestion>>();
+  process.on('message', (message) => {
+    waiting.read(message);
+    const { success, data } = questionSchema.safeParse(message);
+    if (!success) return;
+    const { id, topic, question } = data;
+    void firstOf([...(answers.get(topic) ?? [])].map(async (answer) => answer(question))).then((answer) =>
+      send({ type: 'tollgate:answer', id, answer }),
+    );
+  });
+  const ask = (to: Question['to'], topic: string, question: unknown): Promise<unknown> =>
+    waiting.ask(patience.all, (id) => send({ type: 'tollgate:question', id, to, topic, question }));
+  return {
+    several: true,
+    askOthers: (topic, question) => ask('others', topic, question),
+    askSupervisor: (topic, question) => ask('supervisor', topic, question),
+    answer(topic, answer) {
+      const known = answers.get(topic) ?? new Set();
+      answers.set(topic, known.add(answer));
+      return () => void known.delete(answer);
+    },
+  };
+}
+
+const alone: Workers = {
+  several: false,
+  askOthers: async () => undefined,
+  askSupervisor: async () => undefined,
+  answer: () => () => undefined,
+};
+
+/** The other workers, as this process reaches them. */
+export const workers: Workers = cluster.isWorker ? openLine() : alone;
+
+/** Passes questions on among the workers of this process, and answers those that are for itself. */
+export function openSwitchboard(): Supervisor {
+  const waiting = new Waiting();
+  const answers = new Map<string, Parameters<Supervisor['answer']>[1]>();
+  const askOthers = (asking: Worker, question: Question): Promise<unknown> => {
+    const others = Object.values(cluster.workers ?? {}).flatMap((worker) =>
+      worker && worker !== asking && worker.isConnected() ? [worker] : [],
+    );
+    return firstOf(
+      others.map((worker) =>
+        waiting.ask(patience.worker, (id) => void worker.send({ ...question, id } satisfies Question)),
+      ),
+    );
+  };
+  cluster.on('message', (worker, message) => {
+    waiting.read(message);
+    const { success, data } = questionSchema.safeParse(message);
+    if (!success) return;
+    const answer = answers.get(data.topic);
+    const given =
+      data.to === 'others'
+        ? askOthers(worker, data)
+        : firstOf([(async () => answer?.(data.question, worker.id))()]);
+    void given.then((told) =>
+      worker.send({ type: 'tollgate:answer', id: data.id, answer: told } satisfies Answer),
+    );
+  });
+  return {
+    answer: (topic, answer) => void answers.set(topic, answer),
+    onGone: (listener) => void cluster.on('exit', ({ id }) => listener(id)),
+  };
+}

@@ -1,0 +1,38 @@
+/** What the doctor checks of the ledger: that it opens, and that its books keep their rules. */
+import type { Examination, Finding } from '../../../core/index.ts';
+import type { Store } from './store.ts';
+
+const subject = 'ledger';
+
+async function audited(store: Store): Promise<Finding> {
+  const { ok, entries, accounts, broken } = await store.audit();
+  if (ok)
+    return {
+      subject,
+      state: 'well',
+      told: `opens, and its books are sound: ${entries} entries of ${accounts} accounts`,
+    };
+  const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
+  return { subject, state: 'fault', told: `its books break ${broken} rules`, remedy };
+}
+
+export function ledgerExamination(open: () => Promise<Store>): Examination {
+  return {
+    name: subject,
+    async examine() {
+      try {
+        const store = await open();
+        try {
+          return [await audited(store)];
+        } finally {
+          await store.close();
+        }
+      } catch (error) {
+        const told = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
+        const remedy =
+          'look at its disk and its rights, or at the database and its address; without a ledger no call is served';
+        return [{ subject, state: 'fault', told, remedy }];
+      }
+    },
+  };
+}

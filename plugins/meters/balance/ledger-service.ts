@@ -1,0 +1,146 @@
+/**
+ * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its reservations its
+ * own, the audits, and the entries that wait until the ledger works again.
+ */
+import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
+import { Heart } from './heartbeat.ts';
+import type { LedgerMetrics } from './metrics.ts';
+import { settleDurably, unsent } from './settlement.ts';
+import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
+
+export interface KeeperOptions {
+  readonly store: Store;
+  readonly logger: Host['logger'];
+  readonly metrics: LedgerMetrics;
+  /** Milliseconds without a beat after which a process is dead. */
+  readonly lease: number;
+  /** Milliseconds after which a reservation is given back, whoever owns it. */
+  readonly longestCall: number;
+  /** Milliseconds between two audits of what was written since the last one; 0: there are no such audits. */
+  readonly auditEvery: number;
+}
+
+/** So many that a process is not taken for dead when one beat or two come late. */
+const beatsPerLease = 3;
+/** How many are remembered. In a longer outage the others are given back only when they expire. */
+const mostDoubtful = 100_000;
+
+export class Keeper {
+  readonly store: Store;
+  readonly #options: KeeperOptions;
+  readonly #heart: Heart;
+  readonly #closing = new AbortController();
+  readonly #settling = new Running<Promise<unknown>>();
+  /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
+  readonly #doubtful = new Set<string>();
+  readonly #auditing: NodeJS.Timeout | undefined;
+
+  constructor(options: KeeperOptions) {
+    const { store, logger, metrics, lease, longestCall, auditEvery } = options;
+    this.store = store;
+    this.#options = options;
+    const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
+    this.#heart = new Heart({
+      store,
+      logger,
+      lease,
+      every: lease / beatsPerLease,
+      longestCall,
+      onRecovered,
+      onBeat: () => this.#giveBack(),
+    });
+    this.#heart.start();
+    metrics.watch(store);
+    if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
+  }
+
+  /** From now on each beat reports how far the call has come, until it is settled. */
+  begin(exchange: Planned): void {
+    this.#heart.begin(exchange);
+  }
+
+  /** Resolves once the entry is durable, or was given up because the gateway stops. */
+  async settle(settlement: Settlement): Promise<Settled | undefined> {
+    const settling = settleDurably(this.store, settlement, {
+      logger: this.#options.logger,
+      closing: this.#closing.signal,
+    });
+    const place = this.#settling.add(settling);
+    const settled = await settling;
+    this.#settling.remove(place);
+    this.#heart.end(settlement.id);
+    this.#note(settlement, settled);
+    return settled;
+  }
+
+  /** Rejects where the ledger cannot be asked. If it reserved anything all the same, that is given back once it works again. */
+  async reserve(request: ReserveRequest): Promise<Reserved> {
+    try {
+      return await this.store.reserve(request);
+    } catch (error) {
+      if (isGatewayError(error) && error.code === 'ledger_unavailable' && this.#doubtful.size < mostDoubtful)
+        this.#doubtful.add(request.id);
+      throw error;
+    }
+  }
+
+  /** Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the ledger would fail again. */
+  async #giveBack(): Promise<void> {
+    const ids = [...this.#doubtful];
+    await Promise.all(
+      ids.map(async (id) => {
+        await this.store.settle(unsent(id, 'ledger_unavailable', Date.now()));
+        this.#doubtful.delete(id);
+      }),
+    );
+  }
+
+  /** Audits what was written since the last time. Resolves when the metrics and the log have the result. */
+  async audit(): Promise<void> {
+    const { logger, metrics } = this.#options;
+    try {
+      const report = await this.store.audit();
+      metrics.audited(report.broken);
+      if (!report.ok)
+        logger.error(
+          { broken: report.broken, findings: report.findings.slice(0, 5) },
+          'the books break a rule; tollgate audit tells all',
+        );
+    } catch (error) {
+      logger.warn({ error }, 'the books could not be audited');
+    }
+  }
+
+  /** Tries once more to write what waits, and closes the store. What could not be written, the next process recovers. */
+  async close(): Promise<void> {
+    clearInterval(this.#auditing);
+    this.#closing.abort();
+    await Promise.all(this.#settling);
+    await this.#heart.stop();
+    await this.store.close();
+  }
+
+  #note({ id, suspect, provider, model, usage }: Settlement, settled: Settled | undefined): void {
+    const { logger, metrics } = this.#options;
+    if (suspect) {
+      metrics.suspect.inc();
+      logger.warn(
+        { call: id, provider, model, charged: usage },
+        "a vendor's figures could not be true, or it charged for what the call did not ask for: no more is charged than was reserved",
+      );
+    }
+    if (settled?.status === 'adjusted') {
+      metrics.late.inc();
+      logger.warn(
+        { call: id, by: formatUsd(settled.by) },
+        'a call was settled after another process had taken this one for dead: its entry is adjusted',
+      );
+    }
+    if (settled?.status !== 'posted' || settled.overage === 0n) return;
+    metrics.overages.inc();
+    logger.warn(
+      { call: id, overage: formatUsd(settled.overage) },
+      'a call cost more than was reserved for it',
+    );
+  }
+}

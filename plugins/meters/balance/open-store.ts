@@ -1,0 +1,61 @@
+/** Which database keeps the ledger: a file beside the gateway, a PostgreSQL that several machines share, or a store that others wrote. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { openSqlite } from './sqlite/open.ts';
+import type { GroupListener } from './sqlite/thread.ts';
+import type { Store } from './store.ts';
+
+/** The address holds a password, so it belongs in the environment and not in a file. */
+const variable = 'TOLLGATE_LEDGER_URL';
+const addressed = `set ${variable} to the address of the database: postgres://user:password@host:5432/name`;
+
+export const storeOptions = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('sqlite'),
+    /** `ledger.db` in the data folder unless given. */
+    file: z.string().min(1).optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('postgres'),
+    /** Read from `TOLLGATE_LEDGER_URL` unless given. No log and no error shows it. */
+    url: z
+      .string()
+      .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed)
+      .prefault(() => process.env[variable] ?? ''),
+    /** How many connections of each process read; one more writes. */
+    connections: z.int().positive().default(4),
+  }),
+  z.strictObject({
+    kind: z.literal('custom'),
+    /** A reload that finds the same name keeps the ledger that is open. */
+    name: z.string().min(1),
+    /** Opens a ledger, which has to pass `testStore`. */
+    open: z.custom<() => Promise<Store>>(
+      (open) => typeof open === 'function',
+      'has to be a function that opens a store',
+    ),
+  }),
+]);
+
+export type StoreOptions = z.output<typeof storeOptions>;
+
+/** What a gateway's own ledger needs, and a command's does not. */
+export interface Serving {
+  readonly onGroup: GroupListener;
+  /** Milliseconds within which the store's thread gives a sign of life where the event loop does not. */
+  readonly lease: number;
+}
+
+export async function openStore(
+  options: StoreOptions,
+  dataFolder: string,
+  serving: Partial<Serving> = {},
+): Promise<Store> {
+  if (options.kind === 'custom') return options.open();
+  if (options.kind === 'postgres') {
+    // Loaded only here: most gateways do not need its client.
+    const { openPostgres } = await import('./postgres/open.ts');
+    return openPostgres({ url: options.url, connections: options.connections, ...serving });
+  }
+  return openSqlite({ file: options.file ?? join(dataFolder, 'ledger.db'), ...serving });
+}

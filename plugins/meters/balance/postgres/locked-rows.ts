@@ -1,0 +1,144 @@
+/**
+ * Everything that the calls of a batch need, locked and read in one round trip. Accounts are locked first, in the order
+ * of their ids, so that two batches never wait for each other. All else belongs to an account and is read after its
+ * lock, by further statements: one that had itself waited for a lock would see the rest as it was before.
+ */
+import type { Nano } from '../../../../core/index.ts';
+import type { Minute, Past } from '../decisions.ts';
+import { claimOf, progressOf } from '../records.ts';
+import { count, flag, integer, maybe, text, type Row } from '../rows.ts';
+import type { Progress } from '../store.ts';
+import { statements, type Query } from './connection.ts';
+
+const sql = statements('found', {
+  lockAccounts: `
+    SELECT id, name, total - used - pending AS available FROM accounts WHERE id IN (
+      SELECT id FROM accounts WHERE name = ANY($1::text[]) UNION SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
+    ORDER BY id FOR NO KEY UPDATE`,
+  keys: `
+    SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap, keys.calls_per_minute, root.minute, root.calls
+    FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ANY($1::text[])`,
+  pending: 'SELECT * FROM pending WHERE call = ANY($1::text[])',
+  claims: 'SELECT * FROM claims WHERE name = ANY($1::text[])',
+  numbers: "SELECT nextval('entry_numbers') AS number FROM generate_series(1, $1::integer)",
+  past: `
+    SELECT made.call, made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue + coalesce(overage.revenue, 0) AS posted,
+      adjustment.number IS NOT NULL AS adjusted
+    FROM entries made
+    JOIN entries ended ON ended.reservation = made.number AND ended.kind IN ('post', 'void', 'expire')
+    LEFT JOIN entries overage ON overage.reservation = made.number AND overage.kind = 'overage'
+    LEFT JOIN entries adjustment ON adjustment.reservation = made.number AND adjustment.kind = 'adjustment'
+    LEFT JOIN keys ON keys.id = made.key
+    WHERE made.kind = 'reserve' AND made.call = ANY($1::text[])`,
+});
+
+/** What has to be read before anything can be decided. */
+export interface Concerned {
+  /** Of calls that want to reserve: accounts by name, keys by id, claims by name. */
+  readonly accounts: readonly string[];
+  readonly keys: readonly string[];
+  readonly claims: readonly string[];
+  /** Ids of calls that want to end. */
+  readonly calls: readonly string[];
+}
+
+export interface Account {
+  readonly id: bigint;
+  readonly available: Nano;
+}
+
+export interface Key {
+  readonly root: string;
+  readonly left: Nano | undefined;
+  /** How many calls the key may make in a minute, and how many it has made. */
+  readonly rate: number | undefined;
+  readonly minute: Minute;
+}
+
+/** A reservation that is pending, or has ended. */
+export interface Held {
+  readonly number: bigint;
+  readonly account: bigint;
+  readonly key: string;
+  readonly root: string | undefined;
+}
+
+export interface Pending extends Held {
+  readonly amount: Nano;
+  readonly claim: string | undefined;
+  readonly progress: Progress;
+}
+
+export interface PastCall extends Past {
+  readonly held: Held;
+}
+
+function heldOf(row: Row): Held {
+  return {
+    number: integer(row, 'number'),
+    account: integer(row, 'account'),
+    key: text(row, 'key'),
+    root: maybe(row, 'root', text),
+  };
+}
+
+function pendingOf(row: Row): Pending {
+  return {
+    ...heldOf(row),
+    amount: integer(row, 'amount'),
+    claim: maybe(row, 'claim', text),
+    progress: progressOf(row),
+  };
+}
+
+function pastOf(row: Row): PastCall {
+  return {
+    held: heldOf(row),
+    kind: text(row, 'kind'),
+    flags: text(row, 'flags'),
+    posted: integer(row, 'posted'),
+    isAdjusted: flag(row, 'adjusted'),
+  };
+}
+
+function keyOf(row: Row): Key {
+  const minute = { began: count(row, 'minute'), calls: count(row, 'calls') };
+  return {
+    root: text(row, 'root'),
+    left: maybe(row, 'left_of_cap', integer),
+    rate: maybe(row, 'calls_per_minute', count),
+    minute,
+  };
+}
+
+function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Value): Map<string, Value> {
+  return new Map(rows.map((row) => [text(row, column), read(row)]));
+}
+
+export type Found = Awaited<ReturnType<typeof find>>;
+
+export async function find(query: Query, { accounts, keys, claims, calls }: Concerned) {
+  // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry too.
+  const entries = accounts.length + 2 * calls.length;
+  const [accountRows, keyRows, pendingRows, claimRows, numberRows] = await Promise.all([
+    query(sql.lockAccounts, [accounts, calls]),
+    keys.length > 0 ? query(sql.keys, [keys]) : [],
+    calls.length > 0 ? query(sql.pending, [calls]) : [],
+    claims.length > 0 ? query(sql.claims, [claims]) : [],
+    query(sql.numbers, [entries]),
+  ]);
+  const pending = by('call', pendingRows, pendingOf);
+  const gone = calls.filter((call) => !pending.has(call));
+  const pastRows = gone.length > 0 ? await query(sql.past, [gone]) : [];
+  return {
+    accounts: by('name', accountRows, (row): Account => ({
+      id: integer(row, 'id'),
+      available: integer(row, 'available'),
+    })),
+    keys: by('id', keyRows, keyOf),
+    pending,
+    past: by('call', pastRows, pastOf),
+    claims: by('name', claimRows, claimOf),
+    numbers: numberRows.map((row) => integer(row, 'number')),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What workers tell each other: a target that one of them finds full, barred or failing rests in all of them, so that
+ * each need not find out for itself. That it works again, each finds out by its own calls.
+ */
+import { z } from 'zod';
+import {
+  errorTable,
+  GatewayError,
+  type ErrorCode,
+  type Host,
+  type Offer,
+  type Workers,
+} from '../../../core/index.ts';
+
+const topic = 'health';
+
+const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
+
+const wordSchema = z.object({
+  provider: z.string(),
+  credential: z.number().optional(),
+  model: z.string(),
+  milliseconds: z.number(),
+  code: z.enum(codes),
+  message: z.string(),
+});
+
+type Named = Pick<Offer, 'provider' | 'model'>;
+type Rest = (target: Named, milliseconds: number, reason: GatewayError) => void;
+
+export function passOn(
+  workers: Workers,
+  { provider: { name, credential }, model }: Named,
+  milliseconds: number,
+  { code, message }: GatewayError,
+): void {
+  if (!workers.several) return;
+  const word: z.output<typeof wordSchema> = {
+    provider: name,
+    credential,
+    model: model.id,
+    milliseconds,
+    code,
+    message,
+  };
+  void workers.askOthers(topic, word);
+}
+
+/** Calls `rest` for each target that another worker says should rest. The returned function stops listening. */
+export function hear({ workers, catalog }: Pick<Host, 'workers' | 'catalog'>, rest: Rest): () => void {
+  return workers.answer(topic, (said) => {
+    const { provider, credential, model, milliseconds, code, message } = wordSchema.parse(said);
+    const target = catalog
+      .find(model)
+      .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);
+    if (target) rest(target, milliseconds, new GatewayError(code, message));
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Makes the ids of tool calls unique in a conversation, as most vendors want them. Some vendors number the calls of
+ * every reply anew (`call_0`), and most others refuse an id that was used before, or give its result to the wrong call.
+ */
+import type { Block, Turn } from '../../../core/index.ts';
+
+/** New ids for the calls of one step that had the same id. */
+interface Waiting {
+  readonly step: number;
+  readonly ids: string[];
+  /** How many of them have a result. */
+  answered: number;
+}
+
+function areDistinct(turns: readonly Turn[]): boolean {
+  const ids = new Set<string>();
+  let calls = 0;
+  for (const { blocks } of turns) {
+    for (const block of blocks) {
+      if (block.type !== 'tool-call') continue;
+      ids.add(block.id);
+      calls += 1;
+    }
+  }
+  return ids.size === calls;
+}
+
+/** Makes new ids from given ones. They stay the same however the conversation goes on. */
+class FreshIds {
+  readonly #taken = new Set<string>();
+  /** The last number used for each id. Counting from two each time would take quadratic time. */
+  readonly #times = new Map<string, number>();
+
+  of(id: string): string {
+    let times = this.#times.get(id) ?? 1;
+    let fresh = times === 1 ? id : `${id}_${times}`;
+    while (this.#taken.has(fresh)) fresh = `${id}_${(times += 1)}`;
+    this.#times.set(id, times);
+    this.#taken.add(fresh);
+    return fresh;
+  }
+}
+
+/**
+ * The turns, with a new id for each call whose id was used before. Results with such an id answer the calls of the
+ * latest step that used it, in their order.
+ */
+export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
+  if (areDistinct(turns)) return turns;
+  const fresh = new FreshIds();
+  const waiting = new Map<string, Waiting>();
+  const renamed = (block: Block, step: number): Block => {
+    if (block.type === 'tool-call') {
+      const before = waiting.get(block.id);
+      const own: Waiting = before?.step === step ? before : { step, ids: [], answered: 0 };
+      own.ids.push(fresh.of(block.id));
+      waiting.set(block.id, own);
+      return { ...block, id: own.ids.at(-1) ?? block.id };
+    }
+    if (block.type !== 'tool-result') return block;
+    const known = waiting.get(block.callId);
+    if (!known) return block;
+    const callId = known.ids[known.answered] ?? block.callId;
+    if (known.answered < known.ids.length - 1) known.answered += 1;
+    return { ...block, callId };
+  };
+  return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => renamed(block, step)) }));
+}

@@ -1,0 +1,42 @@
+/** Collects what an encoder could not express. */
+import type { CanonicalEvent, Loss, LossCode, ReplyContext } from '../../../core/index.ts';
+
+/** Takes the canonical path of what is lost, a short reason, and the kind of loss where the wire is not the cause. */
+export type Lose = (path: string, reason: string, code?: LossCode) => void;
+
+/** A list of losses, and a function that adds to it. */
+export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
+  const losses: Loss[] = [];
+  return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
+}
+
+/** Fields of a vendor's whole reply that a caller may need. The others are about our account, or repeat the request. */
+const ofReplies: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
+
+/** Tells as lost what another protocol's vendor said about the whole reply, where the client's protocol has no field for it. */
+export function loseForeignStart(
+  { lost }: Pick<ReplyContext, 'lost'>,
+  { vendor = {} }: Extract<CanonicalEvent, { type: 'response-start' }>,
+  protocol: string,
+): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields)) if (ofReplies.has(name)) lost?.(name, `only ${owner} has it`);
+  }
+}
+
+/** Fields of a candidate's end that are not lost: annotations, or the cost of the call, say the same. */
+const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
+
+/** Tells as lost what another protocol's vendor said at the end of a candidate, where the client's protocol has no field for it. */
+export function loseForeign(
+  { lost }: { readonly lost?: ReplyContext['lost'] | undefined },
+  { vendor = {} }: Extract<CanonicalEvent, { type: 'finish' }>,
+  protocol: string,
+): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields))
+      if (!toldElsewhere.has(name)) lost?.(name, `only ${owner} has it`);
+  }
+}

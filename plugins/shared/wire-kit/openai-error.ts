@@ -1,0 +1,89 @@
+/** The error body that chat-completions, responses and images share, in both directions. */
+import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import { passedStatus } from './passed-error.ts';
+import { decodeVendorError, errorEvent as vendorErrorEvent, type VendorError } from './vendor-error.ts';
+
+interface Words {
+  readonly type: string;
+  readonly code: string | null;
+}
+
+const wording: Readonly<Record<ErrorCode, Words>> = {
+  invalid_request: { type: 'invalid_request_error', code: null },
+  unsupported_parameter: { type: 'invalid_request_error', code: 'unsupported_parameter' },
+  context_length_exceeded: { type: 'invalid_request_error', code: 'context_length_exceeded' },
+  content_policy_violation: { type: 'invalid_request_error', code: 'content_policy_violation' },
+  invalid_api_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
+  out_of_balance: { type: 'insufficient_quota', code: 'insufficient_quota' },
+  forbidden: { type: 'invalid_request_error', code: 'permission_denied' },
+  not_found: { type: 'invalid_request_error', code: 'not_found' },
+  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  conflict: { type: 'invalid_request_error', code: 'conflict' },
+  outcome_not_kept: { type: 'invalid_request_error', code: 'outcome_not_kept' },
+  body_too_large: { type: 'invalid_request_error', code: 'request_too_large' },
+  unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
+  idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
+  rate_limited: { type: 'requests', code: 'rate_limit_exceeded' },
+  client_gone: { type: 'server_error', code: 'client_gone' },
+  internal: { type: 'server_error', code: 'internal_error' },
+  upstream_failed: { type: 'server_error', code: 'upstream_error' },
+  // Codex knows by this code that it should not try again at once.
+  upstream_overloaded: { type: 'server_error', code: 'server_is_overloaded' },
+  ledger_unavailable: { type: 'server_error', code: 'service_unavailable' },
+  overloaded: { type: 'server_error', code: 'service_unavailable' },
+  shutting_down: { type: 'server_error', code: 'service_unavailable' },
+  timeout: { type: 'server_error', code: 'timeout' },
+};
+
+const family = 'openai';
+
+/** Google's chat layer writes a number and an RPC status, which no client of this family reads. */
+function isGoogles({ code, status }: Readonly<Record<string, unknown>>): boolean {
+  return typeof code === 'number' && typeof status === 'string';
+}
+
+/** The vendor's own type and code; ours where clients of the family decide by them, and where it has none. */
+function vendorsWords(
+  ours: Words,
+  { code, details: { vendor } }: GatewayError,
+): { readonly type: unknown; readonly code: unknown } {
+  const body = vendor?.body ?? {};
+  const isFault = code === 'upstream_failed' || code === 'upstream_overloaded' || code === 'timeout';
+  const { type, code: word } = body;
+  if (isFault || code === 'content_policy_violation') return ours;
+  const hasType = typeof type === 'string' && type !== '';
+  const isNumber = typeof word === 'number' && !isGoogles(body) && code !== 'context_length_exceeded';
+  const hasCode = (typeof word === 'string' && word !== '') || isNumber;
+  return { type: hasType ? type : ours.type, code: hasCode ? word : ours.code };
+}
+
+/** `{"error": …}` for a whole reply, or for a frame inside a stream. */
+export function errorBody(error: GatewayError): { error: Record<string, unknown> } {
+  const {
+    code,
+    message,
+    details: { param = null, vendor },
+  } = error;
+  const ours = wording[code];
+  if (vendor?.family === family)
+    return { error: { ...vendor.body, message, param, ...vendorsWords(ours, error) } };
+  const word = code === 'invalid_request' ? vendor?.code : undefined;
+  return { error: { message, type: ours.type, param, code: word ?? ours.code } };
+}
+
+export function encodeError(error: GatewayError): ErrorReply {
+  return { status: passedStatus(error, family) ?? error.status, body: errorBody(error) };
+}
+
+/** Turns a vendor's refusal into what the caller may know of it. */
+export function decodeError(status: number, text: string): GatewayError {
+  return decodeVendorError(family, status, text);
+}
+
+/** The event for an error inside a reply. */
+export function errorEvent(
+  error: VendorError,
+  status = error.status,
+): Extract<CanonicalEvent, { type: 'error' }> {
+  return vendorErrorEvent(family, error, status);
+}

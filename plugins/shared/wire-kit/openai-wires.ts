@@ -1,0 +1,80 @@
+/**
+ * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own, unless the model refuses
+ * tools there. For all others the request decides. If one protocol would refuse something, the other is taken. Otherwise each thing that only one of them can
+ * express counts for that one. Where both count alike, the one is taken that the provider names first.
+ */
+import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
+import { hasRefusedTools } from './chat-tools.ts';
+import { isIndispensable } from './hosted-tools.ts';
+import { effortFor } from './reasoning-effort.ts';
+
+type Need = (request: CanonicalRequest, model: Model) => boolean;
+
+function takes({ supportedParameters }: Model, parameter: string): boolean {
+  return supportedParameters.length === 0 || supportedParameters.includes(parameter);
+}
+
+function holds({ turns }: CanonicalRequest, found: (block: Block) => boolean): boolean {
+  return turns.some(({ blocks }) => blocks.some(found));
+}
+
+/** What responses refuses, or could not answer. */
+const chatAlone: readonly Need[] = [
+  ({ candidates = 1 }) => candidates > 1,
+  (request) =>
+    Boolean(request.modalities?.includes('audio')) ||
+    holds(request, (block) => block.type === 'media' && block.kind === 'audio'),
+];
+
+/** What chat-completions refuses. */
+const responsesAlone: readonly Need[] = [
+  ({ tools = [] }) => tools.some((tool) => tool.type === 'hosted' && isIndispensable(tool)),
+  (request) =>
+    holds(
+      request,
+      (block) => block.type === 'media' && block.kind === 'document' && block.source.type === 'url',
+    ),
+];
+
+/** What responses has no field for. */
+const chatNeeds: readonly Need[] = [
+  ({ stop = [] }, model) => stop.length > 0 && takes(model, 'stop'),
+  ({ seed }, model) => seed !== undefined && takes(model, 'seed'),
+  ({ frequencyPenalty, presencePenalty }, { capabilities }) =>
+    capabilities.sampling && Boolean(frequencyPenalty ?? presencePenalty),
+];
+
+/** What chat-completions cannot be asked or given, or cannot show in its answer. */
+const responsesNeeds: readonly Need[] = [
+  ({ tools = [] }) => tools.some(({ type }) => type === 'hosted'),
+  // In chat-completions the model's thoughts are not shown, and cannot be given back in a loop of tool calls.
+  ({ reasoning }, { capabilities }) =>
+    capabilities.reasoning.style !== 'none' &&
+    reasoning !== undefined &&
+    (reasoning.effort ?? effortFor(reasoning.budget ?? -1)) !== 'none',
+  (request, { id }) =>
+    holds(
+      request,
+      (block) =>
+        block.type === 'reasoning' &&
+        Boolean(block.opaque?.some(({ vendor }) => id.startsWith(`${vendor}/`))),
+    ),
+  (request) =>
+    holds(
+      request,
+      (block) => block.type === 'tool-result' && block.content.some(({ type }) => type === 'media'),
+    ),
+];
+
+/** The protocol that can express more of the request; undefined where both can express the same. */
+export function chooseWire(
+  request: CanonicalRequest,
+  model: Model,
+): 'responses' | 'chat-completions' | undefined {
+  // Whatever else the request needs: what responses lacks is refused by its field's name or reported as lost.
+  if (hasRefusedTools(request, model)) return 'responses';
+  const count = (needs: readonly Need[]): number => needs.filter((needed) => needed(request, model)).length;
+  const difference = count(responsesAlone) - count(chatAlone) || count(responsesNeeds) - count(chatNeeds);
+  if (difference === 0) return undefined;
+  return difference > 0 ? 'responses' : 'chat-completions';
+}

@@ -1,0 +1,81 @@
+/**
+ * Takes what concerns the gateway's own account out of a vendor's error: keys and pieces of keys, the names of our
+ * organisation, project and team, and advice about our billing. All else stays as the vendor wrote it.
+ */
+import { isObject, type Fields } from './vendor-bag.ts';
+
+const id = String.raw`[\`'"]?(?:org[-_]\w+|proj_\w+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,})[\`'"]?`;
+
+/** What is replaced, and by what. The order counts: whole phrases come before the ids in them. */
+const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  // OpenAI and Groq: "Rate limit reached for gpt-4o in organization org-abc on tokens per min".
+  [
+    new RegExp(
+      String.raw`\s*\b(?:in|for|of|from) (?:your )?(?:organi[sz]ation|project|team|workspace) ${id}`,
+      'gi',
+    ),
+    '',
+  ],
+  // Anthropic: "the rate limit for your organization (0123…)".
+  [new RegExp(String.raw`(?<=\b(?:organi[sz]ation|project|team|workspace)) \(${id}\)`, 'gi'), ''],
+  // xAI: "Team: 0123…, API key ID: 0123…, Model: grok-4".
+  [
+    new RegExp(
+      String.raw`\b(?:team|api key|organi[sz]ation|project|workspace|account)(?: id)?:? ${id}(?:,\s*)?`,
+      'gi',
+    ),
+    '',
+  ],
+  [
+    /\b(?:org_|proj_)[A-Za-z0-9]{3,}|(?<![\w.-])(?:\w+-)*org(?:-\w+)+|(?<![\w.-])(?:\w+-)+org\b/g,
+    '[redacted]',
+  ],
+  [/\b(?:sk|gsk|pk|rk|xai|pplx|nvapi|tgp|fw|hf|r8)[-_][\w*.-]*[\w*]/g, '[redacted]'],
+  [/\b(?:AIza[\w-]{4,}|ya29\.[\w.-]+|A[KS]IA\w{8,})/g, '[redacted]'],
+  [/(?<=[?&](?:key|api[-_]?key|access_token)=)[^&\s"']+/gi, '[redacted]'],
+  // Google names a project by its number or its name.
+  [/\bprojects\/[^\s/'"`,;)]+/g, 'projects/-'],
+  [/\bproject(?:_number)?[: ]\s?\d{6,}/g, 'project'],
+  [/(?<![\w.-])[\w.-]{1,100}@[\w.-]{0,100}gserviceaccount\.com/g, '[redacted]'],
+  [/(?<=\barn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}/g, '-'],
+];
+
+/** A longer text inside an error is cut: nobody reads it. */
+const longestText = 64 * 1024;
+
+/** A text without what names our account or shows our key. */
+export function redact(text: string): string {
+  let told = text.length > longestText ? text.slice(0, longestText) : text;
+  for (const [pattern, replacement] of patterns) told = told.replace(pattern, replacement);
+  return told;
+}
+
+/** Advice to whoever holds the account: it is not for the callers of a gateway. */
+const advice =
+  /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b|\/(account|settings|plans|dashboard)\b/i;
+
+/** A message about the vendor's load or limits without its sentences about our plan and billing; undefined where nothing is left. */
+export function withoutAdvice(message: string): string | undefined {
+  const kept = message.split(/(?<=[.!?])\s+|\n+/).filter((sentence) => !advice.test(sentence));
+  const text = kept.join(' ').trim();
+  return text === '' ? undefined : text;
+}
+
+/** Fields that name whose call it is at the vendor. */
+const aboutAccount =
+  /^(user|org|organi[sz]ation|project|team|workspace|account)(_?id|_?number|_?name)?$|^(consumer|subject|containerInfo|service_?account|api_?key\w*|authorization)$/i;
+
+const deepest = 12;
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (depth > deepest) return undefined;
+  if (Array.isArray(value)) return value.map((each) => redactValue(each, depth + 1));
+  return isObject(value) ? redactFields(value, depth) : value;
+}
+
+/** An object of a vendor's error, and all that is in it, without what concerns our account. */
+export function redactFields(fields: Fields, depth = 0): Fields {
+  const kept = Object.entries(fields).filter(([name]) => !aboutAccount.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, redactValue(value, depth + 1)]));
+}

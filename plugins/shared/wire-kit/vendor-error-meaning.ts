@@ -1,0 +1,190 @@
+/**
+ * What a vendor's error means. Only the vendor's own codes and statuses are certain; where a vendor has none, its words
+ * decide. Quoted text is left out of them first, since vendors quote what the caller sent, and a caller must not be able
+ * to make an error look like one about our key.
+ */
+import type { ErrorCode } from '../../../core/index.ts';
+import { isObject } from './vendor-bag.ts';
+import type { VendorError } from './vendor-error.ts';
+
+export interface Meaning {
+  readonly code: ErrorCode;
+  /** It concerns our key or account, and is none of the caller's business. */
+  readonly isOurs?: boolean;
+  /** The same call may succeed at another target. */
+  readonly elsewhere?: boolean;
+  /** The part of the request that the vendor does not accept, where the call may succeed without it. */
+  readonly rejects?: 'reasoning';
+}
+
+/** Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
+const ourCodes = new Set([
+  'invalid_api_key',
+  'insufficient_quota',
+  'insufficient_funds',
+  'authentication_error',
+  'billing_error',
+  'account_deactivated',
+  'account_suspended',
+  'billing_not_active',
+  'billing_hard_limit_reached',
+  'contract_spend_limit_reached',
+  'organization_restricted',
+  'unsupported_country_region_territory',
+  'UNAUTHENTICATED',
+]);
+/** Reasons in Google's `ErrorInfo` for an error about our key or project. */
+const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
+const ourWords = new RegExp(
+  [
+    String.raw`(invalid|incorrect|expired|missing) api[ _-]?key`,
+    String.raw`api[ _-]?key (is )?(not valid|invalid|expired|missing|leaked)`,
+    'credit balance is too low|insufficient (balance|credits?|funds)',
+    'reached your specified (api )?usage limits',
+    'organi[sz]ation (has been disabled|must be verified)',
+    String.raw`billing (account|is not|not active|hard limit|to be enabled)`,
+    'location is not supported',
+    'has not been used in project|project has been denied',
+  ].join('|'),
+  'i',
+);
+
+const modelCodes = new Set([
+  'model_not_found',
+  'invalid_model',
+  'model_decommissioned',
+  'model_not_available',
+  'ModelNotFound',
+  'DeploymentNotFound',
+]);
+const modelWords =
+  /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported)|does not exist|not available)|not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/i;
+
+/** Vendors' words for things that a caller names in its request, and that the vendor keeps. */
+const things = String.raw`(?:files?|items?|cached? ?contents?|cached content metadata|vector ?stores?|containers?|conversations?|prompts?|responses?|skills?|images?|audio|videos?|documents?|attachments?|uploads?|mcp servers?|storage object)`;
+const missing = String.raw`(?:not found|(?:does|do|did)(?: not|n't) exist|may not exist|(?:has |have |is |are )?(?:been )?(?:expired|deleted)|no longer (?:exists?|available))`;
+const missingThing = new RegExp(
+  String.raw`\b${things}\b[^.]*\b${missing}|\b(?:no such|not found:|cannot find|could not find|couldn't find) (?:the )?${things}\b|\bno ${things} (?:found|with)\b`,
+  'i',
+);
+const closedThing = new RegExp(
+  String.raw`\b(?:permission|access|authorized|allowed)\b[^.]*\b(?:the|this|that|requested) ${things}\b(?! (?:search|api|upload|input|generation|endpoint))|storage\.objects\.|gs://`,
+  'i',
+);
+const notReady = /\bfile\b[^.]*\bis not in an? active state/i;
+/** A thing of the vendor's, and not one that the caller named. */
+const vendorsOwn = /\b(models?|deployment|endpoint|scopes?|regions?|billing)\b/i;
+
+const policyWords =
+  /violates (our |the )?(usage guidelines|usage polic|content polic)|requires moderation and|input was flagged|failed check: safety|content filtering policy/i;
+const overflow =
+  /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|input token count.*exceeds|exceeds the maximum number of tokens/i;
+const overflowCodes = new Set(['context_length_exceeded', 'exceed_context_size_error']);
+/** One call that is larger than all that our account may use in a minute (OpenAI, Groq). */
+const largerThanQuota = /request too large\b[^]*tokens per/i;
+/** OpenRouter has nobody behind it who takes such a request. */
+const nobodyTakes = /no endpoints found that support/i;
+
+const quoted = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g;
+
+/** Google's details of one type. */
+function detailOf({ fields }: VendorError, type: string): Readonly<Record<string, unknown>> {
+  const details: unknown[] = Array.isArray(fields.details) ? fields.details : [];
+  const found = details.find(
+    (each) => isObject(each) && each['@type'] === `type.googleapis.com/google.rpc.${type}`,
+  );
+  return isObject(found) ? found : {};
+}
+
+function isAboutUs(error: VendorError, said: string): boolean {
+  const { code = '', type = '' } = error;
+  return (
+    ourCodes.has(code) ||
+    ourCodes.has(type) ||
+    ourReasons.test(String(detailOf(error, 'ErrorInfo').reason ?? '')) ||
+    ourWords.test(said)
+  );
+}
+
+/** Whether the error is about a thing that the caller named: a file, an item, a cache. */
+function isAboutThing(status: number | undefined, { message, fields }: VendorError, said: string): boolean {
+  // llama.cpp says this of an address that it does not have.
+  if (message === 'File Not Found' && fields.code === 404) return false;
+  if (notReady.test(said)) return true;
+  if (vendorsOwn.test(said)) return false;
+  return missingThing.test(said) || (status === 403 && closedThing.test(said));
+}
+
+function isAboutModel({ code = '', type = '', param = 'model' }: VendorError, said: string): boolean {
+  return param === 'model' && (modelCodes.has(code) || modelCodes.has(type) || modelWords.test(said));
+}
+
+/** Anthropic and Google only say it in words. */
+const badSeal =
+  /invalid `?(signature|data)`? in `?(redacted_)?thinking`?|(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid/i;
+
+/** Whether the signature or the encryption of earlier reasoning is not accepted. */
+function isAboutSeal({ code, message }: VendorError): boolean {
+  return code === 'invalid_encrypted_content' || badSeal.test(message ?? '');
+}
+
+const aboutThing: ReadonlyMap<number | undefined, ErrorCode> = new Map([
+  [403, 'forbidden'],
+  [404, 'not_found'],
+  [410, 'not_found'],
+]);
+
+/** What the caller's content did wrong. */
+function contentFault(error: VendorError, said: string): ErrorCode {
+  const { code = '', type = '' } = error;
+  if (overflowCodes.has(code) || overflowCodes.has(type) || overflow.test(error.message ?? ''))
+    return 'context_length_exceeded';
+  return code === 'content_policy_violation' || policyWords.test(said)
+    ? 'content_policy_violation'
+    : 'invalid_request';
+}
+
+const byStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
+  [404, 'model_not_found'],
+  [408, 'timeout'],
+  [409, 'conflict'],
+  [410, 'model_not_found'],
+  [413, 'body_too_large'],
+  [429, 'rate_limited'],
+  [503, 'upstream_overloaded'],
+  [504, 'timeout'],
+  [529, 'upstream_overloaded'],
+]);
+
+const refused: Meaning = { code: 'upstream_failed', isOurs: true };
+
+/** What an error with this HTTP status means. */
+export function meaningOf(status: number | undefined, error: VendorError): Meaning {
+  const said = (error.message ?? '').replace(quoted, '');
+  if (status === 401 || status === 402) return refused;
+  if (
+    (status === 403 || status === 400) &&
+    (error.code === 'content_policy_violation' || policyWords.test(said))
+  )
+    return { code: 'content_policy_violation' };
+  if (
+    status !== undefined &&
+    status < 500 &&
+    status !== 429 &&
+    isAboutThing(status, error, said) &&
+    !isAboutUs(error, '')
+  ) {
+    return { code: aboutThing.get(status) ?? contentFault(error, said) };
+  }
+  if (isAboutUs(error, said)) return refused;
+  if (status === 403 || (status === 400 && error.type === 'FAILED_PRECONDITION')) return refused;
+  if ((status === 413 || status === 429) && largerThanQuota.test(said))
+    return { code: 'body_too_large', elsewhere: true };
+  if (status === 404 && nobodyTakes.test(said)) return { code: 'unsupported_parameter' };
+  if (status === 400 && isAboutSeal(error)) return { code: 'invalid_request', rejects: 'reasoning' };
+  if (status === 400 || status === 422)
+    return isAboutModel(error, said) ? { code: 'model_not_found' } : { code: contentFault(error, said) };
+  // OpenAI could not use a tool server that the caller named.
+  if (status === 424 && error.param !== undefined) return { code: 'invalid_request' };
+  return { code: byStatus.get(status) ?? 'upstream_failed' };
+}
