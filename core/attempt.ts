@@ -1,10 +1,10 @@
+/** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
 import { Tally } from './billing/reply-progress.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import type { Next } from './retries/next-attempt.ts';
 import { Drain } from './upstream/drain.ts';
-/** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
 import { Cancellation } from './util/cancellation.ts';
 import { setDeadline } from './util/deadlines.ts';
 

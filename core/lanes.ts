@@ -1,3 +1,8 @@
+/**
+ * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken when client and vendor speak
+ * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
+ * copy is read for metering. In the translated lane the body goes through the canonical form.
+ */
 import { isOpening } from './billing/reply-progress.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
@@ -16,11 +21,6 @@ import {
 import { spliceBytes } from './crossing/splice.ts';
 import { frame, longestBlock, type SseBlock, SseReader } from './crossing/sse.ts';
 import { stopAt } from './crossing/stop-sequences.ts';
-/**
- * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken when client and vendor speak
- * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
- * copy is read for metering. In the translated lane the body goes through the canonical form.
- */
 import { answeredApart, answeredOnce, type Answered } from './crossing/tool-results.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';

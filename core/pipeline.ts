@@ -1,3 +1,7 @@
+/**
+ * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
+ * definition of the gateway; what each step does in detail is elsewhere.
+ */
 import { startAttempt, type RunningAttempt } from './attempt.ts';
 import { chargeFor } from './billing/charge.ts';
 import type { Tally } from './billing/reply-progress.ts';
@@ -18,10 +22,6 @@ import {
   type Target,
 } from './exchange.ts';
 import type { Core } from './gateway.ts';
-/**
- * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
- * definition of the gateway; what each step does in detail is elsewhere.
- */
 import { admitted, checkReplay, permitted } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { answerHead, sendError, streamHead } from './http/reply-headers.ts';

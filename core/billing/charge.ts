@@ -1,13 +1,13 @@
-import type { Usage } from '../canonical/usage.ts';
-import type { Model } from '../catalog.ts';
-import type { Charge, Routed } from '../exchange.ts';
-import { costOf, ratesIn, worstCost, type Nano, type Price } from '../money.ts';
-import type { ClientCall } from '../protocol.ts';
 /**
  * The written policy of what a call costs, by how it ended: completed, the vendor's usage; never sent or failed
  * before output, nothing; the client gone after sending, its input; broken off after output, its input and what
  * was delivered. Counting tokens costs nothing. Where the vendor's figures are missing they are estimated from bytes, and said to be.
  */
+import type { Usage } from '../canonical/usage.ts';
+import type { Model } from '../catalog.ts';
+import type { Charge, Routed } from '../exchange.ts';
+import { costOf, ratesIn, worstCost, type Nano, type Price } from '../money.ts';
+import type { ClientCall } from '../protocol.ts';
 import { outputBound, pictureTokens, useBound } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';

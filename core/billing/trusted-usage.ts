@@ -1,13 +1,13 @@
-import type { Block, CanonicalRequest } from '../canonical/request.ts';
-import type { Usage } from '../canonical/usage.ts';
-import type { Routed } from '../exchange.ts';
-import type { UseBound } from '../money.ts';
 /**
  * A vendor's figures, as far as they can be true. A token is at least a byte of what was sent, a model puts out no more
  * than its limit, no work is for nothing, and a vendor charges a fee only for what the call lets it do. Figures beyond
  * that are suspect, whoever they favour. A suspect call is charged by our own estimate, or at its bound, and never more
  * than was reserved for it.
  */
+import type { Block, CanonicalRequest } from '../canonical/request.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { Routed } from '../exchange.ts';
+import type { UseBound } from '../money.ts';
 import { outputBound, roundsOf, unlimitedUses, useBound } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';

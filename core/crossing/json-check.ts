@@ -1,8 +1,8 @@
-import type { Tally } from '../billing/reply-progress.ts';
 /**
  * Checks a reply that was asked for as JSON in words alone. The client gets it as it is: what is delivered cannot be taken
  * back, and half an answer helps nobody. A reply that does not fit is reported as a loss of its call.
  */
+import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Batches } from './reply-events.ts';
 

@@ -1,5 +1,5 @@
-import type { UpstreamSide } from '../protocol.ts';
 /** Our model id where the vendor's stands: in a whole reply, and in every event of a stream. */
+import type { UpstreamSide } from '../protocol.ts';
 import { detached } from '../util/detached.ts';
 import { locateString } from './splice.ts';
 

@@ -1,5 +1,5 @@
-import type { Tally } from '../billing/reply-progress.ts';
 /** A vendor's reply as canonical events, each of them counted as it is read: those of a stream chunk by chunk, or all of a JSON reply. */
+import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';

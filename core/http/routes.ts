@@ -1,5 +1,5 @@
-import { Registry } from '../host/registry.ts';
 /** The HTTP routes of all plugins, each with the plugin that added it: that is its family, as a call's is its protocol. */
+import { Registry } from '../host/registry.ts';
 import { PluginError, reasonOf, type Route } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
 

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 /**
  * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It looks
  * and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
  */
+import { once } from 'node:events';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

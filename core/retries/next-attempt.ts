@@ -1,10 +1,10 @@
-import type { Attempt, Routed, Target } from '../exchange.ts';
-import type { Provider } from '../provider.ts';
-import { resultOf } from '../upstream/failures.ts';
 /**
  * Carries out what the policy decides after a failed attempt: waits, spends the budget, and passes over targets that fail
  * too while the budget is spent. Each gateway has one budget for all its calls.
  */
+import type { Attempt, Routed, Target } from '../exchange.ts';
+import type { Provider } from '../provider.ts';
+import { resultOf } from '../upstream/failures.ts';
 import type { Cancellation } from '../util/cancellation.ts';
 import { pause } from '../util/timeouts.ts';
 import { RetryBudget } from './budget.ts';

@@ -1,5 +1,5 @@
-import { readText } from '../crossing/reply-events.ts';
 /** What went wrong between us and a vendor, as the caller may know it, and whether another vendor may do better. */
+import { readText } from '../crossing/reply-events.ts';
 import { GatewayError, toGatewayError, type ErrorCode } from '../errors.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';

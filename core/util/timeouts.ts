@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
 /** Waiting, for so long and no longer. */
+import { GatewayError } from '../errors.ts';
 import type { Cancellation } from './cancellation.ts';
 import { setDeadline } from './deadlines.ts';
 

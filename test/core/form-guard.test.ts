@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 /** What goes by the guard of forms, whatever pieces it comes in. */
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { FormGuard } from '../../core/http/form-guard.ts';
 import { GatewayError } from '../../core/index.ts';

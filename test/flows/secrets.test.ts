@@ -1,8 +1,8 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /**
  * Nothing secret gets out: keys, prompts and replies are put through calls that go well and wrong in every way, and then
  * looked for in all that the gateway writes and tells. And a key opens what it is for, and nothing of anybody else's.
  */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Socket } from 'node:net';

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 /** A gateway with a heap of 96 MB before vendors that send without end: it ends their calls, and goes on to serve others. */
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 /** The translated lane over real sockets: a client of one protocol, a vendor of another, both ways. */
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';

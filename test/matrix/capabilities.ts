@@ -1,3 +1,4 @@
+/** All capabilities, by what they are about, in the order of the table. */
 import { conversations } from './capabilities/conversation.ts';
 import { errors } from './capabilities/errors.ts';
 import { media } from './capabilities/media.ts';
@@ -5,7 +6,6 @@ import { reasoning } from './capabilities/reasoning.ts';
 import { replies } from './capabilities/replies.ts';
 import { settings } from './capabilities/settings.ts';
 import { tools } from './capabilities/tools.ts';
-/** All capabilities, by what they are about, in the order of the table. */
 import type { Capability } from './capability.ts';
 
 export const groups: Readonly<Record<string, readonly Capability[]>> = {

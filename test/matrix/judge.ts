@@ -1,7 +1,7 @@
+/** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Json } from '../support/json.ts';
 import { wholeOf } from '../support/listen.ts';
 import { modelOf, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
-/** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
 

@@ -1,5 +1,5 @@
-import type { Wire } from '../support/replaying-vendor.ts';
 /** One conversation in the words of each protocol, so that a capability has to spell only what is its own. */
+import type { Wire } from '../support/replaying-vendor.ts';
 import { everywhere } from './capability.ts';
 
 export interface Call {

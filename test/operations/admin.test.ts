@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 /** The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the public one. */
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-import type { Difference } from './compare.ts';
 /** `npm run replay -- <folder>`: replays recorded exchanges and prints what differs, by class. Exits with 1 on an undeclared one. */
+import type { Difference } from './compare.ts';
 import { declarationOf } from './declared.ts';
 import { replayFolder } from './replay.ts';
 

@@ -1,6 +1,6 @@
+/** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
-/** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
 import { createHooks } from '../../core/hooks.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import {

@@ -1,8 +1,8 @@
+/** What is no reply: errors in both phases, and counts of tokens. */
 import { isObject, type Json } from '../../support/json.ts';
 import { dataOf, objects } from '../../support/listen.ts';
 import { addressOf, modelOf, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
 import type { Scenario } from '../../support/vendor/scenario.ts';
-/** What is no reply: errors in both phases, and counts of tokens. */
 import type { Capability } from '../capability.ts';
 import { everywhere } from '../capability.ts';
 import { least } from '../spelling.ts';

@@ -1,5 +1,5 @@
-import type { Wire } from '../../support/replaying-vendor.ts';
 /** What is not text, in and out. */
+import type { Wire } from '../../support/replaying-vendor.ts';
 import { all, has, holds, mentions, type Capability } from '../capability.ts';
 import { conversation, offering, tide, together } from '../spelling.ts';
 

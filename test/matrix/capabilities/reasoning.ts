@@ -1,8 +1,8 @@
+/** Reasoning: how much of it, what is shown, and its sealed state over turns. */
 import { answered, kept, said, told } from '../../support/continuing.ts';
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-/** Reasoning: how much of it, what is shown, and its sealed state over turns. */
 import {
   any,
   everywhere,

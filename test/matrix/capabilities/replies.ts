@@ -1,7 +1,7 @@
+/** What only a reply says: why it ended, what it stands on, what it cost. */
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-/** What only a reply says: why it ended, what it stands on, what it cost. */
 import {
   all,
   everywhere,

@@ -1,7 +1,7 @@
+/** Settings of a request: sampling, limits, the form of the answer, whose call it is. */
 import type { Json } from '../../support/json.ts';
 import { hear, objects } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-/** Settings of a request: sampling, limits, the form of the answer, whose call it is. */
 import {
   any,
   has,

@@ -1,7 +1,7 @@
+/** Tools: how they are offered and chosen, how they are called, and what comes of it. */
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-/** Tools: how they are offered and chosen, how they are called, and what comes of it. */
 import {
   all,
   any,

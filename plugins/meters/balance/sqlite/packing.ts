@@ -1,9 +1,9 @@
-import type { Lane, Operation, Outcome } from '../operations.ts';
 /**
  * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat lists, since a
  * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
  * are cloned beside the text, which holds their places.
  */
+import type { Lane, Operation, Outcome } from '../operations.ts';
 import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
 
 /** A group of operations, or the outcomes of one in the same order. */

@@ -1,8 +1,8 @@
-import { isObject } from '../../json.ts';
 /**
  * The checks of a request, in the order the vendor makes them: can it be read, does every field exist, does the
  * model, does the model take the field, is the shape right, do the fields fit together. The first failure is the reply.
  */
+import { isObject } from '../../json.ts';
 import type { WholeReply } from '../delivery.ts';
 import { readBody } from '../json-body.ts';
 import { complaintOf } from './complaints.ts';

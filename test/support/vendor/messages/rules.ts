@@ -1,5 +1,5 @@
-import { isObject } from '../../json.ts';
 /** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
+import { isObject } from '../../json.ts';
 import type { ClaudeFacts } from './models.ts';
 import type { CountRequest, MessagesRequest, Tool } from './request.ts';
 
