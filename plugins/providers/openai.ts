@@ -1,6 +1,6 @@
 /** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
 import { defineProvider } from '../../core/index.ts';
-import { chooseWire } from '../shared/wire-kit/openai-wires.ts';
+import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 
 export const openai = defineProvider({
   name: 'openai',

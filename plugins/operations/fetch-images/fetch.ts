@@ -7,7 +7,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isGatewayError } from '../../../core/index.ts';
-import { pictureType } from '../../shared/wire-kit/picture-type.ts';
+import { pictureType } from '../../shared/wire-kit/media.ts';
 import type { Reach } from './reach.ts';
 
 export interface Limits {

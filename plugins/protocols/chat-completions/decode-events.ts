@@ -14,12 +14,11 @@ import {
   type Opaque,
   type WireEvent,
 } from '../../../core/index.ts';
+import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
 import { servedMode } from '../../shared/wire-kit/modes.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { parsed } from '../../shared/wire-kit/parsed.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { decodeAnnotation } from './annotations.ts';

@@ -1,7 +1,7 @@
 /** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { documentType, isUrl } from '../../shared/wire-kit/data-url.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
+import { documentType, isUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

@@ -4,9 +4,8 @@
  * of the step.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
-import { wrapInput } from '../../shared/wire-kit/custom-tools.ts';
-import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { madePicture, wholeCall, wholeMessage } from './decode-messages.ts';

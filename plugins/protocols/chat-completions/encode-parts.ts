@@ -3,12 +3,8 @@
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block, Model } from '../../../core/index.ts';
-import { isTextual } from '../../shared/wire-kit/data-url.ts';
-import { contextOf } from '../../shared/wire-kit/document-context.ts';
-import { documentName } from '../../shared/wire-kit/document-name.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { pictureUrl } from '../../shared/wire-kit/picture-url.ts';
-import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
+import { isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';

@@ -3,7 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
+import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
 import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';

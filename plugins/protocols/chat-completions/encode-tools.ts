@@ -1,11 +1,13 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
-import { loseHosted, withoutForbidden } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
+import {
+  loseHosted,
+  withoutForbidden,
+  searchOptions,
+  type SearchWords,
+} from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { searchOptions, type SearchWords } from '../../shared/wire-kit/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+import { asFunction, loseNamespaces, loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';

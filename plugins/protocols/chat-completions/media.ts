@@ -3,7 +3,7 @@
  * at their content, and one written in an unusual way (parameters, upper case) keeps its own beginning.
  */
 import type { Block } from '../../../core/index.ts';
-import { dataUrl, readDataUrl } from '../../shared/wire-kit/data-url.ts';
+import { dataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 export type Source = MediaBlock['source'];

@@ -11,10 +11,10 @@ import type {
   Model,
   Preferences,
 } from '../../../core/index.ts';
-import { refusesChatTools } from '../../shared/wire-kit/chat-tools.ts';
-import { base64Length } from '../../shared/wire-kit/data-url.ts';
+import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
+import { base64Length } from '../../shared/wire-kit/media.ts';
 import { askedModes } from '../../shared/wire-kit/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';

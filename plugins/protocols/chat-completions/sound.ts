@@ -3,7 +3,7 @@
  * protocols are given is samples, since that is what their own vendors make, and streams hold nothing else.
  */
 import type { CanonicalRequest, ClientCall, Model } from '../../../core/index.ts';
-import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { ChatCall } from './read-request.ts';

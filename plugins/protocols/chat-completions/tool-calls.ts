@@ -4,9 +4,8 @@
  * with empty ids. All calls stay open until the candidate ends, since fragments may still come for any of them.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
-import { areNone, mayBeNone, noArguments } from '../../shared/wire-kit/no-arguments.ts';
-import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { unwrapInput, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { areNone, mayBeNone, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';

@@ -3,8 +3,8 @@
  * contents of the model in a row are one turn, since other protocols tie calls and reasoning to theirs.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { holdsNumber, isUsual, parseExactly } from '../../shared/wire-kit/exact-json.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { holdsNumber, isUsual, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { Calls } from './call-pairs.ts';

@@ -14,12 +14,11 @@ import {
   type Opaque,
   type WireEvent,
 } from '../../../core/index.ts';
+import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { servedMode } from '../../shared/wire-kit/modes.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
-import { parsed } from '../../shared/wire-kit/parsed.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { streamError } from './errors.ts';

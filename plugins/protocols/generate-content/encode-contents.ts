@@ -3,9 +3,8 @@
  * calls, right behind them; a request of this protocol keeps the contents it came in.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
-import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
-import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { contentStart, roleForm, wholeContent } from './decode-contents.ts';

@@ -1,7 +1,6 @@
 /** The fields of `generationConfig`, fitted to what the model can take. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
-import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { efforts, effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';

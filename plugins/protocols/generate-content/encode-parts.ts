@@ -1,7 +1,7 @@
 /** Canonical blocks as parts of a content. What this wire has no words for is told as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
-import { contextOf } from '../../shared/wire-kit/document-context.ts';
-import { argumentsObject, parseExactly } from '../../shared/wire-kit/exact-json.ts';
+import { contextOf } from '../../shared/wire-kit/media.ts';
+import { argumentsObject, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';

@@ -1,18 +1,16 @@
 /** Tools, and the choice among them, as this wire groups and names them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
 import {
   checkContainer,
   hosts,
   loseHosted,
   withoutForbidden,
   withoutRepeats,
+  searchOptions,
   type HostedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
-import { searchOptions } from '../../shared/wire-kit/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+import { asFunction, loseNamespaces, loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';

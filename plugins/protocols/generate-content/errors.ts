@@ -6,9 +6,13 @@ import {
   type ErrorReply,
   type Match,
 } from '../../../core/index.ts';
-import { passedStatus } from '../../shared/wire-kit/passed-error.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodeVendorError, errorEvent, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import {
+  passedStatus,
+  decodeVendorError,
+  errorEvent,
+  readVendorError,
+} from '../../shared/wire-kit/vendor-error.ts';
 
 interface Words {
   /** The HTTP status as well. */

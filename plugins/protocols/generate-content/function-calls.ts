@@ -3,8 +3,7 @@
  * with its name and the last without a promise of more.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
-import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { unwrapInput, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { PartialArguments } from './partial-args.ts';

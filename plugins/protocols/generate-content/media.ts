@@ -1,7 +1,7 @@
 /** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
 import type { Block } from '../../../core/index.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
-import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
 import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { vendorName } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';

@@ -3,9 +3,9 @@
  * text as it comes, a whole reply a block at a time; what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeign } from '../../shared/wire-kit/losses.ts';
+import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

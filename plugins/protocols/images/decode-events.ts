@@ -10,9 +10,9 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
+import { cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';

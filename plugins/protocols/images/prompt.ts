@@ -4,7 +4,7 @@
  */
 import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/picture-type.ts';
+import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 

@@ -3,7 +3,7 @@
  * to be a picture by its first bytes, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
-import { pictureType } from '../../shared/wire-kit/picture-type.ts';
+import { pictureType } from '../../shared/wire-kit/media.ts';
 import { badField } from '../../shared/wire-kit/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 

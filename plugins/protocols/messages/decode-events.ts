@@ -10,12 +10,10 @@ import {
   type Opaque,
   type WireEvent,
 } from '../../../core/index.ts';
-import { unwrapInput } from '../../shared/wire-kit/custom-tools.ts';
+import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
 import { servedMode } from '../../shared/wire-kit/modes.ts';
-import { ArgumentPieces } from '../../shared/wire-kit/no-arguments.ts';
-import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
-import { parsed } from '../../shared/wire-kit/parsed.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
+import { unwrapInput, offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';

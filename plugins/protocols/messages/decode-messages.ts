@@ -1,8 +1,8 @@
 /** The system prompt and the messages to canonical turns, block for block. */
 import type { Block, Turn } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { holdsNumber, parseExactly } from '../../shared/wire-kit/exact-json.ts';
 import { markUnknown, oneOfKnown } from '../../shared/wire-kit/open-values.ts';
+import { holdsNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';

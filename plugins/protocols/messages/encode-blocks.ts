@@ -3,7 +3,7 @@
  * the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
+import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';

@@ -4,9 +4,8 @@
  * vendor wants all results of a step in the message after it.
  */
 import type { Turn } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
-import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
-import { inSteps } from '../../shared/wire-kit/steps.ts';
+import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { together } from './composed-document.ts';

@@ -1,6 +1,6 @@
 /** A whole reply as one message: what a stream would have sent, gathered as its clients gather it. */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/wire-kit/exact-json.ts';
+import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { ReplyEvents } from './reply-events.ts';
 

@@ -3,11 +3,10 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
-import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
 import { noteLosses } from '../../shared/wire-kit/losses.ts';
-import { callLimit } from '../../shared/wire-kit/search-options.ts';
 import { nested, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';

@@ -1,13 +1,17 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { asFunction } from '../../shared/wire-kit/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/wire-kit/hosted-tools.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { loseNamespaces } from '../../shared/wire-kit/namespaces.ts';
+import {
+  checkContainer,
+  hosts,
+  loseHosted,
+  withoutRepeats,
+  searchOptions,
+  withLimitedSearch,
+  type SearchWords,
+} from '../../shared/wire-kit/hosted-tools.ts';
+import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { refusePart } from '../../shared/wire-kit/refuse-part.ts';
-import { searchOptions, withLimitedSearch, type SearchWords } from '../../shared/wire-kit/search-options.ts';
-import { loseChoice } from '../../shared/wire-kit/tool-choice.ts';
+import { asFunction, loseNamespaces, loseChoice } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';

@@ -1,8 +1,12 @@
 /** Errors in the words of this wire, in both directions. */
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
-import { passedStatus } from '../../shared/wire-kit/passed-error.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { decodeVendorError, errorEvent, readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import {
+  passedStatus,
+  decodeVendorError,
+  errorEvent,
+  readVendorError,
+} from '../../shared/wire-kit/vendor-error.ts';
 
 interface Words {
   readonly type: string;

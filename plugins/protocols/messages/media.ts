@@ -1,8 +1,7 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isTextual } from '../../shared/wire-kit/data-url.ts';
-import { fitPicture } from '../../shared/wire-kit/picture-type.ts';
-import { refuseFile, refusePart } from '../../shared/wire-kit/refuse-part.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+import { documentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';

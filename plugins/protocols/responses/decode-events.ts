@@ -12,10 +12,9 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
+import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
 import { servedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { parsed } from '../../shared/wire-kit/parsed.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/unreadable.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';

@@ -1,6 +1,6 @@
 /** The parts of a message's content, or of a tool's result, as canonical blocks. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isUrl, readDataUrl } from '../../shared/wire-kit/data-url.ts';
+import { documentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';

@@ -10,9 +10,8 @@ import {
   type Model,
   type Turn,
 } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/wire-kit/call-ids.ts';
-import { fitLimit } from '../../shared/wire-kit/fit-limit.ts';
-import { fitModalities } from '../../shared/wire-kit/fit-modalities.ts';
+import { withDistinctCallIds } from '../../shared/wire-kit/calls-and-results.ts';
+import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';

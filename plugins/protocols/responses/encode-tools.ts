@@ -6,15 +6,13 @@ import {
   isPriced,
   loseHosted,
   withoutRepeats,
-} from '../../shared/wire-kit/hosted-tools.ts';
-import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import {
   callLimit,
   limitOfSearch,
   searchOptions,
   type SearchWords,
-} from '../../shared/wire-kit/search-options.ts';
-import { loseChoice, offeredNames } from '../../shared/wire-kit/tool-choice.ts';
+} from '../../shared/wire-kit/hosted-tools.ts';
+import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
+import { loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';

@@ -14,9 +14,9 @@ import {
   type Model,
   type Preferences,
 } from '../../../core/index.ts';
-import { base64Length } from '../../shared/wire-kit/data-url.ts';
 import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
+import { base64Length } from '../../shared/wire-kit/media.ts';
 import { askedModes } from '../../shared/wire-kit/modes.ts';
 import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

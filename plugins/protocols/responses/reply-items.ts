@@ -5,7 +5,7 @@
  */
 import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { ArgumentPieces } from '../../shared/wire-kit/no-arguments.ts';
+import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';

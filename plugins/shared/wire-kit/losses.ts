@@ -1,5 +1,13 @@
-/** Collects what an encoder could not express. */
-import type { CanonicalEvent, Loss, LossCode, ReplyContext } from '../../../core/index.ts';
+/**
+ * Reports what an encoder cannot express: as a loss, or as a refusal if an answer without it would be worthless.
+ */
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type Loss,
+  type LossCode,
+  type ReplyContext,
+} from '../../../core/index.ts';
 
 /** Takes the canonical path of what is lost, a short reason, and the kind of loss where the wire is not the cause. */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -39,4 +47,22 @@ export function loseForeign(
     for (const name of Object.keys(fields))
       if (!toldElsewhere.has(name)) lost?.(name, `only ${owner} has it`);
   }
+}
+
+/** Throws the refusal of something that a wire cannot carry, naming it as the client wrote it. */
+export function refusePart(
+  { at }: { readonly at?: string | undefined },
+  path: string,
+  message: string,
+): never {
+  throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
+}
+
+/** Throws the refusal of a file that another vendor keeps. */
+export function refuseFile(block: { readonly at?: string | undefined }, path: string, vendor: string): never {
+  return refusePart(
+    block,
+    path,
+    `A file kept by ${vendor} cannot be read by the provider of this model; send its content instead.`,
+  );
 }

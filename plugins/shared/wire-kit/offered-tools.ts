@@ -1,10 +1,12 @@
 /**
- * Tools that a wire does not take as the client named or defined them. They are offered under a name made from their
- * own, or as functions; the calls in the reply are translated back. Both follow from the request alone, so nothing has
- * to be remembered.
+ * Offers a client's tools on a wire that does not take them as they are: under another name, as functions, or without
+ * their namespace. Everything follows from the request alone, so that replies can be translated back without state.
  */
 import { createHash } from 'node:crypto';
-import type { Tool } from '../../../core/index.ts';
+import type { Tool, CanonicalRequest } from '../../../core/index.ts';
+import type { Lose } from './losses.ts';
+import { areNone } from './tool-arguments.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
 
 const digestLength = 16;
 
@@ -44,4 +46,76 @@ export function offeredOtherwise(
     return custom || name !== tool.name ? [[name, { name: tool.name, custom }]] : [];
   });
   return new Map(asked);
+}
+
+type CustomTool = Extract<Tool, { type: 'custom' }>;
+
+/** How the tool's text should look. Here the model can only be told in words. */
+function grammarOf(format: unknown): string {
+  const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : format;
+  if (!isObject(grammar) || grammar.definition === undefined) return '';
+  return `The input follows this grammar (${String(grammar.syntax)}):\n${String(grammar.definition)}`;
+}
+
+/** The description of the function and the schema of its arguments. A grammar is told as lost, since nothing makes the model keep to it. */
+export function asFunction(
+  { description = '', format }: CustomTool,
+  path: string,
+  lose: Lose,
+): { description: string; schema: Fields } {
+  const grammar = grammarOf(format);
+  if (grammar !== '') lose(`${path}.format`, 'its grammar is told in its description', 'approximated');
+  return {
+    description: [description, grammar].filter(Boolean).join('\n\n'),
+    schema: {
+      type: 'object',
+      properties: { input: { type: 'string' } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+  };
+}
+
+export function wrapInput(input: string): string {
+  return JSON.stringify({ input });
+}
+
+/** The text inside the arguments, or the arguments themselves where the model did not keep to the schema. */
+export function unwrapInput(text: string): string {
+  if (areNone(text)) return '';
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : text;
+  } catch {
+    return text;
+  }
+}
+
+/** The names of chosen tools that are offered. The others are told as lost. */
+export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose: Lose): readonly string[] {
+  const names = toolChoice?.names ?? [];
+  const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
+  if (offered.length < names.length) lose('toolChoice', 'it names a tool that the model is not offered');
+  return offered;
+}
+
+/** Where no tool is left in a request: tells the choice as lost, if one had to be called. */
+export function loseChoice({ toolChoice }: CanonicalRequest, lose: Lose): void {
+  if (!toolChoice) return;
+  const { mode, required = mode !== 'auto' && mode !== 'none' } = toolChoice;
+  if (required) lose('toolChoice', 'the model is not offered what it is to choose from');
+}
+
+function namespaceOf(tool: Tool | undefined): string | undefined {
+  return tool === undefined || tool.type === 'hosted' ? undefined : tool.namespace;
+}
+
+/** Tells the name of each namespace as lost, once for all of its tools. */
+export function loseNamespaces(tools: readonly Tool[], protocol: string, lose: Lose): void {
+  for (const [index, tool] of tools.entries()) {
+    const namespace = namespaceOf(tool);
+    if (namespace !== undefined && namespace !== namespaceOf(tools[index - 1])) {
+      lose(`tools[${index}].namespace.name`, `${protocol} has no namespaces for tools`);
+    }
+  }
 }

@@ -1,7 +1,11 @@
 /** The error body that chat-completions, responses and images share, in both directions. */
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
-import { passedStatus } from './passed-error.ts';
-import { decodeVendorError, errorEvent as vendorErrorEvent, type VendorError } from './vendor-error.ts';
+import {
+  passedStatus,
+  decodeVendorError,
+  errorEvent as vendorErrorEvent,
+  type VendorError,
+} from './vendor-error.ts';
 
 interface Words {
   readonly type: string;

@@ -1,7 +1,6 @@
 /**
- * Reads a vendor's error, in whatever shape the vendor writes it, and decides what it means: the caller's content is at
- * fault, our key or account is, the model is missing, or the vendor itself failed. The caller sees the vendor's words
- * unless they concern our key or account.
+ * Reads a provider's error, in whatever shape the provider writes it. Its meaning decides what the client sees: the
+ * provider's own message, unless the error concerns our key or account.
  */
 import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
 import { redact, redactFields, withoutAdvice } from './redact.ts';
@@ -169,4 +168,28 @@ export function errorEvent(family: ErrorFamily, error: VendorError, status = err
     meaning: code,
     ...(Object.keys(body).length > 0 ? { vendor: { [family]: body } } : {}),
   };
+}
+
+/** Errors of one call, which keep the status that the vendor gave them. A fault of the vendor has the gateway's. */
+const oneCalls: ReadonlySet<ErrorCode> = new Set([
+  'invalid_request',
+  'context_length_exceeded',
+  'content_policy_violation',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'body_too_large',
+  'rate_limited',
+]);
+/** Clients take these for errors of their key at the gateway, of a proxy, or of their own timeout. A 422 is a 400 by another name. */
+const otherwiseMeant = new Set([401, 402, 407, 408, 422]);
+
+/** The vendor's status, where the client is to see it. */
+export function passedStatus(
+  { code, details: { vendor } }: GatewayError,
+  family: ErrorFamily,
+): number | undefined {
+  const status = vendor?.family === family ? vendor.status : undefined;
+  if (status === undefined || status < 400 || status >= 500) return undefined;
+  return oneCalls.has(code) && !otherwiseMeant.has(status) ? status : undefined;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { argumentsObject, parseExactly } from '../../plugins/shared/wire-kit/exact-json.ts';
+import { argumentsObject, parseExactly } from '../../plugins/shared/wire-kit/tool-arguments.ts';
 import '../support/seed.ts';
 
 const digits = fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9]\d{0,24}$/));

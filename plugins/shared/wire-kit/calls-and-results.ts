@@ -1,6 +1,6 @@
 /**
- * Makes the ids of tool calls unique in a conversation, as most vendors want them. Some vendors number the calls of
- * every reply anew (`call_0`), and most others refuse an id that was used before, or give its result to the wrong call.
+ * Puts tool calls and their results into the form that most protocols require: unique call ids, and results directly
+ * behind their calls.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 
@@ -65,4 +65,29 @@ export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
     return { ...block, callId };
   };
   return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => renamed(block, step)) }));
+}
+
+/** A turn and its index in the request, by which its losses are named. */
+type Placed = readonly [index: number, turn: Turn];
+
+/** The step whose calls a turn answers, if the turn does nothing else. */
+function answeredBy<Step>({ blocks }: Turn, callers: ReadonlyMap<string, Step>): Step | undefined {
+  const [first] = blocks;
+  return first?.type === 'tool-result' && blocks.every(({ type }) => type === 'tool-result')
+    ? callers.get(first.callId)
+    : undefined;
+}
+
+/** The id of each call has to be unique in these turns. */
+export function inSteps(turns: readonly Turn[]): readonly Placed[] {
+  const callers = new Map<string, Placed[]>();
+  const steps: Placed[][] = [];
+  for (const [index, turn] of turns.entries()) {
+    const goesOn = turn.role === 'assistant' && turns[index - 1]?.role === 'assistant';
+    let step = goesOn ? steps.at(-1) : answeredBy(turn, callers);
+    if (!step) steps.push((step = []));
+    step.push([index, turn]);
+    for (const block of turn.blocks) if (block.type === 'tool-call') callers.set(block.id, step);
+  }
+  return steps.flat();
 }

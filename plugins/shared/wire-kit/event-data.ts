@@ -1,8 +1,15 @@
 /**
- * Decides whether a reply can go on without an event that could not be read. A lost piece of text is reported and the
- * reply goes on. An event that opens, closes or finishes something would leave the events after it without sense.
+ * Parses the data of a stream's event, and decides whether the reply can continue without an event that is not readable.
  */
 import type { WireEvent } from '../../../core/index.ts';
+
+export function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What begins, ends or calls something: by an event's name, or by what is left of its data. */
 const structural =

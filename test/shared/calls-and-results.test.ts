@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
-import { withDistinctCallIds } from '../../plugins/shared/wire-kit/call-ids.ts';
+import { withDistinctCallIds } from '../../plugins/shared/wire-kit/calls-and-results.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const call = (id: string): Block => ({ type: 'tool-call', id, name: 'look', arguments: '{}' });

@@ -1,10 +1,9 @@
 /**
- * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own, unless the model refuses
- * tools there. For all others the request decides. If one protocol would refuse something, the other is taken. Otherwise each thing that only one of them can
- * express counts for that one. Where both count alike, the one is taken that the provider names first.
+ * OpenAI and xAI speak two protocols. A client of either is answered in its own, unless the model refuses tools there.
+ * For all other clients the request decides: if one protocol would refuse something, Tollgate takes the other; otherwise
+ * the one that can express more. If both can express the same, the provider's first one wins.
  */
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
-import { hasRefusedTools } from './chat-tools.ts';
 import { isIndispensable } from './hosted-tools.ts';
 import { effortFor } from './reasoning-effort.ts';
 
@@ -77,4 +76,17 @@ export function chooseWire(
   const difference = count(responsesAlone) - count(chatAlone) || count(responsesNeeds) - count(chatNeeds);
   if (difference === 0) return undefined;
   return difference > 0 ? 'responses' : 'chat-completions';
+}
+
+/** Whether chat-completions refuses a call of this model that has tools and asks for this much reasoning. */
+export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
+  if (capabilities.chatTools === 'always') return false;
+  const effort =
+    reasoning?.effort ?? (reasoning?.budget === undefined ? undefined : effortFor(reasoning.budget));
+  return (effort ?? capabilities.reasoning.default ?? 'none') !== 'none';
+}
+
+/** Whether chat-completions refuses a request for its tools. */
+export function hasRefusedTools({ tools = [], reasoning }: CanonicalRequest, model: Model): boolean {
+  return tools.length > 0 && refusesChatTools(model, reasoning);
 }

@@ -1,0 +1,147 @@
+/**
+ * Pictures and documents as data URLs and base64: their types, their names, and what providers accept.
+ */
+import type { Block } from '../../../core/index.ts';
+import { refusePart, type Lose } from './losses.ts';
+
+const longestPrefix = 256;
+const base64Url = /^data:([^;,]*)(?:;[^,]*)?;base64,$/i;
+
+export interface DataUrl {
+  readonly data: string;
+  /** Lower case; empty where the URL names none. */
+  readonly mediaType: string;
+  /** Everything before the data, where `dataUrl` would write it differently. */
+  readonly prefix: string | undefined;
+}
+
+function usualPrefix(mediaType: string): string {
+  return `data:${mediaType};base64,`;
+}
+
+/** What a base64 data URL holds; undefined for any other text. */
+export function readDataUrl(url: string): DataUrl | undefined {
+  if (!/^data:/i.test(url.slice(0, 5))) return undefined;
+  const comma = url.slice(0, longestPrefix).indexOf(',');
+  const prefix = url.slice(0, comma + 1);
+  const match = base64Url.exec(prefix);
+  if (!match) return undefined;
+  const mediaType = (match[1] ?? '').toLowerCase();
+  return {
+    data: url.slice(comma + 1),
+    mediaType,
+    prefix: mediaType !== '' && prefix === usualPrefix(mediaType) ? undefined : prefix,
+  };
+}
+
+export function dataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
+  return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
+}
+
+/** Whether a file's data is an address. It can also be a data URL or bare base64. */
+export function isUrl(text: string): boolean {
+  return /^(data|https?):/i.test(text.slice(0, 6));
+}
+
+const pdfBeginning = 'JVBERi';
+
+/** The type of base64 that came without one, as far as its beginning shows. */
+export function documentType(data: string): string | undefined {
+  return data.startsWith(pdfBeginning) ? 'application/pdf' : undefined;
+}
+
+/** Whether a document of this type is text, which every protocol can carry. */
+export function isTextual(mediaType: string | undefined): boolean {
+  return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
+}
+
+/** How many characters of base64 a text holds, as a data URL or bare. */
+export function base64Length(text: string): number {
+  return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
+}
+
+const office = 'application/vnd.openxmlformats-officedocument.';
+
+const endings: ReadonlyMap<string, string> = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/msword', 'doc'],
+  [`${office}wordprocessingml.document`, 'docx'],
+  ['application/vnd.ms-excel', 'xls'],
+  [`${office}spreadsheetml.sheet`, 'xlsx'],
+  ['application/vnd.ms-powerpoint', 'ppt'],
+  [`${office}presentationml.presentation`, 'pptx'],
+  ['application/vnd.oasis.opendocument.text', 'odt'],
+  ['application/rtf', 'rtf'],
+  ['application/epub+zip', 'epub'],
+  ['application/xml', 'xml'],
+]);
+
+/** The ending follows the stated type, or else the beginning of the data; a document of unknown type gets none. */
+export function documentName(mediaType: string | undefined, data: string): string {
+  const ending = endings.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
+  return ending === undefined ? 'document' : `document.${ending}`;
+}
+
+/** The text to put before a document, told as an approximation; undefined where nothing is said about it. */
+export function contextOf(
+  { context }: Extract<Block, { type: 'media' }>,
+  path: string,
+  lose: Lose,
+): string | undefined {
+  if (context !== undefined) lose(`${path}.context`, 'sent as text before the document', 'approximated');
+  return context;
+}
+
+const beginnings = [
+  ['image/png', Buffer.from('89504e470d0a1a0a', 'hex'), 0],
+  ['image/jpeg', Buffer.from('ffd8ff', 'hex'), 0],
+  ['image/webp', Buffer.from('WEBP'), 8],
+  ['image/gif', Buffer.from('GIF8'), 0],
+] as const;
+
+/** The media type; undefined where it is no type of picture that vendors take or make. */
+export function pictureType(bytes: Uint8Array): string | undefined {
+  return beginnings.find(([, mark, offset]) =>
+    mark.equals(bytes.subarray(offset, offset + mark.length)),
+  )?.[0];
+}
+
+/** So many characters of base64 hold each of the beginnings above. */
+const longestBeginning = 16;
+
+/** The same for base64, of which only the beginning is decoded. */
+export function pictureTypeOfBase64(data: string): string | undefined {
+  return pictureType(Buffer.from(data.slice(0, longestBeginning), 'base64'));
+}
+
+const taken: ReadonlySet<string> = new Set(beginnings.map(([type]) => type));
+
+interface Picture {
+  readonly mediaType?: string | undefined;
+  readonly at?: string | undefined;
+}
+
+/** The type of a picture in base64: by its first bytes, or else as stated. Throws where vendors do not read such pictures. */
+export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
+  const stated = mediaType?.toLowerCase();
+  const type = pictureTypeOfBase64(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
+  if (type !== undefined && taken.has(type)) return type;
+  return refusePart(
+    { at },
+    path,
+    `The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ${type ?? 'of an unknown type'}.`,
+  );
+}
+
+/** The URL of a picture from another protocol; undefined where it has none. Throws where vendors do not read such pictures. */
+export function pictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
+  const { source } = block;
+  if (source.type === 'base64') return dataUrl(source.data, fitPicture(block, source.data, path));
+  if (source.type !== 'url') return undefined;
+  if (/^https?:/i.test(source.url)) return source.url;
+  return refusePart(
+    block,
+    path,
+    'The provider of this model fetches http and https addresses only; send the picture itself as base64.',
+  );
+}
