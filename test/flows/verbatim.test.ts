@@ -205,6 +205,7 @@ describe('headers', () => {
       'request-id',
       'x-request-id',
       'x-tollgate-attempts',
+      'x-tollgate-model',
       'x-tollgate-provider',
     ];
     const names = [...response.headers.keys()];
