@@ -1,24 +1,23 @@
 /**
- * The events of a stream often differ only in the piece of text that each brings. Once one was decoded that only added
- * its text to a block, others with the same JSON around their text need not be parsed. Parsing them would cost more than
- * everything else done with them.
+ * Skips JSON parsing for events that differ from the one before only in their piece of text, as most events of a stream
+ * do. Parsing them would cost more than everything else done with them.
  */
 import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../../core/index.ts';
 
 type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
 
-/** Characters that JSON text never holds as they are: a backslash begins an escape, and line ends and tabs have to be escaped. */
+/** Characters that JSON text only contains in escapes. */
 const escaped = /[\\\p{Cc}]/u;
 
-/** OpenAI's padding, whose length hides that of the text. It stands last and differs in each event. */
+/** OpenAI's padding hides the length of the text. It is the last member and differs in each event. */
 const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
 
-/** Wraps a decoder and asks it only about events that differ from the one before. Deltas of an open block must not change the decoder's state. */
+/** Wraps a decoder and passes it only the events that need parsing. Deltas of an open block must not change its state. */
 export class AlikeEvents implements EventDecoder {
   readonly #decoder: EventDecoder;
-  /** The block of text that began last. */
+  /** The text block that started last. */
   #block: number | undefined;
-  /** The last event that only added text to that block: its name, its delta, and the JSON around the text. */
+  /** The last event that only added text to that block, as its name, its delta and the JSON around the text. */
   #known:
     | {
         readonly name: string | undefined;
@@ -34,7 +33,7 @@ export class AlikeEvents implements EventDecoder {
   }
 
   push(event: WireEvent): CanonicalEvent[] {
-    const text = this.#textIn(event);
+    const text = this.#extractText(event);
     if (text !== undefined && this.#known)
       return [
         { type: 'block-delta', candidate: this.#known.delta.candidate, block: this.#known.delta.block, text },
@@ -48,9 +47,9 @@ export class AlikeEvents implements EventDecoder {
     return this.#decoder.end();
   }
 
-  #textIn({ event, data }: WireEvent): string | undefined {
+  #extractText({ event, data }: WireEvent): string | undefined {
     const known = this.#known;
-    // Slices are compared, since V8 compares them by words; `startsWith` compares character by character.
+    // V8 compares slices word by word, but `startsWith` character by character.
     if (!known || event !== known.name || data.slice(0, known.before.length) !== known.before)
       return undefined;
     const from = known.before.length;
@@ -73,7 +72,7 @@ export class AlikeEvents implements EventDecoder {
     }
     const written = `"${delta.text}"`;
     const at = data.indexOf(written);
-    // If the text also stands elsewhere in the event, or is escaped there, the parts around it are not certain.
+    // If the text occurs twice, or is escaped, it is not certain what surrounds it.
     if (at < 0 || at !== data.lastIndexOf(written)) return;
     const behind = data.slice(at + written.length - 1);
     const after = behind.replace(padding, '');

@@ -5,14 +5,14 @@
 import type { Block, Turn } from '../../../core/index.ts';
 
 /** New ids for the calls of one step that had the same id. */
-interface Waiting {
+interface RenamedCalls {
   readonly step: number;
   readonly ids: string[];
   /** How many of them have a result. */
   answered: number;
 }
 
-function areDistinct(turns: readonly Turn[]): boolean {
+function areCallIdsUnique(turns: readonly Turn[]): boolean {
   const ids = new Set<string>();
   let calls = 0;
   for (const { blocks } of turns) {
@@ -25,13 +25,13 @@ function areDistinct(turns: readonly Turn[]): boolean {
   return ids.size === calls;
 }
 
-/** Makes new ids from given ones. They stay the same however the conversation goes on. */
+/** Makes new ids from given ones. Later turns do not change the ids of earlier ones. */
 class FreshIds {
   readonly #taken = new Set<string>();
-  /** The last number used for each id. Counting from two each time would take quadratic time. */
+  /** The last number used for each id: counting from two each time would take quadratic time. */
   readonly #times = new Map<string, number>();
 
-  of(id: string): string {
+  make(id: string): string {
     let times = this.#times.get(id) ?? 1;
     let fresh = times === 1 ? id : `${id}_${times}`;
     while (this.#taken.has(fresh)) fresh = `${id}_${(times += 1)}`;
@@ -42,18 +42,19 @@ class FreshIds {
 }
 
 /**
- * The turns, with a new id for each call whose id was used before. Results with such an id answer the calls of the
- * latest step that used it, in their order.
+ * Gives each call whose id was used before a new one. Some providers number the calls of every reply from zero
+ * (`call_0`). Most others refuse a repeated id, or give its result to the wrong call. Results with such an id answer the
+ * calls of the latest step that used it, in order.
  */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
-  if (areDistinct(turns)) return turns;
+  if (areCallIdsUnique(turns)) return turns;
   const fresh = new FreshIds();
-  const waiting = new Map<string, Waiting>();
-  const renamed = (block: Block, step: number): Block => {
+  const waiting = new Map<string, RenamedCalls>();
+  const rename = (block: Block, step: number): Block => {
     if (block.type === 'tool-call') {
       const before = waiting.get(block.id);
-      const own: Waiting = before?.step === step ? before : { step, ids: [], answered: 0 };
-      own.ids.push(fresh.of(block.id));
+      const own: RenamedCalls = before?.step === step ? before : { step, ids: [], answered: 0 };
+      own.ids.push(fresh.make(block.id));
       waiting.set(block.id, own);
       return { ...block, id: own.ids.at(-1) ?? block.id };
     }
@@ -64,27 +65,30 @@ export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
     if (known.answered < known.ids.length - 1) known.answered += 1;
     return { ...block, callId };
   };
-  return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => renamed(block, step)) }));
+  return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => rename(block, step)) }));
 }
 
-/** A turn and its index in the request, by which its losses are named. */
-type Placed = readonly [index: number, turn: Turn];
+/** A turn and its index in the request, which names its losses. */
+type PlacedTurn = readonly [index: number, turn: Turn];
 
-/** The step whose calls a turn answers, if the turn does nothing else. */
-function answeredBy<Step>({ blocks }: Turn, callers: ReadonlyMap<string, Step>): Step | undefined {
+/** The step whose calls a turn answers; undefined if the turn does anything else. */
+function findAnsweredStep<Step>({ blocks }: Turn, callers: ReadonlyMap<string, Step>): Step | undefined {
   const [first] = blocks;
   return first?.type === 'tool-result' && blocks.every(({ type }) => type === 'tool-result')
     ? callers.get(first.callId)
     : undefined;
 }
 
-/** The id of each call has to be unique in these turns. */
-export function inSteps(turns: readonly Turn[]): readonly Placed[] {
-  const callers = new Map<string, Placed[]>();
-  const steps: Placed[][] = [];
+/**
+ * Moves the results of calls directly behind the calls. In responses, other turns may come between them: Codex reports
+ * there that a command was approved. Call ids must be unique.
+ */
+export function inSteps(turns: readonly Turn[]): readonly PlacedTurn[] {
+  const callers = new Map<string, PlacedTurn[]>();
+  const steps: PlacedTurn[][] = [];
   for (const [index, turn] of turns.entries()) {
-    const goesOn = turn.role === 'assistant' && turns[index - 1]?.role === 'assistant';
-    let step = goesOn ? steps.at(-1) : answeredBy(turn, callers);
+    const continues = turn.role === 'assistant' && turns[index - 1]?.role === 'assistant';
+    let step = continues ? steps.at(-1) : findAnsweredStep(turn, callers);
     if (!step) steps.push((step = []));
     step.push([index, turn]);
     for (const block of turn.blocks) if (block.type === 'tool-call') callers.set(block.id, step);

@@ -1,34 +1,34 @@
 /**
- * Sealed state of one vendor in the opaque slot of another's protocol. The envelope says whose it is and of what kind,
- * and opens to the same bytes that went in. It is plain base64, since generate-content takes nothing else in its slot.
- * All envelopes begin alike, so that a search finds bodies that hold one.
+ * Carries one vendor's opaque state in the opaque field of another vendor's protocol. The envelope names the vendor and
+ * the kind of state, and opens to the same bytes. It is plain base64, because generate-content accepts nothing else
+ * there. All envelopes start with the same mark, so that a search finds bodies that contain one.
  */
 import type { Opaque } from '../../../core/index.ts';
 
-/** Twelve bytes, whose base64 does not depend on what follows them. */
+/** Twelve bytes: a multiple of three, so their base64 does not depend on what follows. */
 const magic = 'tollgate-v1\n';
 
-/** How every envelope begins. */
+/** The start of every envelope. */
 export const envelopeMark = Buffer.from(magic).toString('base64');
 
-/** The mark without its first letter. A search begins with the first letter, and that one is frequent in any text. */
-const seldom = envelopeMark.slice(1);
+/** The mark without its first letter, which is frequent in any text and would slow the search down. */
+const rareMark = envelopeMark.slice(1);
 
-/** Whether a text may hold an envelope. */
+/** Whether a text may contain an envelope. */
 export function holdsEnvelope(text: string): boolean {
-  return text.includes(seldom);
+  return text.includes(rareMark);
 }
 
-/** Stands between the kind of a state and its owner. No kind contains it, but an owner may. */
+/** Separates the kind of a state from its owner. An owner may contain it, a kind never does. */
 const ownerMark = ' of ';
 
-/** Puts sealed state into an envelope. `owner` is what the state belongs to, where that is not the block in which it stands. */
+/** Puts opaque state into an envelope. `owner` names what the state belongs to, if that is not the enclosing block. */
 export function seal({ vendor, kind, value }: Opaque, owner?: string): string {
   const label = owner === undefined ? kind : kind + ownerMark + owner;
   return Buffer.from(magic + JSON.stringify([vendor, label, value])).toString('base64');
 }
 
-/** The state in an envelope; undefined where the text is no envelope, or no longer whole. */
+/** The state in an envelope; undefined if the text is no envelope, or a damaged one. */
 export function unseal(text: string): Opaque | undefined {
   if (!text.startsWith(envelopeMark)) return undefined;
   try {
@@ -43,7 +43,7 @@ export function unseal(text: string): Opaque | undefined {
   }
 }
 
-/** The state in an envelope, and the owner that it was sealed with. */
+/** The state in an envelope, and the owner given to `seal`. */
 export function unsealOwned(
   text: string,
 ): { readonly opaque: Opaque; readonly owner: string | undefined } | undefined {

@@ -3,6 +3,7 @@
  */
 import type { WireEvent } from '../../../core/index.ts';
 
+/** The parsed JSON; undefined if the data is not JSON. */
 export function parsed(data: string): unknown {
   try {
     return JSON.parse(data);
@@ -11,23 +12,26 @@ export function parsed(data: string): unknown {
   }
 }
 
-/** What begins, ends or calls something: by an event's name, or by what is left of its data. */
+/** Members of an event that starts, ends or calls something. */
 const structural =
   /"(tool_calls|function_call|functionCall|finish_reason|finishReason|stop_reason)":\s*["{[]/;
 
-/** Names of events whose loss costs no more than a piece of text. */
+/** Names of events that carry no more than a piece of text. */
 const passing = /^(ping|keepalive|message|content_block_delta)$|(text|refusal)\.delta$|\.partial_image$/;
 
-/** The name of an event, also where only its data says it. */
-function nameOf({ event, data }: WireEvent): string | undefined {
+/** The name of an event, which some vendors write only in its data. */
+function readName({ event, data }: WireEvent): string | undefined {
   return event ?? /^\s*\{\s*"type":\s*"([\w.]+)"/.exec(data)?.[1];
 }
 
-/** Passed an event whose data is no JSON object. */
+/**
+ * Whether the reply can continue without this event, whose data is not a JSON object. A lost piece of text is reported.
+ * Without an event that opens, closes or finishes something, the events after it would make no sense.
+ */
 export function canSkip(event: WireEvent): boolean {
-  const name = nameOf(event);
+  const name = readName(event);
   return (name === undefined || passing.test(name)) && !structural.test(event.data);
 }
 
-/** The message for an event that is needed. */
+/** The error message for an unreadable event that cannot be skipped. */
 export const cannotBeRead = 'The provider sent an event that could not be read.';

@@ -4,18 +4,22 @@
 import { GatewayError, type Model, type CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 
-interface Fitting {
+interface LimitOptions {
+  /** The client speaks the provider's own protocol. */
   readonly own: boolean;
-  /** The least that the wire takes. */
+  /** The minimum of the wire, usually 1. */
   readonly least?: number;
   readonly lose: Lose;
 }
 
-/** The limit, or the nearest one that the model takes. A client of the vendor's own protocol gets the vendor's own error instead. */
+/**
+ * The output limit, or the nearest one that the model accepts: providers refuse a limit above the model's own, and most
+ * refuse zero. A client of the provider's own protocol gets the provider's error instead.
+ */
 export function fitLimit(
   limit: number | undefined,
   { outputLimit }: Model,
-  { own, least = 1, lose }: Fitting,
+  { own, least = 1, lose }: LimitOptions,
 ): number | undefined {
   if (limit === undefined || own || (limit >= least && limit <= outputLimit)) return limit;
   const sent = limit < least ? least : outputLimit;
@@ -29,7 +33,7 @@ export function fitLimit(
   return sent;
 }
 
-/** The modalities that the model is listed with; undefined where only text is left, which is the default. Throws where nothing is left. */
+/** The wanted modalities that the model can make; undefined for text alone, the default. Throws if it can make none. */
 export function fitModalities(
   { modalities }: CanonicalRequest,
   { output }: Pick<Model, 'output'>,
@@ -42,7 +46,7 @@ export function fitModalities(
   if (made.length === 0 && modalities.length > 0) {
     throw new GatewayError(
       'unsupported_parameter',
-      `This model gives ${output.join(' and ')} only, and is asked for ${modalities.join(' and ')}.`,
+      `This model returns ${output.join(' and ')} only; the request asks for ${modalities.join(' and ')}.`,
       { param: 'modalities' },
     );
   }

@@ -7,17 +7,17 @@ import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/** The name of a block with the output of code that a vendor ran; it follows the code. */
+/** The name of the block with the output of code that the provider ran; it follows the block with the code. */
 export const codeResult = 'code_result';
 
 export type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
-/** Whether the fee of a tool, which is charged apart from tokens, is known. */
+/** Whether the tool's fee, which providers charge apart from tokens, is known. */
 export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: HostedTool['kind']): boolean {
   return kind !== 'web-search' || free === true || price?.webSearch !== undefined;
 }
 
-/** Whether a model's vendor runs such a tool, at a price that is known. */
+/** Whether the model's provider runs such a tool, at a known price. */
 export function hosts(model: Model, kind: HostedTool['kind']): boolean {
   const { capabilities, supportedParameters } = model;
   if (!isPriced(model, kind)) return false;
@@ -25,7 +25,7 @@ export function hosts(model: Model, kind: HostedTool['kind']): boolean {
   return capabilities.hosted.some((each) => each === kind);
 }
 
-/** What an answer may be grounded in, by Google's names. OpenAI's counterpart is its search of files that it keeps. */
+/** Google's names for what an answer is grounded in. OpenAI's counterpart is `file_search`. */
 const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
 /** Whether an answer without the tool would be worthless. */
@@ -37,7 +37,7 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value.type === 'file_search';
 }
 
-/** The tools, with each kind that a vendor runs once: a client of another protocol may name it in two spellings, and vendors refuse to be asked twice. */
+/** The tools without a second one of a kind: a client may spell one tool in two ways, and providers refuse duplicates. */
 export function withoutRepeats(
   tools: readonly (Tool | undefined)[],
   protocol: string,
@@ -50,17 +50,17 @@ export function withoutRepeats(
       seen.add(tool.kind);
       return tool;
     }
-    lose(`tools[${index}]`, 'one of its kind is there already');
+    lose(`tools[${index}]`, 'the request already has a tool of its kind');
     return undefined;
   });
 }
 
-/** The tools for a wire on which a choice does not reach the tools that its vendor runs: where no tool is to be called, those are left out. */
+/** The tools without hosted ones if no tool may be called, for a wire whose tool choice does not cover hosted tools. */
 export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
-/** Tells as lost a tool that the model has no counterpart of, or none at a known price. Throws where an answer without it is worthless. */
+/** Reports a tool that has no counterpart at the model, or none at a known price. Throws if an answer without it is worthless. */
 export function loseHosted(
   tool: HostedTool,
   path: string,
@@ -72,7 +72,7 @@ export function loseHosted(
   lose(path, reason, 'vendor');
 }
 
-/** Throws where code should run in a container, or on files, that another vendor keeps. */
+/** Refuses code execution in a container, or on files, that another vendor keeps. */
 export function checkContainer(tool: HostedTool, path: string): void {
   const container = isObject(tool.value) ? tool.value.container : undefined;
   const files: unknown = isObject(container) ? container.file_ids : undefined;
@@ -87,7 +87,7 @@ export function checkContainer(tool: HostedTool, path: string): void {
 
 type SearchOption = 'size' | 'location' | 'allowed' | 'blocked' | 'uses';
 
-/** What each protocol calls the options of its search. Some write a location flat, others one level deeper. */
+/** The names that protocols have for the options of a web search. */
 const options: Readonly<Record<string, SearchOption>> = {
   search_context_size: 'size',
   user_location: 'location',
@@ -98,10 +98,10 @@ const options: Readonly<Record<string, SearchOption>> = {
   max_uses: 'uses',
 };
 
-/** How a protocol writes the options that it has. */
+/** Writes each search option that a protocol has. */
 export type SearchWords = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
 
-/** The options of any vendor's search in another protocol's words. Options that it has no words for are told as lost. */
+/** Translates the options of a web search (size, location, domains, uses) to another protocol, and reports the rest. */
 export function searchOptions(
   { protocol, value }: HostedTool,
   path: string,
@@ -109,21 +109,21 @@ export function searchOptions(
   lose: Lose,
 ): Fields {
   const written: Record<string, unknown> = {};
-  for (const [name, option] of flattened(protocol === 'generate-content' ? inside(value) : value)) {
+  for (const [name, option] of listOptions(protocol === 'generate-content' ? readGoogleTool(value) : value)) {
     const kind = options[name];
     const write = kind && words[kind];
-    if (write) Object.assign(written, write(kind === 'location' ? placeOf(option) : option));
+    if (write) Object.assign(written, write(kind === 'location' ? readPlace(option) : option));
     else lose(`${path}.${name}`, 'the search of this model has no such option');
   }
   return written;
 }
 
-/** The options inside the tool. Google names a tool by its one member. */
-function inside(value: unknown): unknown {
+/** The options of Google's tool, whose only member is named for the tool. */
+function readGoogleTool(value: unknown): unknown {
   return isObject(value) ? Object.values(value)[0] : undefined;
 }
 
-function* flattened(value: unknown): Generator<[name: string, option: unknown]> {
+function* listOptions(value: unknown): Generator<[name: string, option: unknown]> {
   for (const [name, option] of Object.entries(isObject(value) ? value : {})) {
     if (option === null || name === 'type' || name === 'name') continue;
     if (name === 'filters' && isObject(option))
@@ -132,23 +132,23 @@ function* flattened(value: unknown): Generator<[name: string, option: unknown]> 
   }
 }
 
-/** `{ city, region, country, timezone }`. */
-function placeOf(location: unknown): Fields {
+/** `{ city, region, country, timezone }`, which some protocols nest in `approximate`. */
+function readPlace(location: unknown): Fields {
   if (!isObject(location)) return {};
   const { type: _type, approximate, ...place } = location;
   return isObject(approximate) ? approximate : place;
 }
 
-/** OpenAI's field of the request that limits the calls of all the tools it runs. Other vendors have an option of the search for it. */
+/** OpenAI's limit for the calls of all hosted tools of a request. Other vendors limit the search alone. */
 export const callLimit = 'max_tool_calls';
 const useLimit = 'max_uses';
 
-/** Whether a search is the only tool that the vendor runs: then the two limits mean the same. */
+/** Whether web search is the only hosted tool, so that the two limits mean the same. */
 function onlySearches(tools: readonly Tool[]): boolean {
   return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
 }
 
-/** The tools of a request, in which OpenAI's limit has become an option of its search. */
+/** The tools of a request, with OpenAI's limit as an option of its search. */
 export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.responses?.[callLimit];
   if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
@@ -159,7 +159,7 @@ export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): rea
   );
 }
 
-/** The limit of the search as a limit for all tools that the vendor runs; undefined where it has none, or other tools run too. */
+/** The search's limit as a limit for all hosted tools; undefined if it has none, or if the request has others too. */
 export function limitOfSearch(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
   return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;

@@ -7,49 +7,59 @@ import {
   type Loss,
   type LossCode,
   type ReplyContext,
+  type VendorBag,
 } from '../../../core/index.ts';
 
-/** Takes the canonical path of what is lost, a short reason, and the kind of loss where the wire is not the cause. */
+/** Reports a loss: its canonical path, a short reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
 
-/** A list of losses, and a function that adds to it. */
+/** Returns a list of losses and the function that adds to it. */
 export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
   const losses: Loss[] = [];
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
 
-/** Fields of a vendor's whole reply that a caller may need. The others are about our account, or repeat the request. */
-const ofReplies: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
+interface ReplyLosses {
+  readonly lost?: ReplyContext['lost'] | undefined;
+}
 
-/** Tells as lost what another protocol's vendor said about the whole reply, where the client's protocol has no field for it. */
+function reportForeignFields(
+  { lost }: ReplyLosses,
+  { vendor = {} }: { readonly vendor?: VendorBag | undefined },
+  protocol: string,
+  matters: (name: string) => boolean,
+): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields)) if (matters(name)) lost?.(name, `only ${owner} has it`);
+  }
+}
+
+/** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */
+const replyFields: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
+
+/** Reports the fields of a whole reply that exist only in the provider's protocol. */
 export function loseForeignStart(
-  { lost }: Pick<ReplyContext, 'lost'>,
-  { vendor = {} }: Extract<CanonicalEvent, { type: 'response-start' }>,
+  context: ReplyLosses,
+  start: Extract<CanonicalEvent, { type: 'response-start' }>,
   protocol: string,
 ): void {
-  for (const [owner, fields] of Object.entries(vendor)) {
-    if (owner === protocol) continue;
-    for (const name of Object.keys(fields)) if (ofReplies.has(name)) lost?.(name, `only ${owner} has it`);
-  }
+  reportForeignFields(context, start, protocol, (name) => replyFields.has(name));
 }
 
-/** Fields of a candidate's end that are not lost: annotations, or the cost of the call, say the same. */
-const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
+/** Fields of a candidate's end that are not lost: annotations, or the cost of the call, carry the same. */
+const carriedElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
 
-/** Tells as lost what another protocol's vendor said at the end of a candidate, where the client's protocol has no field for it. */
+/** Reports the fields at the end of a candidate that exist only in the provider's protocol. */
 export function loseForeign(
-  { lost }: { readonly lost?: ReplyContext['lost'] | undefined },
-  { vendor = {} }: Extract<CanonicalEvent, { type: 'finish' }>,
+  context: ReplyLosses,
+  finish: Extract<CanonicalEvent, { type: 'finish' }>,
   protocol: string,
 ): void {
-  for (const [owner, fields] of Object.entries(vendor)) {
-    if (owner === protocol) continue;
-    for (const name of Object.keys(fields))
-      if (!toldElsewhere.has(name)) lost?.(name, `only ${owner} has it`);
-  }
+  reportForeignFields(context, finish, protocol, (name) => !carriedElsewhere.has(name));
 }
 
-/** Throws the refusal of something that a wire cannot carry, naming it as the client wrote it. */
+/** Refuses the call because a wire cannot carry something. The error names it as the client wrote it. */
 export function refusePart(
   { at }: { readonly at?: string | undefined },
   path: string,
@@ -58,7 +68,7 @@ export function refusePart(
   throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
 }
 
-/** Throws the refusal of a file that another vendor keeps. */
+/** Refuses the call because it names a file that another vendor keeps. */
 export function refuseFile(block: { readonly at?: string | undefined }, path: string, vendor: string): never {
   return refusePart(
     block,

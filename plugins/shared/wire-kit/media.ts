@@ -9,9 +9,9 @@ const base64Url = /^data:([^;,]*)(?:;[^,]*)?;base64,$/i;
 
 export interface DataUrl {
   readonly data: string;
-  /** Lower case; empty where the URL names none. */
+  /** In lower case; empty if the URL names none. */
   readonly mediaType: string;
-  /** Everything before the data, where `dataUrl` would write it differently. */
+  /** Everything before the data, if `dataUrl` would write it differently (parameters, upper case). */
   readonly prefix: string | undefined;
 }
 
@@ -19,7 +19,7 @@ function usualPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
-/** What a base64 data URL holds; undefined for any other text. */
+/** Splits a base64 data URL without reading its data, which may be many megabytes; undefined for any other text. */
 export function readDataUrl(url: string): DataUrl | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const comma = url.slice(0, longestPrefix).indexOf(',');
@@ -38,16 +38,16 @@ export function dataUrl(data: string, mediaType: string | undefined, prefix?: st
   return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
 }
 
-/** Whether a file's data is an address. It can also be a data URL or bare base64. */
+/** Whether the text is a URL, a data URL included, and not bare base64. */
 export function isUrl(text: string): boolean {
   return /^(data|https?):/i.test(text.slice(0, 6));
 }
 
-const pdfBeginning = 'JVBERi';
+const pdfPrefix = 'JVBERi';
 
-/** The type of base64 that came without one, as far as its beginning shows. */
+/** The media type that the first characters of base64 show; undefined if they show none. */
 export function documentType(data: string): string | undefined {
-  return data.startsWith(pdfBeginning) ? 'application/pdf' : undefined;
+  return data.startsWith(pdfPrefix) ? 'application/pdf' : undefined;
 }
 
 /** Whether a document of this type is text, which every protocol can carry. */
@@ -55,14 +55,14 @@ export function isTextual(mediaType: string | undefined): boolean {
   return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
 }
 
-/** How many characters of base64 a text holds, as a data URL or bare. */
+/** The number of base64 characters in a data URL or in bare base64. */
 export function base64Length(text: string): number {
   return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
 }
 
 const office = 'application/vnd.openxmlformats-officedocument.';
 
-const endings: ReadonlyMap<string, string> = new Map([
+const extensions: ReadonlyMap<string, string> = new Map([
   ['application/pdf', 'pdf'],
   ['application/msword', 'doc'],
   [`${office}wordprocessingml.document`, 'docx'],
@@ -76,13 +76,16 @@ const endings: ReadonlyMap<string, string> = new Map([
   ['application/xml', 'xml'],
 ]);
 
-/** The ending follows the stated type, or else the beginning of the data; a document of unknown type gets none. */
+/**
+ * A file name for a document without one. OpenAI requires a name, and recognises the type by the extension. The
+ * extension follows the stated type, or else the data; a document of unknown type gets none.
+ */
 export function documentName(mediaType: string | undefined, data: string): string {
-  const ending = endings.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
-  return ending === undefined ? 'document' : `document.${ending}`;
+  const extension = extensions.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
+  return extension === undefined ? 'document' : `document.${extension}`;
 }
 
-/** The text to put before a document, told as an approximation; undefined where nothing is said about it. */
+/** The client's text about a document. Most protocols can only carry it as text before the document, an approximation. */
 export function contextOf(
   { context }: Extract<Block, { type: 'media' }>,
   path: string,
@@ -92,40 +95,40 @@ export function contextOf(
   return context;
 }
 
-const beginnings = [
+const signatures = [
   ['image/png', Buffer.from('89504e470d0a1a0a', 'hex'), 0],
   ['image/jpeg', Buffer.from('ffd8ff', 'hex'), 0],
   ['image/webp', Buffer.from('WEBP'), 8],
   ['image/gif', Buffer.from('GIF8'), 0],
 ] as const;
 
-/** The media type; undefined where it is no type of picture that vendors take or make. */
+/** The media type of a picture by its first bytes; undefined if it is none that providers accept or make. */
 export function pictureType(bytes: Uint8Array): string | undefined {
-  return beginnings.find(([, mark, offset]) =>
+  return signatures.find(([, mark, offset]) =>
     mark.equals(bytes.subarray(offset, offset + mark.length)),
   )?.[0];
 }
 
-/** So many characters of base64 hold each of the beginnings above. */
-const longestBeginning = 16;
+/** Base64 characters that are enough for each signature. */
+const longestSignature = 16;
 
-/** The same for base64, of which only the beginning is decoded. */
+/** The same for base64, of which it decodes only the first bytes. */
 export function pictureTypeOfBase64(data: string): string | undefined {
-  return pictureType(Buffer.from(data.slice(0, longestBeginning), 'base64'));
+  return pictureType(Buffer.from(data.slice(0, longestSignature), 'base64'));
 }
 
-const taken: ReadonlySet<string> = new Set(beginnings.map(([type]) => type));
+const accepted: ReadonlySet<string> = new Set(signatures.map(([type]) => type));
 
 interface Picture {
   readonly mediaType?: string | undefined;
   readonly at?: string | undefined;
 }
 
-/** The type of a picture in base64: by its first bytes, or else as stated. Throws where vendors do not read such pictures. */
+/** The type of a base64 picture: by its bytes, since stated types may be wrong, or else as stated. Throws for other types. */
 export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
   const stated = mediaType?.toLowerCase();
   const type = pictureTypeOfBase64(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
-  if (type !== undefined && taken.has(type)) return type;
+  if (type !== undefined && accepted.has(type)) return type;
   return refusePart(
     { at },
     path,
@@ -133,7 +136,7 @@ export function fitPicture({ mediaType, at }: Picture, data: string, path: strin
   );
 }
 
-/** The URL of a picture from another protocol; undefined where it has none. Throws where vendors do not read such pictures. */
+/** The URL of a picture for OpenAI's protocols: an http address or a data URL; undefined if the picture has neither. */
 export function pictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
   const { source } = block;
   if (source.type === 'base64') return dataUrl(source.data, fitPicture(block, source.data, path));

@@ -14,27 +14,27 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digestLength);
 }
 
-/** Which names a wire takes: a pattern for the whole name, and one for characters it does not take. */
+/** The tool names that a wire accepts: a pattern for the whole name, one for characters it refuses, and the length. */
 export interface NameRule {
   readonly good: RegExp;
   readonly strange: RegExp;
   readonly longest: number;
 }
 
-/** The name itself where the wire takes it, or else a similar one that no other name becomes. */
+/** The name itself if the wire accepts it, or else a similar one with a digest, which no other name becomes. */
 export function fitByRule(name: string, { good, strange, longest }: NameRule): string {
   return good.test(name)
     ? name
     : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${digest(name)}`;
 }
 
-/** A tool as the client asked for it. */
+/** A tool as the client defined it. */
 export interface AskedTool {
   readonly name: string;
   readonly custom: boolean;
 }
 
-/** The tools that are offered under another name, or as functions although they are not, by the name that the vendor was given. */
+/** The tools offered under another name, or as functions though they are custom tools, by the name sent to the provider. */
 export function offeredOtherwise(
   tools: readonly Tool[],
   fitName: (name: string) => string,
@@ -50,21 +50,23 @@ export function offeredOtherwise(
 
 type CustomTool = Extract<Tool, { type: 'custom' }>;
 
-/** How the tool's text should look. Here the model can only be told in words. */
-function grammarOf(format: unknown): string {
+function describeGrammar(format: unknown): string {
   const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : format;
   if (!isObject(grammar) || grammar.definition === undefined) return '';
   return `The input follows this grammar (${String(grammar.syntax)}):\n${String(grammar.definition)}`;
 }
 
-/** The description of the function and the schema of its arguments. A grammar is told as lost, since nothing makes the model keep to it. */
+/**
+ * A custom tool, which takes free text, as a function with that text as its only argument. Its grammar becomes part of the
+ * description; nothing enforces it there, so it is reported as an approximation.
+ */
 export function asFunction(
   { description = '', format }: CustomTool,
   path: string,
   lose: Lose,
 ): { description: string; schema: Fields } {
-  const grammar = grammarOf(format);
-  if (grammar !== '') lose(`${path}.format`, 'its grammar is told in its description', 'approximated');
+  const grammar = describeGrammar(format);
+  if (grammar !== '') lose(`${path}.format`, 'its grammar is sent in its description', 'approximated');
   return {
     description: [description, grammar].filter(Boolean).join('\n\n'),
     schema: {
@@ -80,7 +82,7 @@ export function wrapInput(input: string): string {
   return JSON.stringify({ input });
 }
 
-/** The text inside the arguments, or the arguments themselves where the model did not keep to the schema. */
+/** The text inside the arguments, or the arguments themselves if the model ignored the schema. */
 export function unwrapInput(text: string): string {
   if (areNone(text)) return '';
   try {
@@ -91,7 +93,7 @@ export function unwrapInput(text: string): string {
   }
 }
 
-/** The names of chosen tools that are offered. The others are told as lost. */
+/** The chosen names that are offered to the model: providers refuse any other. Reports the rest. */
 export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose: Lose): readonly string[] {
   const names = toolChoice?.names ?? [];
   const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
@@ -99,22 +101,22 @@ export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose:
   return offered;
 }
 
-/** Where no tool is left in a request: tells the choice as lost, if one had to be called. */
+/** Reports the choice of a request that is left without tools, if a tool had to be called. */
 export function loseChoice({ toolChoice }: CanonicalRequest, lose: Lose): void {
   if (!toolChoice) return;
   const { mode, required = mode !== 'auto' && mode !== 'none' } = toolChoice;
   if (required) lose('toolChoice', 'the model is not offered what it is to choose from');
 }
 
-function namespaceOf(tool: Tool | undefined): string | undefined {
+function readNamespace(tool: Tool | undefined): string | undefined {
   return tool === undefined || tool.type === 'hosted' ? undefined : tool.namespace;
 }
 
-/** Tells the name of each namespace as lost, once for all of its tools. */
+/** Reports each namespace once for all of its tools: only the responses protocol has namespaces. */
 export function loseNamespaces(tools: readonly Tool[], protocol: string, lose: Lose): void {
   for (const [index, tool] of tools.entries()) {
-    const namespace = namespaceOf(tool);
-    if (namespace !== undefined && namespace !== namespaceOf(tools[index - 1])) {
+    const namespace = readNamespace(tool);
+    if (namespace !== undefined && namespace !== readNamespace(tools[index - 1])) {
       lose(`tools[${index}].namespace.name`, `${protocol} has no namespaces for tools`);
     }
   }

@@ -6,7 +6,7 @@ import { isObject } from './vendor-bag.ts';
 
 declare global {
   interface JSON {
-    /** What `JSON.stringify` writes as it is. It is the only way to send a number that no double holds. */
+    /** A value that `JSON.stringify` writes verbatim: the only way to send a number that no double can hold. */
     rawJSON(text: string): unknown;
   }
 }
@@ -14,9 +14,9 @@ declare global {
 /** Matches numbers that a double may write differently: with a point, an exponent or many digits, or minus zero. */
 const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
-/** Parses JSON so that `JSON.stringify` writes every number with the digits it had. Throws where the text is not JSON. */
+/** Parses JSON so that `JSON.stringify` writes every number with its original digits. Throws if the text is not JSON. */
 export function parseExactly(text: string): unknown {
-  // A reviver, which sees each value, takes several times as long as plain parsing.
+  // A reviver visits each value and takes several times as long as plain parsing.
   if (isUsual(text)) return JSON.parse(text);
   return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
@@ -26,7 +26,7 @@ export function parseExactly(text: string): unknown {
   });
 }
 
-/** Whether a value holds a number anywhere: where it does not, no digit can have been lost. */
+/** Whether a value contains a number anywhere. If it does not, parsing cannot have changed a digit. */
 export function holdsNumber(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsNumber);
   if (!isObject(value)) return typeof value === 'number';
@@ -34,12 +34,12 @@ export function holdsNumber(value: unknown): boolean {
   return false;
 }
 
-/** Whether `parseExactly` gives what `JSON.parse` does. */
+/** Whether `parseExactly` returns the same as `JSON.parse`. */
 export function isUsual(text: string): boolean {
   return !unusual.test(text);
 }
 
-/** Parses arguments into an object; undefined where the text is none. Empty text and `null` stand for no arguments. */
+/** Parses arguments into an object; undefined if they are not one. Empty text and `null` mean no arguments. */
 export function argumentsObject(text: string): Record<string, unknown> | undefined {
   if (areNone(text)) return {};
   try {
@@ -52,42 +52,42 @@ export function argumentsObject(text: string): Record<string, unknown> | undefin
 
 export const noArguments = '{}';
 
-/** Longer text is not trimmed to find out: it holds arguments. */
-const longest = 64;
+/** A longer text is not worth trimming: it contains arguments. */
+const longestEmpty = 64;
 
-function bare(text: string): string | undefined {
-  return text.length <= longest ? text.trim() : undefined;
+function trimShort(text: string): string | undefined {
+  return text.length <= longestEmpty ? text.trim() : undefined;
 }
 
-/** Whether arguments so far may turn out to be none. The text is held back for as long as they may. */
+/** Whether the arguments received so far may turn out to be none, so that the text has to wait. */
 export function mayBeNone(text: string): boolean {
-  const start = bare(text);
+  const start = trimShort(text);
   return start !== undefined && 'null'.startsWith(start);
 }
 
 /** Whether arguments are none: empty text, or the `null` that Groq writes. */
 export function areNone(text: string): boolean {
-  const whole = bare(text);
+  const whole = trimShort(text);
   return whole === '' || whole === 'null';
 }
 
-/** Arguments as they come, piece by piece. */
+/** Streams arguments piece by piece, and writes "no arguments" as an empty object, which clients can parse. */
 export class ArgumentPieces {
   #held = '';
-  #told = false;
+  #started = false;
 
-  /** Passed a piece; the answer is the text to pass on. */
+  /** Takes a piece and returns the text to send now. */
   add(piece: string): string {
-    if (this.#told) return piece;
+    if (this.#started) return piece;
     this.#held += piece;
     if (mayBeNone(this.#held)) return '';
-    this.#told = true;
+    this.#started = true;
     return this.#held;
   }
 
-  /** The answer is what is left to pass on. */
+  /** Returns the text that is still to be sent. */
   end(): string {
-    if (this.#told) return '';
+    if (this.#started) return '';
     return areNone(this.#held) ? noArguments : this.#held;
   }
 }
