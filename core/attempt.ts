@@ -1,8 +1,8 @@
 /** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
 import { Tally } from './billing/reply-progress.ts';
+import type { Core } from './core.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
-import type { Core } from './gateway.ts';
 import type { Next } from './retries/next-attempt.ts';
 import { Drain } from './upstream/drain.ts';
 import { Cancellation } from './util/cancellation.ts';
@@ -40,7 +40,10 @@ class Run implements Attempt {
   duration: number | undefined = undefined;
   error: GatewayError | undefined = undefined;
 
-  constructor({ target, isRetry, withoutReasoning }: Next, number: number, cancellation: Cancellation) {
+  constructor(
+    { target, isRetry, withoutReasoning, number }: Next & { readonly number: number },
+    cancellation: Cancellation,
+  ) {
     this.target = target;
     this.isRetry = isRetry;
     this.withoutReasoning = withoutReasoning;
@@ -58,15 +61,14 @@ export function startAttempt(
   { hooks, retries, timeoutsOf }: Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>,
   planned: Planned,
   grant: Grant,
-  next: Next,
-  number: number,
+  next: Next & { readonly number: number },
 ): RunningAttempt {
   const { target } = next;
   const timeouts = timeoutsOf(planned, target);
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
   let clearDeadline = setDeadline(timeouts.firstEvent, stop);
-  const attempt = new Run(next, number, cancellation);
+  const attempt = new Run(next, cancellation);
   let drain: Drain | undefined;
   const leave = (): void => {
     const { onAbort, name } = target.provider;

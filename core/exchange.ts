@@ -188,6 +188,11 @@ export interface Replay {
   readonly body: Uint8Array;
 }
 
+/** What every end has, before losses and a recording are known. */
+export function endFacts({ startedAt }: Received, attempts: readonly Attempt[]): EndFacts {
+  return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
+}
+
 /** The same object, now with more known of it. */
 export function advance<Known extends object, More extends object>(
   exchange: Known,

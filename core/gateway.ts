@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { Catalog } from './catalog.ts';
 import { ConfigError, type Config } from './config.ts';
+import type { Core } from './core.ts';
 import { createDispatcher } from './dispatch.ts';
-import type { Parsed, Target } from './exchange.ts';
-import { createHooks, type CoreHooks } from './hooks.ts';
+import { createHooks } from './hooks.ts';
 import { Commands } from './host/commands.ts';
 import type { Examination } from './host/diagnostics.ts';
 import { metrics, scrape } from './host/metrics.ts';
@@ -21,7 +21,6 @@ import {
   namingPlugin,
   reasonOf,
   type ClientAddress,
-  type Command,
   type Credential,
   type Guard,
   type Host,
@@ -35,40 +34,9 @@ import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Retries } from './retries/next-attempt.ts';
 import { checkRoutes, openDoor, type Door } from './server.ts';
-import { attemptTimeouts, type AttemptTimeouts } from './upstream/attempt-timeouts.ts';
+import { attemptTimeouts } from './upstream/attempt-timeouts.ts';
 import { ReplyBudget } from './upstream/reply-memory.ts';
-import { targetFinder, type FindTargets } from './upstream/targets.ts';
-
-/** What the walk and the door need of a gateway. */
-export interface Core {
-  readonly hooks: CoreHooks;
-  readonly protocols: Registry<Protocol>;
-  readonly routes: Routes;
-  readonly addresses: readonly ClientAddress[];
-  readonly commands: Registry<Command>;
-  readonly readiness: Registry<Readiness>;
-  readonly guards: Registry<Guard>;
-  readonly catalog: Catalog;
-  /** The calls it is answering. */
-  readonly calls: Calls;
-  readonly logger: Logger;
-  readonly bodies: Bodies;
-  readonly replies: ReplyBudget;
-  /** Where files of a form are kept while it is read. */
-  readonly uploadFolder: string;
-  /** Milliseconds of silence after which a stream shows a sign of life. */
-  readonly keepAliveEvery: number;
-  /** Milliseconds a client may take nothing of what it is sent. */
-  readonly longestStall: number;
-  /** Proxies in front of the door whose word on the client's address is taken. */
-  readonly trustedProxies: number;
-  /** Whether a call is refused where a target would lose a part of it. */
-  readonly rejectsLoss: boolean;
-  readonly timeoutsOf: (parsed: Parsed, target: Target) => AttemptTimeouts;
-  readonly retries: Retries;
-  /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
-  readonly targetsFor: FindTargets;
-}
+import { targetFinder } from './upstream/targets.ts';
 
 export interface Gateway extends Core {
   /** What plugins have to tell whoever starts the gateway, and calls to paste. */

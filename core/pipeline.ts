@@ -1,15 +1,22 @@
 /**
- * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
- * definition of the gateway; what each step does in detail is elsewhere.
+ * The pipeline: one call from its headers to its end. Every hook is called in this file, in order: authenticate, replay,
+ * route, authorize, then for each attempt transformRequest, dispatch and transformStream, and at the end meter and observe.
+ * What a step does in detail is in the file it calls.
  */
 import { startAttempt, type RunningAttempt } from './attempt.ts';
 import { chargeFor } from './billing/charge.ts';
-import type { Tally } from './billing/reply-progress.ts';
 import { atKnownRates } from './billing/service-modes.ts';
+import type { CanonicalEvent } from './canonical/events.ts';
+import type { Core } from './core.ts';
+import { loweredLimit } from './crossing/output-limit.ts';
+import { unwrapCharged } from './crossing/reply-events.ts';
+import { checkContext, withinContext, type Shortened } from './crossing/truncation.ts';
+import { withoutReasoning } from './crossing/without-reasoning.ts';
+import { deliverReply } from './delivery.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import {
   advance,
-  type Answered,
+  endFacts,
   type Attempt,
   type Authenticated,
   type End,
@@ -19,20 +26,24 @@ import {
   type Planned,
   type Received,
   type Refused,
+  type Routed,
   type Target,
 } from './exchange.ts';
-import type { Core } from './gateway.ts';
 import { admitted, checkReplay, permitted } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { answerHead, sendError, streamHead } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
 import { headersNaming } from './http/request-id.ts';
-import type { Piece } from './lanes.ts';
+import { crossReply, encodeTranslated, encodeVerbatim, isTapped, isVerbatim } from './lanes.ts';
+import { boundLosses, lossRefusal, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
 import { firstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
-import { failureOf, finalError, howFailed } from './upstream/failures.ts';
-import { beginReply, type Begun } from './upstream/first-event.ts';
+import { failureOf, finalError, howFailed, refusedBy } from './upstream/failures.ts';
+import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
+import type { ReplyMemory } from './upstream/reply-memory.ts';
 import { fitWires } from './upstream/targets.ts';
+import { countsTokens, crossCount, estimatedCount, lacksCount } from './upstream/token-count.ts';
+import { requestFor } from './upstream/upstream-request.ts';
 import { heeding, within } from './util/timeouts.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
@@ -40,48 +51,46 @@ export interface Client {
   readonly protocol: Protocol;
   readonly match: Match;
   readonly reply: Reply;
-  /** Reads the whole body as text and as a value; throws `body_too_large` as soon as it is. */
+  /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
   body(): Promise<ReadBody>;
 }
 
-/** Longest a finished reply is held for the ledger; the entry is then retried behind the client's back. */
-const longestHold = 5000;
-/** Longest a vendor may take to close a reply that is complete, so that its connection can be used again. */
-const longestTail = 1000;
+/** Settles a call with its end. Resolves when the entry is durable, or after `longestHold`. */
+export type Meter = (end: End) => Promise<void>;
 
-/** Takes a call from its head to its end. Never rejects: whatever goes wrong is the end, and the client is told. */
-export async function walk(core: Core, received: Received, client: Client): Promise<void> {
-  const end = await callOf(core, received, client);
+/** Milliseconds that a finished reply waits for the ledger. The entry is retried after the client has its reply. */
+const longestHold = 5000;
+
+/** Runs a call to its end. Never rejects: every error becomes the call's end, and the client reads it in its protocol. */
+export async function runCall(core: Core, received: Received, client: Client): Promise<void> {
+  const end = await runToEnd(core, received, client);
   void core.hooks.observe.promise(end);
 }
 
-async function callOf(core: Core, received: Received, client: Client): Promise<End> {
+async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
   let planned: Planned;
   try {
     const principal = admitted(await core.hooks.authenticate.promise(received), 'user');
-    const parsed = await parse(advance(received, { principal }), client);
+    const parsed = await parseCall(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
-      checkReplay(
-        replay,
-        principal,
-        core.targetsFor(parsed.call.model, parsed.protocol)[0]?.model.id ?? parsed.call.model,
-      );
-      // It is a call of its own, whatever was kept of the first one's head.
+      const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
+      checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
+      // A replay has its own request id, whatever the stored headers say.
       client.reply.head(replay.status, { ...replay.headers, ...headersNaming(parsed.id) });
       client.reply.finish(replay.body);
-      return { type: 'replayed', exchange: parsed, replay, ...factsOf(parsed, []) };
+      return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
     }
-    planned = advance(parsed, { targets: await route(core, parsed) });
+    planned = advance(parsed, { targets: await routeCall(core, parsed) });
   } catch (thrown) {
     const end = refusal(received, thrown);
     sendError(client.reply, client.protocol, end.error, client.match);
     return end;
   }
-  return pay(core, planned, client);
+  return payForCall(core, planned, client);
 }
 
-async function parse(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
+async function parseCall(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
   const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
@@ -95,23 +104,22 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
   });
 }
 
-async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
-  const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
+async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
+  const offered = core.targetsFor(parsed.call.model, parsed.protocol);
+  const targets = await core.hooks.route.promise(offered, parsed);
   if (targets.length > 0) return fitWires(atKnownRates(permitted(targets, parsed.principal), parsed), parsed);
   throw core.catalog.missing(parsed.call.model);
 }
 
-type Meter = (end: End) => Promise<void>;
-
-/** From `authorize` on an end is metered, exactly once, before the reply's last word. */
-async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
+/** Reserves, calls and settles. From `authorize` on every end is metered exactly once, before the reply's last bytes. */
+async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
   const meter: Meter = async (end) => {
     await within((metered ??= core.hooks.meter.promise(end)), longestHold);
   };
   try {
     const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
-    return await tryTargets(core, planned, grant, client, meter);
+    return await tryTargets(core, { planned, grant }, client, meter);
   } catch (thrown) {
     const end = refusal(planned, thrown);
     await meter(end);
@@ -120,14 +128,14 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
   }
 }
 
-/** Tries the granted targets, each as often as `retries` decides, until one begins to reply. */
-async function tryTargets(
-  core: Core,
-  planned: Planned,
-  grant: Grant,
-  client: Client,
-  meter: Meter,
-): Promise<End> {
+interface Granted {
+  readonly planned: Planned;
+  readonly grant: Grant;
+}
+
+/** Tries the granted targets, each as often as the retry policy decides, until one starts its reply. */
+async function tryTargets(core: Core, granted: Granted, client: Client, meter: Meter): Promise<End> {
+  const { planned, grant } = granted;
   const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.head(200, { ...grant.headers, ...streamHead(call) });
@@ -136,29 +144,24 @@ async function tryTargets(
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
   for (let next: Next | NoneLeft = firstAttempt(grant.targets[0]); next.target;) {
-    const running = startAttempt(core, planned, grant, next, attempts.length + 1);
-    const { routed, tally } = running;
+    const running = startAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
+    const { routed } = running;
     attempts.push(routed.attempt);
-    let begun: Begun;
+    let started: StartedReply;
     try {
-      begun = await heeding(beginReply(core, running, client.reply.memory), routed.attempt.cancellation);
+      started = await heeding(startReply(core, running, client), routed.attempt.cancellation);
     } catch (thrown) {
       running.ended(failureOf(thrown, routed));
       next = await core.retries.after(routed, attempts);
-      // The client may have left in the meantime.
+      // The client may have disconnected during the wait, so the error is worked out again.
       const error = finalError(attempts, failureOf(thrown, routed), !next.target && next.isFinal);
-      failure = {
-        type: 'failed',
-        exchange: routed,
-        error,
-        charge: chargeFor(howFailed(routed), routed, tally),
-        ...factsOf(routed, attempts),
-      };
+      const charge = chargeFor(howFailed(routed), routed, running.tally);
+      failure = { type: 'failed', exchange: routed, error, charge, ...endFacts(routed, attempts) };
       continue;
     }
     running.begun();
-    client.reply.head(200, answerHead(routed, begun.losses, begun.estimated));
-    return deliver(running, attempts, tally, begun, client, meter);
+    client.reply.head(200, answerHead(routed, started.losses, started.estimated));
+    return deliverReply(running, started, { client, meter, attempts });
   }
   if (!failure)
     throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
@@ -168,96 +171,89 @@ async function tryTargets(
   return failure;
 }
 
-/** The reply has begun: it is sent to its end, nothing is retried, and the last word waits until the call is settled. */
-async function deliver(
-  running: RunningAttempt,
-  attempts: readonly Attempt[],
-  tally: Tally,
-  { losses, first, pieces }: Begun,
-  client: Client,
-  meter: Meter,
-): Promise<Answered> {
+/**
+ * Sends one attempt's request and waits for the first output of its reply. Whatever fails before that concerns no client
+ * yet: the same target can be retried, or another one can take over.
+ */
+async function startReply(core: Core, running: RunningAttempt, { reply }: Client): Promise<StartedReply> {
   const { routed } = running;
-  const settle = async (
-    outcome: Answered['outcome'],
-    error: GatewayError | undefined,
-    lastWord: string,
-  ): Promise<Answered> => {
-    running.ended(error);
-    const recording = client.reply.recording(lastWord, routed.grant.headers);
-    const charge = chargeFor(outcome, routed, tally);
-    const allLosses = tally.losses.length > 0 ? [...losses, ...tally.losses] : losses;
-    const end: Answered = {
-      type: 'answered',
-      exchange: routed,
-      outcome,
-      error,
-      charge,
-      ...factsOf(routed, attempts),
-      losses: allLosses,
-      recording,
-    };
-    await meter(end);
-    client.reply.finish(lastWord);
-    return end;
-  };
-  let opening = '';
-  let latest = '';
-  try {
-    for (let step = first; !step.done; step = await pieces.next()) {
-      const { text, last } = step.value;
-      if (last) {
-        if (routed.call.stream) void finishTail(pieces, running);
-        return await settle(running.drain() ? 'aborted' : 'completed', undefined, text);
-      }
-      opening ||= text;
-      latest = text || latest;
-      await client.reply.write(text);
-      if (routed.cancellation.cancelled)
-        throw new GatewayError('client_gone', 'The client left before the reply was complete.');
-    }
-    throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
-  } catch (thrown) {
-    const error = failureOf(thrown, routed);
-    const hadAll = tally.hasAll(routed.call.candidates);
-    if (!hadAll) await readOn(pieces, running);
-    running.stop();
-    pieces.return(undefined).catch(() => undefined);
-    // Where the client has left, these frames reach only the recording kept for `replay`: it must not pass for a whole reply.
-    const words = client.protocol.client.encodeStreamError(error, routed.call, true, {
-      first: opening,
-      last: latest,
-    });
-    if (routed.cancellation.left && hadAll) return settle('completed', undefined, words);
-    return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
-  }
+  const { memory } = reply;
+  memory.reset();
+  if (routed.operation === 'count' && !countsTokens(routed.attempt.target))
+    return awaitOutput(running, memory, estimatedCount(routed), estimate);
+  const stripped = routed.attempt.withoutReasoning ? withoutReasoning(routed.canonical()) : undefined;
+  if (stripped) refuseLosses(core, routed, stripped.losses);
+  const send = (shortened?: Shortened): Promise<StartedReply> =>
+    sendRequest(core, running, memory, shortened);
+  return routed.call.truncates ? withinContext(routed, stripped, send) : send(stripped);
 }
 
-/** Where the client has left a vendor that bills the whole reply: reads what is left of it, for its figures. */
-async function readOn(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
-  const drain = running.drain();
-  if (!drain) return;
-  try {
-    for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next())
-      drain.took(step.value.text.length);
-  } catch {
-    // The reply broke off or was let go of: the charge goes by what is known so far.
-  }
+const estimate = { losses: [], estimated: true } as const;
+
+/** `shortened` replaces a request that was too long for its model, or whose reasoning the provider refused. */
+async function sendRequest(
+  core: Core,
+  running: RunningAttempt,
+  memory: ReplyMemory,
+  shortened?: Shortened,
+): Promise<StartedReply> {
+  const { hooks } = core;
+  const { routed, tally } = running;
+  const { target } = routed.attempt;
+  if (routed.operation === 'generate' && !shortened) checkContext(routed);
+
+  const verbatim = !shortened && isVerbatim(hooks, routed);
+  const encoded = verbatim
+    ? encodeVerbatim(routed)
+    : encodeTranslated(
+        routed,
+        await hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed),
+      );
+  refuseLosses(core, routed, encoded.losses);
+  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...loweredLimit(routed)];
+  routed.attempt.losses = losses;
+
+  const request = await requestFor(routed, encoded);
+  const wrapped = await hooks.dispatch.promise(request, routed);
+  if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
+  const { unwrap } = target.provider;
+  const response = unwrap
+    ? await unwrapCharged(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
+    : wrapped;
+  routed.attempt.status = response.status;
+
+  if (routed.operation === 'count' && lacksCount(response))
+    return awaitOutput(running, memory, estimatedCount(routed), estimate);
+  if (response.status !== 200) throw await refusedBy(target, response, request);
+  const pieces =
+    routed.operation === 'count'
+      ? crossCount(routed, response)
+      : crossReply(
+          routed,
+          response,
+          { tally, memory },
+          { ...encoded, verbatim, transform: transformFor(hooks, routed) },
+        );
+  return awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
 
-/** Reads on to the vendor's own end, so that its connection serves another call; not for long. */
-async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
-  const tail = await within(pieces.next(), longestTail).catch(() => undefined);
-  if (!tail?.done) running.stop();
+/** The `transformStream` hook for one reply; undefined if no tap applies, so that the reply can stay verbatim. */
+function transformFor(
+  { transformStream }: Core['hooks'],
+  routed: Routed,
+): ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined {
+  return isTapped(transformStream, routed) ? (events) => transformStream.call(events, routed) : undefined;
 }
 
-function factsOf(
-  { startedAt }: Received,
-  attempts: readonly Attempt[],
-): Pick<Refused, 'attempts' | 'duration' | 'recording' | 'losses'> {
-  return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
+function refuseLosses(
+  { rejectsLoss }: Pick<Core, 'rejectsLoss'>,
+  { call, attempt }: Routed,
+  losses: readonly Loss[],
+): void {
+  if (losses.length === 0 || !(rejectsLoss || call.preferences.require_parameters)) return;
+  throw lossRefusal(losses, attempt.target.model.id);
 }
 
 function refusal(exchange: Received & Partial<Parsed>, thrown: unknown): Refused {
-  return { type: 'refused', exchange, error: toGatewayError(thrown), ...factsOf(exchange, []) };
+  return { type: 'refused', exchange, error: toGatewayError(thrown), ...endFacts(exchange, []) };
 }

@@ -6,10 +6,10 @@ import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
+import type { Core } from './core.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
-import type { Core } from './gateway.ts';
 import { admitted } from './http/access.ts';
 import { refuseCompressed, wrongBody, type Share } from './http/bodies.ts';
 import { clientAddress } from './http/client-address.ts';
@@ -21,7 +21,7 @@ import { headersNaming, timeOrderedId } from './http/request-id.ts';
 import { replyOf } from './http/route-reply.ts';
 import { PageRequest, routeRequest, withBody } from './http/route-request.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
-import { walk } from './pipeline.ts';
+import { runCall } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
 import type { ErrorReply, Match, Operation, Protocol } from './protocol.ts';
 import { Cancellation } from './util/cancellation.ts';
@@ -151,7 +151,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const share = core.bodies.share();
   const running = core.calls.begin(received);
   try {
-    await walk(core, received, {
+    await runCall(core, received, {
       protocol,
       match,
       reply,

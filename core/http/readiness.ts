@@ -1,5 +1,5 @@
 /** What `/readyz` tells: everything that keeps the gateway from being given calls. */
-import type { Core } from '../gateway.ts';
+import type { Core } from '../core.ts';
 import { reasonOf, type Readiness } from '../plugin.ts';
 
 /** What a plugin's check says, which in plain JavaScript may be anything, or what it fails at. */

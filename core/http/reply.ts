@@ -3,8 +3,8 @@
  * head is kept back until there is something to say, so that an error before the first byte still has its own status.
  */
 import type { ServerResponse } from 'node:http';
+import type { Core } from '../core.ts';
 import type { Recording } from '../exchange.ts';
-import type { Core } from '../gateway.ts';
 import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
 import { headersNaming } from './request-id.ts';

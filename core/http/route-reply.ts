@@ -1,9 +1,9 @@
+import type { Core } from '../core.ts';
 /**
  * What a plugin's route answers, made fit to be sent before anything of it is. What cannot be sent is the plugin's
  * fault, and logged with its name.
  */
 import { toGatewayError, type GatewayError } from '../errors.ts';
-import type { Core } from '../gateway.ts';
 import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
 import { headersFault, isStatus } from './valid-headers.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { Tally } from '../../core/billing/reply-progress.ts';
-import { createHooks } from '../../core/hooks.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
 import { crossReply, type Piece } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
@@ -32,8 +31,6 @@ async function crossed(
   chunks: readonly string[],
   { tapped = false, verbatim = false } = {},
 ): Promise<{ pieces: Piece[]; error: unknown; left: boolean; tally: Tally }> {
-  const hooks = createHooks();
-  if (tapped) hooks.transformStream.tap('nothing', (events) => events);
   const exchange = {
     ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }),
     ...(verbatim ? ownCall : {}),
@@ -48,11 +45,10 @@ async function crossed(
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
   try {
     for await (const piece of crossReply(
-      hooks,
       exchange,
       response,
       { tally, memory: new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 })) },
-      { verbatim, stops: [] },
+      { verbatim, stops: [], expects: undefined, transform: tapped ? (events) => events : undefined },
     ))
       pieces.push(piece);
   } catch (error) {

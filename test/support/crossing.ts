@@ -1,7 +1,6 @@
 /** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
-import { createHooks } from '../../core/hooks.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import {
   freePrice,
@@ -13,7 +12,7 @@ import {
   type Provider,
   type Routed,
 } from '../../core/index.ts';
-import { crossReply, encodeBody } from '../../core/lanes.ts';
+import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
 import { lossHeader } from '../../core/loss.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { modelOf, protocol as images } from '../images/bodies.ts';
@@ -42,8 +41,6 @@ function factsOf(side: Side): Facts {
 }
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
-
-const hooks = createHooks();
 
 /** The exchange of a client's body on its attempt at a model of a vendor's. */
 function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): Routed {
@@ -106,7 +103,8 @@ export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<
     const exchange = exchangeOf(client, vendor, body, false);
     exchange.call.suits?.(exchange.attempt.target.model);
     shortenTo(1 / 2, exchange.canonical());
-    const { losses } = await encodeBody(hooks, exchange, client === vendor && client !== 'images');
+    const verbatim = client === vendor && client !== 'images';
+    const { losses } = verbatim ? encodeVerbatim(exchange) : encodeTranslated(exchange, exchange.canonical());
     lossHeader(losses);
   });
 }
@@ -142,9 +140,13 @@ export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Pr
     );
     const exchange = exchangeOf(client, vendor, body, streamed);
     const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
-    const lane = { verbatim: client === vendor && client !== 'images', stops: [] };
+    const lane = {
+      verbatim: client === vendor && client !== 'images',
+      stops: [],
+      expects: undefined,
+      transform: undefined,
+    };
     const pieces = crossReply(
-      hooks,
       exchange,
       { status: 200, headers, body: inPieces(text, 1000) },
       { tally: new Tally(), memory: new ReplyMemory(new ReplyBudget({ repliesLimit: Infinity })) },

@@ -1,0 +1,48 @@
+/** What one request needs of the gateway. The pipeline, the listener and the reply all take it; `gateway.ts` builds it. */
+import type { Logger } from 'pino';
+import type { Catalog } from './catalog.ts';
+import type { Parsed, Target } from './exchange.ts';
+import type { CoreHooks } from './hooks.ts';
+import type { Registry } from './host/registry.ts';
+import type { Bodies } from './http/bodies.ts';
+import type { Routes } from './http/routes.ts';
+import type { Calls } from './http/running-calls.ts';
+import type { ClientAddress, Command, Guard, Readiness } from './plugin.ts';
+import type { Protocol } from './protocol.ts';
+import type { Retries } from './retries/next-attempt.ts';
+import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
+import type { ReplyBudget } from './upstream/reply-memory.ts';
+import type { FindTargets } from './upstream/targets.ts';
+
+export interface Core {
+  readonly hooks: CoreHooks;
+  readonly protocols: Registry<Protocol>;
+  readonly routes: Routes;
+  /** Base URLs of the protocols' SDKs. */
+  readonly addresses: readonly ClientAddress[];
+  readonly commands: Registry<Command>;
+  readonly readiness: Registry<Readiness>;
+  readonly guards: Registry<Guard>;
+  readonly catalog: Catalog;
+  /** The calls that run now. */
+  readonly calls: Calls;
+  readonly logger: Logger;
+  /** Memory for request bodies. */
+  readonly bodies: Bodies;
+  /** Memory for replies. */
+  readonly replies: ReplyBudget;
+  /** Where the files of a form are kept while it is read. */
+  readonly uploadFolder: string;
+  /** Milliseconds of provider silence after which a stream gets a keep-alive. */
+  readonly keepAliveEvery: number;
+  /** Milliseconds a client may read nothing before it is disconnected. */
+  readonly longestStall: number;
+  /** Number of our own proxies that append to `x-forwarded-for`. */
+  readonly trustedProxies: number;
+  /** Whether a call is refused if its target would lose a field. */
+  readonly rejectsLoss: boolean;
+  readonly timeoutsOf: (parsed: Parsed, target: Target) => AttemptTimeouts;
+  readonly retries: Retries;
+  /** Finds the targets of a model, each with the client's own protocol if the provider speaks it. */
+  readonly targetsFor: FindTargets;
+}

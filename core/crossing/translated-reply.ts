@@ -1,0 +1,67 @@
+/** A reply written in the client's protocol from canonical events, streamed or whole. */
+import { isOpening } from '../billing/reply-progress.ts';
+import type { CanonicalEvent } from '../canonical/events.ts';
+import type { Routed } from '../exchange.ts';
+import type { Piece, ReplyLane } from '../lanes.ts';
+import type { Protocol, ReplyContext } from '../protocol.ts';
+import { heeding } from '../util/timeouts.ts';
+import { cutShort, type Batches } from './reply-events.ts';
+import { stopAt } from './stop-sequences.ts';
+
+export async function* writeStream(
+  protocol: Protocol,
+  context: ReplyContext,
+  batches: Batches,
+): AsyncGenerator<Piece> {
+  const encoder = protocol.client.encodeEvents(context);
+  let opening = true;
+  let lastWord: string | undefined;
+  for await (const events of batches) {
+    if (lastWord !== undefined) continue;
+    let text = '';
+    for (const event of events) {
+      const frames = encoder.push(event);
+      opening &&= isOpening(event);
+      if (event.type === 'response-end') lastWord = frames;
+      else text += frames;
+    }
+    if (text || opening) yield { text, last: false, opening };
+    if (lastWord !== undefined) yield { text: lastWord, last: true, opening: false };
+  }
+  if (lastWord === undefined) throw cutShort();
+}
+
+export async function* writeReply(
+  protocol: Protocol,
+  context: ReplyContext,
+  batches: Batches,
+): AsyncGenerator<Piece> {
+  const all: CanonicalEvent[] = [];
+  for await (const events of batches) for (const event of events) all.push(event);
+  if (all.at(-1)?.type !== 'response-end') throw cutShort();
+  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
+}
+
+/** Applies stop sequences and `transformStream` taps. Both get one event at a time. */
+export async function* transformEvents(
+  exchange: Routed,
+  batches: Batches,
+  stops: readonly string[],
+  transform: ReplyLane['transform'],
+): Batches {
+  const events = oneByOne(batches);
+  const stopped = stops.length > 0 ? stopAt(events, stops) : events;
+  const transformed = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
+  const next = (): Promise<IteratorResult<CanonicalEvent>> =>
+    heeding(transformed.next(), exchange.attempt.cancellation);
+  try {
+    for (let step = await next(); !step.done; step = await next()) yield [step.value];
+  } finally {
+    // Not awaited: an iterator that never answered `next` does not answer `return`.
+    transformed.return?.().catch(() => undefined);
+  }
+}
+
+async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {
+  for await (const events of batches) yield* events;
+}

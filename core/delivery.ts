@@ -1,0 +1,112 @@
+/**
+ * Delivers a started reply to its client. Nothing is retried from here on. The last bytes, which mean success, wait until
+ * the call is settled. If the client disconnects or the provider breaks off, the call ends by the written policy.
+ */
+import type { RunningAttempt } from './attempt.ts';
+import { chargeFor } from './billing/charge.ts';
+import { GatewayError } from './errors.ts';
+import { endFacts, type Answered, type Attempt } from './exchange.ts';
+import type { Piece } from './lanes.ts';
+import type { Client, Meter } from './pipeline.ts';
+import { failureOf } from './upstream/failures.ts';
+import type { StartedReply } from './upstream/first-event.ts';
+import { within } from './util/timeouts.ts';
+
+/** Milliseconds a provider may take to close a complete reply, so that its connection can be used again. */
+const longestTail = 1000;
+
+interface Delivery {
+  readonly client: Client;
+  readonly meter: Meter;
+  readonly attempts: readonly Attempt[];
+}
+
+export async function deliverReply(
+  running: RunningAttempt,
+  started: StartedReply,
+  delivery: Delivery,
+): Promise<Answered> {
+  const { routed, tally } = running;
+  const { pieces } = started;
+  const { reply, protocol } = delivery.client;
+  let first = '';
+  let last = '';
+  try {
+    for (let step = started.first; !step.done; step = await pieces.next()) {
+      const { text, last: isLast } = step.value;
+      if (isLast) {
+        if (routed.call.stream) void finishTail(pieces, running);
+        return await settleCall(running, started, delivery, {
+          outcome: running.drain() ? 'aborted' : 'completed',
+          lastText: text,
+        });
+      }
+      first ||= text;
+      last = text || last;
+      await reply.write(text);
+      if (routed.cancellation.cancelled)
+        throw new GatewayError('client_gone', 'The client disconnected before the reply was complete.');
+    }
+    throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
+  } catch (thrown) {
+    const error = failureOf(thrown, routed);
+    const hadAll = tally.hasAll(routed.call.candidates);
+    if (!hadAll) await drainReply(pieces, running);
+    running.stop();
+    pieces.return(undefined).catch(() => undefined);
+    // If the client is gone, only the recording for `replay` gets this error. Without it the recording would look complete.
+    const lastText = protocol.client.encodeStreamError(error, routed.call, true, { first, last });
+    const { left } = routed.cancellation;
+    if (left && hadAll) return settleCall(running, started, delivery, { outcome: 'completed', lastText });
+    return settleCall(running, started, delivery, { outcome: left ? 'aborted' : 'cut', error, lastText });
+  }
+}
+
+interface Outcome {
+  readonly outcome: Answered['outcome'];
+  readonly error?: GatewayError;
+  readonly lastText: string;
+}
+
+/** Meters the end, then sends the last bytes. */
+async function settleCall(
+  running: RunningAttempt,
+  { losses }: StartedReply,
+  { client, meter, attempts }: Delivery,
+  { outcome, error, lastText }: Outcome,
+): Promise<Answered> {
+  const { routed, tally } = running;
+  running.ended(error);
+  const recording = client.reply.recording(lastText, routed.grant.headers);
+  const end: Answered = {
+    type: 'answered',
+    exchange: routed,
+    outcome,
+    error,
+    charge: chargeFor(outcome, routed, tally),
+    ...endFacts(routed, attempts),
+    losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses,
+    recording,
+  };
+  await meter(end);
+  client.reply.finish(lastText);
+  return end;
+}
+
+/** Reads the rest of a reply whose client is gone, if its provider bills the whole of it, for the usage at its end. */
+async function drainReply(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+  const drain = running.drain();
+  if (!drain) return;
+  try {
+    for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next())
+      drain.took(step.value.text.length);
+  } catch {
+    // The reply broke off or reached the limits of draining. The charge uses what is known so far.
+  }
+}
+
+/** Reads to the provider's own end of the stream, for a moment, so that its connection can serve another call. */
+async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+  const tail = await within(pieces.next(), longestTail).catch(() => undefined);
+  if (!tail?.done) running.stop();
+}
