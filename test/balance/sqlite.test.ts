@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { firstTables } from '../../plugins/meters/balance/sqlite/first-tables.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -27,19 +26,6 @@ function ledgerThread(file: string): Worker {
     workerData: { file, owner: 'test', busyTimeout: 1000 },
   });
 }
-
-/** A credit, a call that cost 30 more than the 100 that were reserved for it, and one that runs; as the first tables had them. */
-const oldBooks = `
-  INSERT INTO accounts (id, name, kind, total, used, pending, created) VALUES (9, 'a', 'user', 1000, 130, 50, 1);
-  INSERT INTO keys (hash, last_four, name, account, created) VALUES ('00000000000000a1${'f'.repeat(48)}', 'wxyz', 'laptop', 9, 1);
-  INSERT INTO reservations (number, id, account, key, model, provider, amount, state, owner, lease, created) VALUES
-    (1, 'ended', 9, '00000000000000a1', 'm', 'p', 100, 'posted', 'o', 0, 2), (2, 'running', 9, '00000000000000a1', 'm', 'p', 50, 'pending', 'o', 0, 3);
-  INSERT INTO transactions (id, kind, account, reservation, at, source, reason, basis, model, provider, attempts) VALUES
-    (1, 'credit', 9, NULL, 1, 'bonus', NULL, NULL, NULL, NULL, NULL), (2, 'reserve', 9, 1, 2, NULL, NULL, NULL, NULL, NULL, NULL),
-    (3, 'post', 9, 1, 3, NULL, 'completed', 'usage', 'm', 'p', 1), (4, 'overage', 9, 1, 3, NULL, 'completed', 'usage', 'm', 'p', 1),
-    (5, 'reserve', 9, 2, 3, NULL, NULL, NULL, NULL, NULL, NULL), (6, 'credit', 9, NULL, 4, 'top-up', NULL, NULL, NULL, NULL, NULL);
-  INSERT INTO entries ("transaction", account, amount) VALUES
-    (1, 3, -400), (1, 9, 400), (2, 9, -100), (2, 1, 100), (3, 9, 0), (3, 1, -100), (3, 2, 100), (4, 9, -30), (4, 2, 30), (5, 9, -50), (5, 1, 50), (6, 3, -600), (6, 9, 600);`;
 
 let opened: OpenedFile | undefined;
 afterEach(async () => {
@@ -193,28 +179,27 @@ describe('the file', () => {
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 
-  it('carries the books of the first tables over, ended and pending reservations alike', async () => {
-    const folder = temporaryFolder();
-    const file = join(folder.path, 'ledger.db');
-    withDatabase(file, (database) => database.exec(`${firstTables}; PRAGMA user_version = 1; ${oldBooks}`));
-    const store = await openSqlite({ file });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 130n, pending: 50n });
-    expect(await store.findKey(`00000000000000a1${'f'.repeat(48)}`)).toMatchObject({
-      id: '00000000000000a1',
-      kind: 'user',
-      account: 'a',
-      used: 130n,
-      pending: 50n,
-    });
-    expect(await store.audit()).toMatchObject({ ok: true, findings: [], entries: 6, pending: 1 });
-    expect(await store.settle(settlement('ended', 1n))).toEqual({ status: 'already_posted' });
-    expect(await store.settle(settlement('running', 20n))).toEqual({
-      status: 'posted',
-      posted: 20n,
-      overage: 0n,
-    });
+  it('has version 3, and a file of that version keeps its entries when it is opened', async () => {
+    const { store, file } = await open();
+    await reserve(store, 'r1');
+    const before = await store.entries({ limit: 9 });
     await store.close();
-    folder.remove();
+    expect(withDatabase(file, (database) => database.prepare('PRAGMA user_version').get())).toEqual({
+      user_version: 3n,
+    });
+    const again = await openSqlite({ file });
+    expect(await again.entries({ limit: 9 })).toEqual(before);
+    expect(await again.audit()).toMatchObject({ ok: true, entries: 2, pending: 1 });
+    await again.close();
+  });
+
+  it.each([1, 2])('is refused if it has version %i, which was never released', async (version) => {
+    const { store, file } = await open();
+    await store.close();
+    withDatabase(file, (database) => database.exec(`PRAGMA user_version = ${version}`));
+    await expect(openSqlite({ file })).rejects.toThrow(
+      `ledger.db cannot be opened: it has version ${version}, which was never released`,
+    );
   });
 
   it('is not opened where a newer program wrote it, or where it is no ledger', async () => {

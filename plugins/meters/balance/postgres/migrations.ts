@@ -1,5 +1,5 @@
 /**
- * The steps that make the tables, in order; a step is never changed once it is released. The tables have a schema of
+ * The steps that make the tables. A step is never changed once it is released. The tables have a schema of
  * their own, so that a ledger can share a database with others. Entries and pending reservations refer to accounts and
  * keys without foreign keys: for each row of a batch the server would lock and look up again what the batch has already
  * locked and read.
@@ -7,6 +7,7 @@
 import type { ClientBase } from 'pg';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
+import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
 
 export const schema = 'tollgate';
 
@@ -25,7 +26,7 @@ const consumption = `
   costs text,
   attempts integer NOT NULL`;
 
-const firstTables = `
+const tables = `
 CREATE TABLE accounts (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE,
@@ -53,7 +54,10 @@ CREATE TABLE keys (
   used bigint NOT NULL DEFAULT 0,
   pending bigint NOT NULL DEFAULT 0,
   root text NOT NULL,
-  rotated_to text
+  rotated_to text,
+  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there were.
+  minute bigint NOT NULL DEFAULT 0,
+  calls integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 CREATE INDEX keys_of_account ON keys (account, id);
 CREATE INDEX keys_by_last_four ON keys (last_four);
@@ -131,11 +135,7 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-/** For the root of a key: when the minute began in which its calls were last counted, and how many there were. */
-const minuteColumns =
-  'ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0, ADD COLUMN calls integer NOT NULL DEFAULT 0';
-
-const steps: readonly string[] = [firstTables, minuteColumns];
+const migrations: Migrations = { first: 2, steps: [tables] };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
@@ -148,14 +148,10 @@ export async function migrate(client: ClientBase): Promise<void> {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await client.query('CREATE TABLE IF NOT EXISTS steps (count integer NOT NULL)');
     const { rows } = await client.query('SELECT count FROM steps');
-    const done = rows[0] ? count(rows[0], 'count') : 0;
-    if (done > steps.length)
-      throw new Error(
-        `it has version ${done} and this program knows up to ${steps.length}: it was written by a newer one`,
-      );
-    for (const step of steps.slice(done)) await client.query(step);
+    const version = rows[0] ? count(rows[0], 'count') : 0;
+    for (const step of missingSteps(migrations, version)) await client.query(step);
     await client.query('DELETE FROM steps');
-    await client.query('INSERT INTO steps VALUES ($1)', [steps.length]);
+    await client.query('INSERT INTO steps VALUES ($1)', [newestVersion(migrations)]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

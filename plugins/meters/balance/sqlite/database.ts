@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { missingSteps, newestVersion } from '../versions.ts';
 import { migrations } from './migrations.ts';
 
 /**
@@ -49,13 +50,8 @@ function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-    if (version > migrations.length) {
-      throw new Error(
-        `it has version ${version} and this program knows up to ${migrations.length}: it was written by a newer one`,
-      );
-    }
-    for (const step of migrations.slice(version)) database.exec(step);
-    database.exec(`PRAGMA user_version = ${migrations.length}`);
+    for (const step of missingSteps(migrations, version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
