@@ -11,7 +11,7 @@ import type { Usage } from './canonical/usage.ts';
 import type { Offer } from './catalog.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
-import type { Nano } from './money.ts';
+import type { CostLine, Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Cancellation } from './util/cancellation.ts';
 
@@ -124,6 +124,8 @@ export interface Routed extends Planned {
 /** What a call is charged, and on what ground. */
 export interface Charge {
   readonly cost: Nano;
+  /** What each kind of use costs. `cost` is their exact sum, rounded once. */
+  readonly lines: readonly CostLine[];
   readonly usage: Usage;
   /** `usage`: the vendor's own figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';

@@ -174,8 +174,8 @@ function addPart(
   return units;
 }
 
-/** The exact sum of what every kind costs, rounded once. */
-function sumOf(lines: readonly CostLine[]): Nano {
+/** Sums the exact cost of every line, and rounds once. */
+export function sumLines(lines: readonly CostLine[]): Nano {
   let millionths = 0n;
   for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
   return roundMillionths(millionths);
@@ -183,7 +183,7 @@ function sumOf(lines: readonly CostLine[]): Nano {
 
 /** What a call with this usage costs. */
 export function costOf(usage: Usage, price: Price): Nano {
-  return sumOf(costLines(usage, price));
+  return sumLines(costLines(usage, price));
 }
 
 /** How much of everything a call can use at most. */

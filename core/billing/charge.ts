@@ -6,7 +6,7 @@
 import type { Usage } from '../canonical/usage.ts';
 import type { Model } from '../catalog.ts';
 import type { Charge, Routed } from '../exchange.ts';
-import { costOf, ratesIn, worstCost, type Nano, type Price } from '../money.ts';
+import { costLines, ratesIn, sumLines, worstCost, type Nano, type Price } from '../money.ts';
 import type { ClientCall } from '../protocol.ts';
 import { outputBound, pictureTokens, useBound } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
@@ -19,7 +19,7 @@ export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | '
 /** Text of most languages has about four bytes a token. */
 const bytesPerToken = 4;
 
-const nothing: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
+const nothing: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
 
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (
@@ -48,14 +48,18 @@ function chargeOf(outcome: Outcome, exchange: Routed, tally: Progress, told: Usa
   const counted = countImages(told, price, images);
   // A reply that was read on to its end after the client had left is known in full as well.
   const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
-  if (isKnown && isWhole(counted, price))
-    return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect: false };
+  if (isKnown && isWhole(counted, price)) return chargeForUsage(counted, price, 'usage');
   const usage = {
     ...counted,
     input: told.input ?? inputEstimate(exchange.call, model),
     ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images),
   };
-  return { usage, cost: costOf(usage, price), basis: 'estimate', suspect: false };
+  return chargeForUsage(usage, price, 'estimate');
+}
+
+function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Charge {
+  const lines = costLines(usage, price);
+  return { usage, lines, cost: sumLines(lines), basis, suspect: false };
 }
 
 /** Whether the vendor served the call, at rates that are known, in a way that it did not ask for. */

@@ -1,7 +1,14 @@
 /** How an end is settled, and settled again while the ledger is out of order. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Answered, type Failed, type Refused, type Target } from '../../core/index.ts';
+import {
+  costLines,
+  GatewayError,
+  type Answered,
+  type Failed,
+  type Refused,
+  type Target,
+} from '../../core/index.ts';
 import { priceRecord } from '../../plugins/meters/balance/prices.ts';
 import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
@@ -16,7 +23,14 @@ describe('the settlement of an end', () => {
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate', suspect: false } as const;
+    const lines = costLines({ input: 3, output: 4 }, house.price);
+    const charge = {
+      cost: 12n,
+      lines,
+      usage: { input: 3, output: 4 },
+      basis: 'estimate',
+      suspect: false,
+    } as const;
     const end: Answered = {
       ...facts,
       type: 'answered',
@@ -51,7 +65,7 @@ describe('the settlement of an end', () => {
       exchange,
       outcome: 'completed',
       error: undefined,
-      charge: { cost: 0n, usage: {}, basis: 'usage', suspect: false },
+      charge: { cost: 0n, lines: [], usage: {}, basis: 'usage', suspect: false },
     };
     expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
     const failed: Failed = {
@@ -59,7 +73,7 @@ describe('the settlement of an end', () => {
       type: 'failed',
       exchange,
       error,
-      charge: { cost: 0n, usage: {}, basis: 'none', suspect: false },
+      charge: { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false },
     };
     expect(settlementOf(failed, 1)).toMatchObject({
       amount: undefined,

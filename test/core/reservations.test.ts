@@ -6,7 +6,7 @@ import { chargeFor } from '../../core/billing/charge.ts';
 import { useBound } from '../../core/billing/cost-bounds.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
-import { worstCost } from '../../core/money.ts';
+import { costLines, worstCost } from '../../core/money.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 
@@ -199,8 +199,9 @@ describe('an honest vendor', () => {
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
           tally.read({ type: 'usage', usage: honest(exchange, shares) });
           tally.read({ type: 'response-end' });
-          const { cost, basis } = chargeFor('completed', exchange, tally);
+          const { cost, lines, usage, basis } = chargeFor('completed', exchange, tally);
           expect(basis).toBe('usage');
+          expect(lines).toEqual(costLines(usage, exchange.attempt.target.price));
           expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
         },
       ),

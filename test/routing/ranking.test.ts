@@ -124,6 +124,7 @@ describe('cost', () => {
       losses: [],
       charge: {
         cost: 1n,
+        lines: [],
         basis: 'usage',
         suspect: false,
         usage: { input: 10_000, cacheRead: 9500, output: 10 },
@@ -209,7 +210,7 @@ describe('throughput', () => {
         duration,
         recording: undefined,
         losses: [],
-        charge: { cost: 1n, basis: 'usage', suspect: false, usage: { input: 10, output: 500 } },
+        charge: { cost: 1n, lines: [], basis: 'usage', suspect: false, usage: { input: 10, output: 500 } },
       });
     };
     const preferences: Preferences = { sort: 'throughput' };

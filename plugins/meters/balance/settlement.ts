@@ -6,7 +6,6 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
   chargeSoFar,
-  costLines,
   formatUsd,
   isGatewayError,
   type Charge,
@@ -22,7 +21,11 @@ import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
 /** What was used and what it comes to, as the ledger keeps it. */
-function consumptionOf({ usage }: Charge, { model, provider, price }: Target, attempts: number): Consumption {
+function consumptionOf(
+  { usage, lines }: Charge,
+  { model, provider, price }: Target,
+  attempts: number,
+): Consumption {
   return {
     model: model.id,
     provider: provider.name,
@@ -30,7 +33,7 @@ function consumptionOf({ usage }: Charge, { model, provider, price }: Target, at
     input: usage.input ?? 0,
     output: usage.output ?? 0,
     usage: JSON.stringify(usage),
-    costs: costsText(costLines(usage, price)),
+    costs: costsText(lines),
     attempts,
   };
 }
