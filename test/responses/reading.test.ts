@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type GatewayError } from '../../core/index.ts';
-import { protocol, protocolWith } from '../../plugins/protocols/responses/index.ts';
+import { protocol, createProtocol } from '../../plugins/protocols/responses/index.ts';
 import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
 import { callWith } from './bodies.ts';
 
@@ -194,7 +194,7 @@ describe("an assistant's message in the input", () => {
   it('may leave out id and status where the operator says so', () => {
     const text = JSON.stringify({ model: 'a/b', ...item(bare) });
     expect(() =>
-      protocolWith('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {}),
+      createProtocol('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {}),
     ).not.toThrow();
   });
 });
@@ -235,7 +235,7 @@ describe('what is unset or unknown passes', () => {
 });
 
 describe('the facts of a call', () => {
-  it('media is counted apart from text, wherever it stands', () => {
+  it('media is countedFields apart from text, wherever it stands', () => {
     const image = 'A'.repeat(4000);
     const pdf = 'B'.repeat(400);
     const fields = {

@@ -5,7 +5,7 @@ import { bag } from './bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 /** The fields the vendor counts; it refuses others. */
-const counted = [
+const countedFields = [
   'model',
   'input',
   'instructions',
@@ -24,7 +24,7 @@ export const count: CountSide = {
     if (!isObject(body) || bag.form(request).includes('read')) return { body, losses };
     const fields: Fields = body;
     return {
-      body: Object.fromEntries(counted.flatMap((name) => (name in fields ? [[name, fields[name]]] : []))),
+      body: Object.fromEntries(countedFields.flatMap((name) => (name in fields ? [[name, fields[name]]] : []))),
       losses,
     };
   },

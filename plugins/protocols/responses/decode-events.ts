@@ -19,8 +19,8 @@ import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
-import { ReplyItems } from './reply-items.ts';
-import { sealerOf } from './sealed.ts';
+import { OutputItemDecoder } from './decode-output-items.ts';
+import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -32,7 +32,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-type Take = (items: ReplyItems, event: Fields) => void;
+type Take = (items: OutputItemDecoder, event: Fields) => void;
 
 const takes: ReadonlyMap<string, Take> = new Map(
   Object.entries<Take>({
@@ -75,7 +75,7 @@ const lifecycle = new Set([
 ]);
 
 /** Errors of a response that are about what the caller sent: the vendor's words are what helps. */
-const callersFault =
+const clientFault =
   /^(invalid_|image_|unsupported_image|empty_image|bio_policy|content_policy|context_length_exceeded|failed_to_download_image)/;
 
 /** Errors of a response that are about how busy its vendor is. */
@@ -114,7 +114,7 @@ const ownWords = new Set([
   'max_output_tokens',
 ]);
 
-function aboutReply(response: Fields): Fields {
+function readReplyFacts(response: Fields): Fields {
   return Object.fromEntries(
     Object.entries(response).filter(([name, value]) => value !== null && !ownWords.has(name)),
   );
@@ -122,7 +122,7 @@ function aboutReply(response: Fields): Fields {
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
-  readonly #items: ReplyItems;
+  readonly #items: OutputItemDecoder;
   #names: ToolNames | undefined;
   #events: CanonicalEvent[] = [];
   #started: Fields | undefined;
@@ -131,7 +131,7 @@ export class ReplyDecoder implements EventDecoder {
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
     const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
-    this.#items = new ReplyItems((event) => void this.#events.push(event), names, sealerOf(model?.id ?? ''));
+    this.#items = new OutputItemDecoder((event) => void this.#events.push(event), names, findSealer(model?.id ?? ''));
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
@@ -154,7 +154,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#events = [];
     // Some relays leave the status out of a response that is whole.
     if (Array.isArray(body.output))
-      this.#follow(withStatus(body, isObject(body.error) ? 'failed' : 'completed'));
+      this.#follow(addStatus(body, isObject(body.error) ? 'failed' : 'completed'));
     else this.#fail(body);
     return this.#events;
   }
@@ -165,7 +165,7 @@ export class ReplyDecoder implements EventDecoder {
     const take = takes.get(type);
     if (take) return take(this.#items, event);
     if (lifecycle.has(type) && isObject(event.response))
-      return this.#follow(withStatus(event.response, type.slice('response.'.length)));
+      return this.#follow(addStatus(event.response, type.slice('response.'.length)));
     if (type === 'keepalive') this.#events.push({ type: 'ping' });
     // OpenAI nests the error in its event; its own documents have it flat.
     if (type === 'error' || isObject(event.error)) this.#fail(event);
@@ -209,7 +209,7 @@ export class ReplyDecoder implements EventDecoder {
       ...(typeof id === 'string' && id !== '' ? { id } : {}),
       ...(typeof model === 'string' ? { model } : {}),
       ...(typeof created === 'number' ? { created: Math.floor(created) } : {}),
-      ...bag.keep(aboutReply(response)),
+      ...bag.keep(readReplyFacts(response)),
     });
   }
 
@@ -218,7 +218,7 @@ export class ReplyDecoder implements EventDecoder {
     const early = this.#started ?? {};
     return bag.keep(
       Object.fromEntries(
-        Object.entries(aboutReply(response)).filter(
+        Object.entries(readReplyFacts(response)).filter(
           ([name, value]) => !isDeepStrictEqual(value, early[name]),
         ),
       ),
@@ -232,7 +232,7 @@ export class ReplyDecoder implements EventDecoder {
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flat(body) });
     this.#events.push(
-      errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusOf(error.code))),
+      errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusForCode(error.code))),
     );
   }
 }
@@ -245,11 +245,11 @@ function flat(event: Fields): Fields {
 }
 
 /** The status that an error would have had before the stream began. */
-function statusOf(code: string): number | undefined {
-  return callersFault.test(code) ? 400 : busy.get(code);
+function statusForCode(code: string): number | undefined {
+  return clientFault.test(code) ? 400 : busy.get(code);
 }
 
-function withStatus(response: Fields, status: string): Fields {
+function addStatus(response: Fields, status: string): Fields {
   return typeof response.status === 'string'
     ? response
     : { ...response, status: status === 'created' ? 'in_progress' : status };

@@ -8,9 +8,9 @@ import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
-import { headForm, plainHead } from './item-head.ts';
+import { noteHead, headNames } from './item-flags.ts';
 import type { ReadItem } from './read-items.ts';
-import { readSealed, sealerOf, type Sealed } from './sealed.ts';
+import { readSealed, findSealer, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 import type {
   WireCallOutput,
@@ -47,28 +47,28 @@ function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
 
 /** Passed the items, the names of the request's tools, and the model it asks. */
 export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
-  const sealer = sealerOf(model);
+  const sealer = findSealer(model);
   const reading: Reading = {
     names,
     sealer,
-    sealed: sealedCalls(items, sealer),
+    sealed: assignCallState(items, sealer),
     foreignCalls: foreignCallIds(items),
   };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
     const last = turns.at(-1);
-    if (belongsBefore(read, last, sealer)) continue;
+    if (attachState(read, last, sealer)) continue;
     const turn = decodeItem(read, `input[${index}]`, reading);
     if (!turn) continue;
-    if (!goesOn(last, turn, read))
-      turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
+    if (!continuesTurn(last, turn, read))
+      turns.push({ ...turn, blocks: [...takeReasoningBefore(turn, last), ...turn.blocks] });
     else for (const block of turn.blocks) last.blocks.push(block);
   }
   return turns;
 }
 
 /** Whether an item belongs to the turn before it. A second message begins a turn of its own, unless it follows calls, which it would part from their results. */
-function goesOn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
+function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
   if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
     return false;
   const has = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
@@ -76,20 +76,20 @@ function goesOn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadIt
 }
 
 /** What was thought right before a message, which the turn before it holds. */
-function thoughtsBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
+function takeReasoningBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
   if (role !== 'assistant' || last?.role !== 'assistant' || blocks.length === 0) return [];
   return last.blocks.splice(last.blocks.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
 
-function sealedOf(read: ReadItem, sealer: string): Sealed | undefined {
+function readItemSeal(read: ReadItem, sealer: string): Sealed | undefined {
   return read.kind === 'reasoning' && read.item.encrypted_content
     ? readSealed(read.item.encrypted_content, sealer)
     : undefined;
 }
 
 /** Gives the state of text or a picture back to it; whether the item was such state. */
-function belongsBefore(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
-  const sealed = sealedOf(read, sealer);
+function attachState(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
+  const sealed = readItemSeal(read, sealer);
   if (sealed?.owner !== 'block') return false;
   const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined;
   if (block?.type !== 'text' && block?.type !== 'media') return false;
@@ -98,7 +98,7 @@ function belongsBefore(read: ReadItem, last: Turn | undefined, sealer: string): 
 }
 
 /** State by the call it belongs to: the next of its id, or the last where there is no next. Each goes to one call alone: calls may share an id. */
-function sealedCalls(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
+function assignCallState(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
   const owned = new Map<WireCall, readonly Opaque[]>();
   const last = new Map<string, WireCall>();
   const waiting = new Map<string, Opaque[]>();
@@ -109,7 +109,7 @@ function sealedCalls(items: readonly ReadItem[], sealer: string): Map<WireCall, 
       waiting.delete(id);
       last.set(id, read.item);
     }
-    const { opaque, owner } = sealedOf(read, sealer) ?? {};
+    const { opaque, owner } = readItemSeal(read, sealer) ?? {};
     if (!opaque || typeof owner !== 'object') continue;
     const before = waiting.get(owner.call);
     if (before) before.push(opaque);
@@ -128,20 +128,20 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
       return decodeMessage(read.item, at);
     case 'function-call':
     case 'custom-call':
-      return acted(decodeCall(read.item, at, reading), at);
+      return assistantTurn(decodeCall(read.item, at, reading), at);
     case 'call-output':
       if (reading.foreignCalls.has(read.item.call_id)) {
-        return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
+        return assistantTurn({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
       }
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
-      return block && acted(block, at);
+      return block && assistantTurn(block, at);
     }
     case 'image-call':
-      return acted(decodeImageCall(read.item, at), at);
+      return assistantTurn(decodeImageCall(read.item, at), at);
     case 'other':
-      if (read.strangeRole)
+      if (read.unknownRole)
         return {
           role: 'user',
           blocks: [
@@ -155,25 +155,25 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
           ],
           at,
         };
-      return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
+      return assistantTurn({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
   }
 }
 
-function acted(block: Block, at: string): Turn {
+function assistantTurn(block: Block, at: string): Turn {
   return { role: 'assistant', blocks: [block], at };
 }
 
-const strangeStatus = new Set(['type', 'id', 'role', 'content']);
-const messageFields = new Set([...strangeStatus, ...plainHead]);
+const messageFieldsExceptStatus = new Set(['type', 'id', 'role', 'content']);
+const messageFields = new Set([...messageFieldsExceptStatus, ...headNames]);
 const statuses = new Set(['in_progress', 'completed', 'incomplete']);
 
 function decodeMessage(message: WireMessage, at: string): Turn {
   const { role, content } = message;
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual = message.status === undefined || message.status === null || statuses.has(message.status);
-  const rest = leftover(message, isUsual ? messageFields : strangeStatus);
+  const rest = leftover(message, isUsual ? messageFields : messageFieldsExceptStatus);
   const form = [
-    ...headForm(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
+    ...noteHead(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
     ...(typeof content === 'string' ? ['string'] : []),
   ];
   const [first, ...others] = blocks;
@@ -185,11 +185,11 @@ function decodeMessage(message: WireMessage, at: string): Turn {
   return { role, blocks: [opening, ...others], at };
 }
 
-const callFields = new Set([...plainHead, 'call_id', 'name', 'namespace', 'arguments', 'input']);
+const callFields = new Set([...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']);
 
 function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
   const namespace = item.namespace ?? undefined;
-  const name = names.canonicalOf({ name: item.name, namespace });
+  const name = names.toCanonical({ name: item.name, namespace });
   const opaque = sealed.get(item) ?? [];
   const custom = item.type === 'custom_tool_call';
   return {
@@ -202,13 +202,13 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
     ...bag.keep(leftover(item, callFields), [
-      ...headForm(item),
+      ...noteHead(item),
       ...(name === item.name ? [] : [`name=${item.name}`]),
     ]),
   };
 }
 
-const outputHead = new Set([...plainHead, 'call_id']);
+const outputHead = new Set([...headNames, 'call_id']);
 const outputFields = new Set([...outputHead, 'output']);
 
 function decodeOutput(item: WireCallOutput, at: string): Block {
@@ -226,7 +226,7 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     at,
     // Parts that only this protocol has are kept with the whole.
     ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [
-      ...headForm(item),
+      ...noteHead(item),
       ...(typeof output === 'string' ? ['string'] : []),
     ]),
   };
@@ -245,13 +245,13 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
   const parts = (raw ? content : summary) ?? [];
   const texts = parts.map(({ text }) => text);
   const known = new Set([
-    ...plainHead,
+    ...headNames,
     raw ? 'content' : 'summary',
     ...(encrypted ? ['encrypted_content'] : []),
     ...(raw && summary?.length === 0 ? ['summary'] : []),
   ]);
   const form = [
-    ...headForm(item),
+    ...noteHead(item),
     ...(raw ? ['content'] : []),
     ...(summary ? [`summary=${summary.length}`] : []),
     `parts=${texts.map(({ length }) => length).join()}`,
@@ -272,7 +272,7 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
   };
 }
 
-const imageFields = new Set([...plainHead, 'result', 'output_format']);
+const imageFields = new Set([...headNames, 'result', 'output_format']);
 
 /** A picture the vendor made earlier, which its client sends again. */
 function decodeImageCall(item: WireImageCall, at: string): Block {
@@ -285,7 +285,7 @@ function decodeImageCall(item: WireImageCall, at: string): Block {
     at,
     ...bag.keep(leftover(item, imageFields), [
       'image-call',
-      ...headForm(item),
+      ...noteHead(item),
       ...(format ? [`format=${format}`] : []),
     ]),
   };

@@ -14,12 +14,12 @@ export type SpokenBlock = TextBlock | MediaBlock | RefusalBlock;
 export type ForeignPart = Extract<Block, { type: 'foreign' }> & { form: Record<string, string[]> };
 
 /** The kind of a text part that goes without saying. */
-export function textKind(role: string): 'input_text' | 'output_text' {
+export function textTypeFor(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
 /** How a thing is kept that stood among the parts of a message. */
-export const foreignForm = 'part';
+export const partFlag = 'part';
 
 /** What a user says is worthless to other vendors without it. */
 function foreignPart(value: Fields, at: string, role: string): ForeignPart {
@@ -29,7 +29,7 @@ function foreignPart(value: Fields, at: string, role: string): ForeignPart {
     protocol: protocolName,
     value,
     at,
-    form: { [protocolName]: [...words, foreignForm] },
+    form: { [protocolName]: [...words, partFlag] },
   };
 }
 
@@ -57,7 +57,7 @@ function decodePart(part: WirePart, role: string): SpokenBlock {
     case 'input_audio': {
       const { data, format } = part.input_audio;
       const inner = nested('input_audio', leftover(part.input_audio, new Set(['data', 'format'])));
-      const sides = bag.keep({ ...rest(part, ['input_audio']), ...cacheLeft(part), ...inner });
+      const sides = bag.keep({ ...rest(part, ['input_audio']), ...readCacheLeftover(part), ...inner });
       return {
         type: 'media',
         kind: 'audio',
@@ -77,7 +77,7 @@ function rest(part: object, known: readonly string[]): Fields {
 }
 
 function kindForm(kind: string, role: string): string[] {
-  return kind === textKind(role) ? [] : [`kind=${kind}`];
+  return kind === textTypeFor(role) ? [] : [`kind=${kind}`];
 }
 
 const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
@@ -90,7 +90,7 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
     type: 'text',
     text: part.text,
     ...decodeCache(part),
-    ...bag.keep({ ...left, ...cacheLeft(part) }, kindForm(part.type, role)),
+    ...bag.keep({ ...left, ...readCacheLeftover(part) }, kindForm(part.type, role)),
   };
 }
 
@@ -111,7 +111,7 @@ function decodeImage(part: ImagePart): MediaBlock {
   const { image_url: url, file_id: id } = part;
   const detail = part.detail ?? undefined;
   const keep = (known: string, form: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [known, 'detail']), ...cacheLeft(part) }, form);
+    bag.keep({ ...rest(part, [known, 'detail']), ...readCacheLeftover(part) }, form);
   if (!url)
     return {
       type: 'media',
@@ -139,7 +139,7 @@ function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
   const keep = (known: string, form: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [known, 'filename']), ...cacheLeft(part) }, form);
+    bag.keep({ ...rest(part, [known, 'filename']), ...readCacheLeftover(part) }, form);
   if (data && isUrl(data))
     return {
       type: 'media',
@@ -193,7 +193,7 @@ function decodeCache({ prompt_cache_breakpoint: mark }: Marked): Pick<MediaBlock
 }
 
 /** Of a cache mark, what the canonical one does not say; that there is a mark goes without saying. */
-function cacheLeft({ prompt_cache_breakpoint: mark }: Marked): Fields {
+function readCacheLeftover({ prompt_cache_breakpoint: mark }: Marked): Fields {
   if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
   return mark
     ? nested(

@@ -1,5 +1,5 @@
 /**
- * A client's request to the canonical form. What has no canonical name and how things were spelt is kept beside them,
+ * A client's request to the canonical form. What has no canonical name and how things were readFlag is kept beside them,
  * so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
@@ -13,7 +13,7 @@ import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } 
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
-/** Fields that are read into a canonical one, whole or in part, or kept as a spelling. */
+/** Fields that are read into a canonical one, whole or in part, or kept as a collectFlags. */
 const readFields = new Set([
   'model',
   'input',
@@ -68,8 +68,8 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: isSafety(wire) ? { user: 'safety_identifier' } : undefined,
-    ...bag.keep(leftFields(wire, toolChoice !== undefined), ['read', ...spelling(wire)]),
+    names: hasOnlySafetyIdentifier(wire) ? { user: 'safety_identifier' } : undefined,
+    ...bag.keep(collectLeftover(wire, toolChoice !== undefined), ['read', ...collectFlags(wire)]),
   };
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
 }
@@ -100,12 +100,12 @@ function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'],
 }
 
 /** Whether the user is named as a safety identifier alone. */
-function isSafety({ user, safety_identifier: safety }: WireRequest): boolean {
+function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
 /** Spellings that say no more than others do, or what the gateway, which keeps nothing, does anyway. */
-function spelling(wire: WireRequest): string[] {
+function collectFlags(wire: WireRequest): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
   if (wire.background === false) form.push('background-false');
@@ -114,7 +114,7 @@ function spelling(wire: WireRequest): string[] {
   if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
   if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
   if (wire.truncation) form.push(`truncation=${wire.truncation}`);
-  if (isSafety(wire)) form.push('safety-identifier');
+  if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
   if (wire.include) form.push('include');
   for (const name of wire.include ?? []) form.push(`include=${name}`);
   if (wire.reasoning) form.push('reasoning');
@@ -132,7 +132,7 @@ const plainFormat = new Set(['type']);
 const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
 
 /** What has no canonical name; of fields that are read in part, the rest. */
-function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
+function collectLeftover(wire: WireRequest, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
   const { provider: _preferences, ...vendorsOwn } = wire;
@@ -145,7 +145,7 @@ function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
       'reasoning',
       leftover(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
     ),
-    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...formatLeft(wire.text?.format) }),
+    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...readFormatLeftover(wire.text?.format) }),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
       ? { safety_identifier: wire.safety_identifier }
       : {}),
@@ -163,7 +163,7 @@ function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest[
 }
 
 /** The whole of a format that only its vendor knows. */
-function formatLeft(format: WireAnyFormat | null | undefined): Fields {
+function readFormatLeftover(format: WireAnyFormat | null | undefined): Fields {
   if (!format) return {};
   if (!isKnownFormat(format)) return { format };
   return nested('format', format.type === 'json_schema' ? {} : leftover(format, plainFormat));

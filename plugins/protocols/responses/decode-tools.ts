@@ -7,7 +7,7 @@ import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
-import { qualifiedName } from './tool-names.ts';
+import { qualifyName } from './tool-names.ts';
 import type { WireFlatTool, WireRequest } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
@@ -73,11 +73,11 @@ function decodeTool(
 ): Tool {
   const { name: wireName, description } = tool;
   const name =
-    namespace !== undefined && taken.has(wireName) ? qualifiedName({ name: wireName, namespace }) : wireName;
+    namespace !== undefined && taken.has(wireName) ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.add(name);
-  const spelling = name === wireName ? form : [...form, `name=${wireName}`];
+  const collectFlags = name === wireName ? form : [...form, `name=${wireName}`];
   const known = tool.type === 'function' ? functionFields : customFields;
-  const sides: Sides & { at: string } = { at, ...bag.keep({ ...leftover(tool, known), ...about }, spelling) };
+  const sides: Sides & { at: string } = { at, ...bag.keep({ ...leftover(tool, known), ...about }, collectFlags) };
   const common = { name, description: description ?? undefined, namespace, ...sides };
   if (tool.type === 'custom')
     return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };

@@ -14,25 +14,25 @@ import {
 import { errorBody } from '../../shared/wire-kit/openai-error.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Ending } from './finish.ts';
-import { OutputItems, type ItemEvent } from './output-items.ts';
+import { OutputItemEncoder, type ItemEvent } from './encode-output-items.ts';
 import { ResponseObject } from './response-object.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
-function frameOf({ type, ...fields }: ItemEvent, number: number): string {
+function encodeFrame({ type, ...fields }: ItemEvent, number: number): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...fields })}\n\n`;
 }
 
 export class ReplyEncoder implements EventEncoder {
   readonly #response: ResponseObject;
-  readonly #items: OutputItems;
+  readonly #items: OutputItemEncoder;
   #usage: Usage = {};
   #number = 0;
   #begun = false;
 
   constructor(context: ReplyContext) {
     this.#response = new ResponseObject(context);
-    this.#items = new OutputItems(context);
+    this.#items = new OutputItemEncoder(context);
   }
 
   push(event: CanonicalEvent): string {
@@ -48,7 +48,7 @@ export class ReplyEncoder implements EventEncoder {
       case 'response-end':
         return this.#begin() + this.#frames(this.#items.close()) + this.#last();
       case 'error':
-        return failure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
+        return encodeFailure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
           this.#response.ended(ending, this.#items.output, this.#usage),
         );
       default:
@@ -79,7 +79,7 @@ export class ReplyEncoder implements EventEncoder {
   #frames(events: readonly ItemEvent[]): string {
     let text = '';
     for (const event of events) {
-      text += frameOf(event, this.#number);
+      text += encodeFrame(event, this.#number);
       this.#number += 1;
     }
     return text;
@@ -87,7 +87,7 @@ export class ReplyEncoder implements EventEncoder {
 }
 
 /** The error by itself, flat as documented and nested as the vendor sends it, then the response that failed of it. */
-function failure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
+function encodeFailure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
   const { error: told } = errorBody(error);
   const { type, code, message, param } = told;
   const word = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
@@ -97,8 +97,8 @@ function failure(error: GatewayError, number: number, respond: (ending: Ending) 
     error: { code: word, message: error.message },
   });
   return (
-    frameOf({ type: 'error', code, message, param, error: { type, code, message, param } }, number) +
-    frameOf({ type: 'response.failed', response }, number + 1) +
+    encodeFrame({ type: 'error', code, message, param, error: { type, code, message, param } }, number) +
+    encodeFrame({ type: 'response.failed', response }, number + 1) +
     terminator
   );
 }
@@ -107,7 +107,7 @@ function failure(error: GatewayError, number: number, respond: (ending: Ending) 
 const lateNumber = 1_000_000_000;
 
 /** The number that follows those a stream has said. */
-function nextNumber(begun: boolean, last: string): number {
+function findNextNumber(begun: boolean, last: string): number {
   if (!begun) return 0;
   const numbers = [...last.matchAll(/"sequence_number":\s*(\d+)/g)];
   const [, number] = numbers.at(-1) ?? [];
@@ -128,7 +128,7 @@ export function encodeStreamError(
     call,
   });
   const [, id] = /"id":\s*"(resp_[^"]*)"/.exec(sent.first) ?? [];
-  return failure(error, nextNumber(begun, sent.last), (ending) => ({
+  return encodeFailure(error, findNextNumber(begun, sent.last), (ending) => ({
     ...response.ended(ending, [], {}),
     ...(id === undefined ? {} : { id }),
     usage: null,

@@ -7,11 +7,11 @@ import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
-import { foreignForm, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
+import { partFlag, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
 import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
-import { headOf, spelt } from './item-head.ts';
-import { isMadeId } from './response-object.ts';
-import { fittingName, shortHash, type ToolNames } from './tool-names.ts';
+import { restoreHead, readFlag } from './item-flags.ts';
+import { isGatewayId } from './response-object.ts';
+import { fitName, hashShort, type ToolNames } from './tool-names.ts';
 
 /** What the encoding of one request goes by. */
 export interface Encoding {
@@ -36,7 +36,7 @@ interface Message {
 
 type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
 
-export function customCallsOf(turns: readonly Turn[]): Set<string> {
+export function findCustomCallIds(turns: readonly Turn[]): Set<string> {
   return new Set(
     turns.flatMap(({ blocks }) =>
       blocks.flatMap((block) => (block.type === 'tool-call' && block.custom ? [block.id] : [])),
@@ -63,39 +63,39 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   let open: Message | undefined;
   if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
   if (turn.blocks.length === 0 && encoding.own)
-    entries.push({ path: at, message: { parts: [], sides: turnSides(turn) } });
+    entries.push({ path: at, message: { parts: [], sides: readTurnSides(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
     if ('opaque' in block && block.opaque && block.type !== 'reasoning')
       encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
     if (block.type === 'media' && turn.role === 'assistant' && !encoding.own) {
       open = undefined;
-      entries.push({ path, item: encodeShown(block, path, encoding) });
+      entries.push({ path, item: encodeShownMedia(block, path, encoding) });
       continue;
     }
     // A stream of Gemini's ends in a text that is empty, behind its calls as well.
     if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
       if (!open || bag.form(block).includes('message')) {
-        open = { parts: [], sides: messageSides(turn, block) };
+        open = { parts: [], sides: readMessageSides(turn, block) };
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
       for (const part of parts)
-        open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
+        open.parts.push(bag.form(block).includes('message') ? omitItem(part) : part);
       continue;
     }
     open = undefined;
     const item = encodeBlock(block, path, encoding);
     if (item) entries.push({ path, item });
   }
-  return withoutLooseReasoning(entries, encoding).flatMap((entry) =>
+  return dropTrailingReasoning(entries, encoding).flatMap((entry) =>
     'item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding),
   );
 }
 
 function isSpoken(block: Block): block is SpokenBlock | ForeignPart {
-  if (block.type === 'foreign') return bag.form(block).includes(foreignForm);
+  if (block.type === 'foreign') return bag.form(block).includes(partFlag);
   return (
     block.type === 'text' ||
     block.type === 'refusal' ||
@@ -104,7 +104,7 @@ function isSpoken(block: Block): block is SpokenBlock | ForeignPart {
 }
 
 /** An assistant's message holds no media here: what a model showed is shown to it again. */
-function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
+function encodeShownMedia(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
   return {
     role: 'user',
@@ -115,19 +115,19 @@ function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fi
   };
 }
 
-function turnSides(turn: Turn): Message['sides'] {
+function readTurnSides(turn: Turn): Message['sides'] {
   return { fields: bag.fields(turn), form: bag.form(turn) };
 }
 
 /** An assistant's message, one of several items of its turn, is remembered on its first block. */
-function messageSides(turn: Turn, block: SpokenBlock | ForeignPart): Message['sides'] {
+function readMessageSides(turn: Turn, block: SpokenBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
-  return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : turnSides(turn);
+  return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : readTurnSides(turn);
 }
 
 /** The vendor refuses reasoning that nothing follows: what it led to was lost, or never came. */
-function withoutLooseReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
+function dropTrailingReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
   if (own) return entries;
   const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
   for (let last = kept.at(-1); last && 'item' in last && last.item.type === 'reasoning'; last = kept.at(-1)) {
@@ -139,11 +139,11 @@ function withoutLooseReasoning(entries: Entry[], { own, lose }: Encoding): Entry
 
 function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, { own }: Encoding): Fields[] {
   const role = turn.role === 'tool' ? 'user' : turn.role;
-  return [overlay(fields, { ...headOf(form), role, content: joinParts(parts, form, own) })];
+  return [overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, own) })];
 }
 
 /** What the first part remembers of its message stands on the message. */
-function withoutItem(part: Fields): Fields {
+function omitItem(part: Fields): Fields {
   const { item: _item, ...rest } = part;
   return rest;
 }
@@ -163,8 +163,8 @@ function encodeBlock(
     case 'media':
       return overlay(bag.fields(block), {
         type: 'image_generation_call',
-        ...headOf(bag.form(block)),
-        output_format: spelt(bag.form(block), 'format'),
+        ...restoreHead(bag.form(block)),
+        output_format: readFlag(bag.form(block), 'format'),
         result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
@@ -178,21 +178,21 @@ const longestCallId = 64;
 
 /** The vendor takes ids of at most 64 characters. */
 function callId(id: string, own: boolean): string {
-  return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${shortHash(id)}`;
+  return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${hashShort(id)}`;
 }
 
 function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {
   if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
-  const { name, namespace } = names.wireOf(block.name) ?? {
-    name: own ? block.name : fittingName(block.name),
+  const { name, namespace } = names.toWire(block.name) ?? {
+    name: own ? block.name : fitName(block.name),
     namespace: block.namespace,
   };
   const form = bag.form(block);
   const called = {
-    name: spelt(form, 'name') ?? name,
+    name: readFlag(form, 'name') ?? name,
     namespace: own ? block.namespace : namespace,
     call_id: callId(block.id, own),
-    ...headOf(form),
+    ...restoreHead(form),
   };
   if (block.custom)
     return overlay(bag.fields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
@@ -218,7 +218,7 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.fields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
-    ...headOf(form),
+    ...restoreHead(form),
     call_id: callId(block.callId, own),
     output: output ?? joinParts(parts, form, own),
   });
@@ -232,7 +232,7 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const ours = !sealed && isMadeId(spelt(bag.form(block), 'id') ?? '');
+  const ours = !sealed && isGatewayId(readFlag(bag.form(block), 'id') ?? '');
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || ours) {
     lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return undefined;
@@ -241,7 +241,7 @@ function encodeReasoning(
   const { parts: left, ...fields } = bag.fields(block);
   const lefts: readonly unknown[] = Array.isArray(left) ? left : [];
   const raw = form.includes('content');
-  const texts = splitText(text, spelt(form, 'parts'));
+  const texts = splitText(text, readFlag(form, 'parts'));
   const parts = texts.map((part, index): Fields => {
     const rest = lefts[index];
     return overlay(isObject(rest) ? rest : {}, {
@@ -249,10 +249,10 @@ function encodeReasoning(
       text: part,
     });
   });
-  const summary = spelt(form, 'summary');
+  const summary = readFlag(form, 'summary');
   return overlay(fields, {
     type: 'reasoning',
-    ...headOf(form),
+    ...restoreHead(form),
     ...(raw
       ? { summary: summary === undefined ? undefined : [], content: parts }
       : { summary: own && summary === undefined ? undefined : parts }),

@@ -7,14 +7,14 @@ import { dataUrl, isTextual, contextOf, documentName, pictureUrl } from '../../s
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import {
-  textKind,
+  textTypeFor,
   type ForeignPart,
   type MediaBlock,
   type SpokenBlock,
   type TextBlock,
 } from './decode-parts.ts';
 import type { Encoding } from './encode-items.ts';
-import { spelt } from './item-head.ts';
+import { readFlag } from './item-flags.ts';
 
 /** Mostly one part: none where it is lost, two where something is said of a document. */
 export function encodeParts(
@@ -50,7 +50,7 @@ function encodeText(block: TextBlock, role: string): Fields {
   const empty = form
     .filter((word) => word === 'annotations' || word === 'logprobs')
     .map((name) => [name, []]);
-  return { type: spelt(form, 'kind') ?? textKind(role), text: block.text, ...Object.fromEntries(empty) };
+  return { type: readFlag(form, 'kind') ?? textTypeFor(role), text: block.text, ...Object.fromEntries(empty) };
 }
 
 /** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */
@@ -92,17 +92,17 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   // OpenAI's schema requires it, though the vendor takes pictures without; what its own client wrote is kept.
   const shown = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...shown, file_id: source.id };
-  const url = own ? urlOf(block) : pictureUrl(block, path);
+  const url = own ? formatUrl(block) : pictureUrl(block, path);
   if (url !== undefined) return { ...shown, image_url: url };
   lose(path, 'not an image responses can carry');
   return undefined;
 }
 
-function urlOf(block: MediaBlock): string | undefined {
+function formatUrl(block: MediaBlock): string | undefined {
   const { source, mediaType } = block;
   if (source.type === 'url') return source.url;
   return source.type === 'base64'
-    ? dataUrl(source.data, mediaType, spelt(bag.form(block), 'prefix'))
+    ? dataUrl(source.data, mediaType, readFlag(bag.form(block), 'prefix'))
     : undefined;
 }
 
@@ -141,7 +141,7 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const asData = form.includes('data') || (source.type === 'base64' && !own);
   return {
     type: 'input_file',
-    [asData ? 'file_data' : 'file_url']: urlOf(block),
+    [asData ? 'file_data' : 'file_url']: formatUrl(block),
     filename:
       filename ?? (own || source.type !== 'base64' ? undefined : documentName(mediaType, source.data)),
   };

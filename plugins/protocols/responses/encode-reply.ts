@@ -1,10 +1,10 @@
 /** A whole reply as one response: the items a stream would have told of, at their end. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
-import { OutputItems } from './output-items.ts';
+import { OutputItemEncoder } from './encode-output-items.ts';
 import { ResponseObject } from './response-object.ts';
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const items = new OutputItems(context);
+  const items = new OutputItemEncoder(context);
   const response = new ResponseObject(context);
   let usage: Usage = {};
   for (const event of events) {

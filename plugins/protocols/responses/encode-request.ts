@@ -28,9 +28,9 @@ import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
-import { customCallsOf, encodeItems, type Encoding } from './encode-items.ts';
+import { findCustomCallIds, encodeItems, type Encoding } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
-import { spelt } from './item-head.ts';
+import { readFlag } from './item-flags.ts';
 import { ToolNames } from './tool-names.ts';
 
 export function encodeRequest(
@@ -47,7 +47,7 @@ export function encodeRequest(
     model,
     owner: model.id.slice(0, model.id.indexOf('/')),
     names: new ToolNames(request),
-    customCalls: customCallsOf(request.turns),
+    customCalls: findCustomCallIds(request.turns),
     lose,
   };
   const plan = planFormat(request, model, encoding);
@@ -77,7 +77,7 @@ export function encodeRequest(
   return {
     body,
     losses: [...losses, ...foreignFields(request, protocolName, alike)],
-    stops: stopsOf(request),
+    stops: checkStops(request),
     expects: plan.expects,
   };
 }
@@ -85,7 +85,7 @@ export function encodeRequest(
 /** Every piece of a reply is searched for each of them: with many more the process would serve nobody else. */
 const mostStops = 1000;
 
-function stopsOf({ stop = [] }: CanonicalRequest): readonly string[] {
+function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
   if (stop.length <= mostStops) return stop;
   throw new GatewayError(
     'unsupported_parameter',
@@ -127,7 +127,7 @@ function encodeInput(
 const leastLimit = 16;
 
 /** What has no field on this wire at all. */
-const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
+const missingFields = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
 
 /** Models that reason refuse to be asked for them. */
 function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
@@ -142,7 +142,7 @@ function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
   if (request.logprobs && !own && !takesLogprobs(model))
     lose('logprobs', 'the model does not take it', 'model');
-  for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
+  for (const path of missingFields) if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
   const { capabilities, supportedParameters } = model;
@@ -186,7 +186,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Only on this wire has one to ask for what the others show.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
-  return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
+  return { effort: sent, summary: readFlag(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
@@ -240,7 +240,7 @@ function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, los
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
   if (isLost) lose('serviceTier', unpriced, 'model');
   return {
-    [userField]: own ? user : shortened(user),
+    [userField]: own ? user : fitUser(user),
     metadata: request.metadata,
     service_tier: isLost ? undefined : tier,
     prompt_cache_key: request.cacheKey,
@@ -250,7 +250,7 @@ function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, los
 const longestUser = 64;
 
 /** A name for the user that the vendor takes; the same one for the same user. */
-function shortened(user: string | undefined): string | undefined {
+function fitUser(user: string | undefined): string | undefined {
   return user === undefined || user.length <= longestUser
     ? user
     : createHash('sha256').update(user).digest('hex');
@@ -263,14 +263,14 @@ function shortened(user: string | undefined): string | undefined {
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
   const form = bag.form(request);
   if (own) {
-    const store = spelt(form, 'store');
+    const store = readFlag(form, 'store');
     const include = form
       .filter((word) => word.startsWith('include='))
       .map((word) => word.slice('include='.length));
     return {
       include: form.includes('include') ? include : undefined,
       store: store === undefined ? undefined : store === 'true',
-      truncation: spelt(form, 'truncation'),
+      truncation: readFlag(form, 'truncation'),
       background: form.includes('background-false') ? false : undefined,
     };
   }

@@ -113,7 +113,7 @@ function encodeHosted(
 function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding): Fields {
   const { namespace: _namespace, ...fields } = bag.fields(tool);
   const { description } = tool;
-  const name = names.wireOf(tool.name)?.name ?? tool.name;
+  const name = names.toWire(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom')
     return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
   // The vendor takes a tool that says nothing for a strict one.
@@ -138,7 +138,7 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
 /** A tool's name as a choice refers to it. */
 function reference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
   const custom = tools.some((tool) => tool.type === 'custom' && tool.name === name);
-  return { type: custom ? 'custom' : 'function', name: names.wireOf(name)?.name ?? name };
+  return { type: custom ? 'custom' : 'function', name: names.toWire(name)?.name ?? name };
 }
 
 function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
@@ -149,7 +149,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
-  const allowed = [...names.map((name) => reference(name, tools, encoding)), ...unbound(tools, encoding)];
+  const allowed = [...names.map((name) => reference(name, tools, encoding)), ...listHostedReferences(tools, encoding)];
   return overlay(bag.fields(toolChoice), {
     type: 'allowed_tools',
     mode: required ? 'required' : 'auto',
@@ -158,7 +158,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
 }
 
 /** Google's list is of functions alone: its own tools may be called beside them. */
-function unbound(tools: readonly Tool[], { model }: Encoding): Fields[] {
+function listHostedReferences(tools: readonly Tool[], { model }: Encoding): Fields[] {
   return tools.flatMap((tool) => {
     if (tool.type !== 'hosted' || tool.protocol !== 'generate-content' || !hosts(model, tool.kind)) return [];
     return [{ type: tool.kind === 'web-search' ? 'web_search' : 'code_interpreter' }];

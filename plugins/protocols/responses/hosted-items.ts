@@ -5,12 +5,12 @@
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import type { ItemEvent } from './output-items.ts';
+import type { ItemEvent } from './encode-output-items.ts';
 
 type Start = Extract<CanonicalEvent, { type: 'block-start' }>;
 
 /** Undefined for what this wire has no item for: sound, and tools of other vendors. */
-export function hostedItem(
+export function encodeHostedItem(
   start: Start,
   text: string,
   makeId: (prefix: string) => string,
@@ -37,11 +37,11 @@ export function hostedItem(
       outputs: logs === undefined ? [] : [{ type: 'logs', logs }],
     };
   if (start.kind === 'server-tool' && start.name?.includes('search'))
-    return { id: makeId('ws'), type: 'web_search_call', status: 'completed', action: searchOf(text) };
+    return { id: makeId('ws'), type: 'web_search_call', status: 'completed', action: readSearchAction(text) };
   return undefined;
 }
 
-function searchOf(text: string): Fields {
+function readSearchAction(text: string): Fields {
   try {
     const asked: unknown = JSON.parse(text);
     if (isObject(asked)) return { type: 'search', ...asked };
@@ -66,7 +66,7 @@ interface Progress {
 }
 
 /** The steps of an item, for kinds that have any. */
-export function progressOf(item: Fields): Progress {
+export function planProgress(item: Fields): Progress {
   const type = String(item.type);
   const step = working.get(type);
   const emptied = {

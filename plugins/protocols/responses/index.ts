@@ -52,7 +52,7 @@ const fieldNames = {
  * Codex stops at 429 with the code `insufficient_quota`, and at no other form of an empty account; to a vendor that
  * failed it comes thirty times, but for 503 with `server_is_overloaded`, where it stops after five.
  */
-function encodeRefusal(error: GatewayError): ErrorReply {
+function encodeCallError(error: GatewayError): ErrorReply {
   const { code, message, details } = error;
   if (code === 'upstream_failed' || code === 'timeout')
     return encodeError(new GatewayError('upstream_overloaded', message, details));
@@ -60,7 +60,7 @@ function encodeRefusal(error: GatewayError): ErrorReply {
   return { status: code === 'out_of_balance' ? 429 : status, body };
 }
 
-export function protocolWith(assistantItems: AssistantItems): Protocol {
+export function createProtocol(assistantItems: AssistantItems): Protocol {
   return {
     name: protocolName,
     body: 'json',
@@ -73,7 +73,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
       read: (body, text, match) => readRequest(body, text, match, assistantItems),
       encodeEvents: (context) => new ReplyEncoder(context),
       encodeReply,
-      encodeError: encodeRefusal,
+      encodeError: encodeCallError,
       encodeStreamError,
       keepAlive: ': keep-alive\n\n',
       fieldNames,
@@ -96,7 +96,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
   };
 }
 
-export const protocol = protocolWith('strict');
+export const protocol = createProtocol('strict');
 
 export const responses = definePlugin({
   name: protocolName,
@@ -108,7 +108,7 @@ export const responses = definePlugin({
     assistantItems: z.enum(['strict', 'lenient']).default('strict'),
   }),
   apply(host, { assistantItems }) {
-    host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
+    host.protocols.add(assistantItems === 'strict' ? protocol : createProtocol(assistantItems));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(
       `curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","input":"Hello!"}'`,

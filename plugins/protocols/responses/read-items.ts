@@ -34,8 +34,8 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: WireCallOutput }
   | { readonly kind: 'reasoning'; readonly item: WireReasoning }
   | { readonly kind: 'image-call'; readonly item: WireImageCall }
-  /** `strangeRole`: said in a role that nobody here knows, so that an answer without it is worthless. */
-  | { readonly kind: 'other'; readonly item: Fields; readonly strangeRole?: true };
+  /** `unknownRole`: said in a role that nobody here knows, so that an answer without it is worthless. */
+  | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
 /** Whether an assistant's message has to carry the id and status it was given. */
 export type AssistantItems = 'strict' | 'lenient';
@@ -50,7 +50,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
   switch (given.type ?? (given.role === undefined && given.id !== undefined ? 'item_reference' : 'message')) {
     case 'message':
       if (typeof given.role === 'string' && !knownRoles.has(given.role))
-        return { kind: 'other', item: given, strangeRole: true };
+        return { kind: 'other', item: given, unknownRole: true };
       return { kind: 'message', item: readMessage(value, at, assistantItems) };
     case 'function_call':
       return { kind: 'function-call', item: checkWire(functionCallWire, value, at) };

@@ -25,8 +25,8 @@ import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
-import { isMadeId } from './response-object.ts';
-import { isNativeSeal, sealerOf } from './sealed.ts';
+import { isGatewayId } from './response-object.ts';
+import { isNativeSeal, findSealer } from './sealed.ts';
 import { isKnownPart, requestWire, type WirePart, type WireRequest } from './wire.ts';
 
 const painter = 'image_generation';
@@ -66,11 +66,11 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.effort = wire.reasoning?.effort ?? undefined;
-    this.size = sizeOf(read, text);
-    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(modesOf)];
-    this.fees = feesOf(read);
+    this.size = measureInput(read, text);
+    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(readModes)];
+    this.fees = readFees(read);
     this.preferences = preferencesOf(wire.provider);
-    this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
+    this.carriesState = holdsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning);
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
@@ -96,7 +96,7 @@ const containerFields: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** What a tool says of the container that is opened for it, and in which field. */
-function containerOf({
+function findContainer({
   kind,
   tool,
 }: ReadTool): { readonly field: string; readonly said: Fields } | undefined {
@@ -107,21 +107,21 @@ function containerOf({
 }
 
 /** What the tools that a vendor runs itself are charged by; a container that is named was opened, and paid for, before. */
-function feeOf(read: ReadTool): FeeName | undefined {
+function readFeeName(read: ReadTool): FeeName | undefined {
   const { kind, tool } = read;
   if (kind !== 'hosted') return undefined;
   const { type } = tool;
   if (isSearch(tool) || type === 'x_search') return 'webSearch';
   if (type === 'file_search') return 'fileSearch';
   if (type === interpreter) return typeof tool.container === 'string' ? undefined : 'container';
-  return type === 'shell' && containerOf(read)?.said.type === 'container_auto' ? 'container' : undefined;
+  return type === 'shell' && findContainer(read)?.said.type === 'container_auto' ? 'container' : undefined;
 }
 
 /** Codex offers a search with every call, whoever answers: one that the choice of tools does not name can be spared. */
-function feesOf({ tools, wire }: ReadRequest): Fee[] {
+function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read, place): Fee[] => {
-    const name = feeOf(read);
+    const name = readFeeName(read);
     if (name === undefined) return [];
     return [
       {
@@ -135,9 +135,9 @@ function feesOf({ tools, wire }: ReadRequest): Fee[] {
 }
 
 /** A tool that paints is another model, whose tokens cost several times those of the one that is asked; a container with more memory costs up to 64 times as much. */
-function modesOf(read: ReadTool, place: number): Mode[] {
+function readModes(read: ReadTool, place: number): Mode[] {
   if (read.tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
-  const container = containerOf(read);
+  const container = findContainer(read);
   const memory = container?.said.memory_limit ?? usualMemory;
   return container === undefined || memory === usualMemory
     ? []
@@ -151,13 +151,13 @@ function modesOf(read: ReadTool, place: number): Mode[] {
 }
 
 /** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
-function isOurThought(read: ReadItem): boolean {
-  return read.kind === 'reasoning' && !read.item.encrypted_content && isMadeId(read.item.id ?? '');
+function isGatewayReasoning(read: ReadItem): boolean {
+  return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
 }
 
 /** Whether it gives one vendor's thoughts back to another, as a conversation that moved does. */
-function isSealedElsewhere({ wire, items }: ReadRequest): boolean {
-  if (sealerOf(wire.model) === nativeVendor) return false;
+function movesNativeSeals({ wire, items }: ReadRequest): boolean {
+  if (findSealer(wire.model) === nativeVendor) return false;
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
 }
 
@@ -200,7 +200,7 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
   if (choice === 'required' && tools.length === 0)
     throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
   if (!isObject(choice)) return;
-  const known = new Set(tools.flatMap(namesOf));
+  const known = new Set(tools.flatMap(listNames));
   const references: unknown[] =
     choice.type === 'allowed_tools' && Array.isArray(choice.tools) ? choice.tools : [choice];
   for (const reference of references) {
@@ -213,7 +213,7 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
   }
 }
 
-function namesOf(read: ReadTool): string[] {
+function listNames(read: ReadTool): string[] {
   if (read.kind === 'hosted') return [];
   return read.tool.type === 'namespace' ? read.tool.tools.map(({ name }) => name) : [read.tool.name];
 }
@@ -229,11 +229,11 @@ const clientTools: ReadonlySet<unknown> = new Set([
 function isRunByVendor(read: ReadTool): boolean {
   const { kind, tool } = read;
   if (kind !== 'hosted' || clientTools.has(tool.type) || tool.execution === 'client') return false;
-  return tool.type !== 'shell' || containerOf(read) !== undefined;
+  return tool.type !== 'shell' || findContainer(read) !== undefined;
 }
 
-/** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
+/** Bounds the input from above: media is countedFields apart from the text it is written in. */
+function measureInput({ wire, items, tools }: ReadRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
@@ -243,8 +243,8 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
       base64 += read.item.result?.length ?? 0;
       images += 1;
     }
-    fetched ||= saysStrange(read);
-    for (const part of partsOf(read)) {
+    fetched ||= holdsUnknownInput(read);
+    for (const part of listParts(read)) {
       if (part.type === 'input_image') {
         base64 += part.image_url ? base64Length(part.image_url) : 0;
         images += 1;
@@ -271,8 +271,8 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
 }
 
 /** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
-function saysStrange(read: ReadItem): boolean {
-  if (read.kind === 'other') return read.strangeRole === true;
+function holdsUnknownInput(read: ReadItem): boolean {
+  if (read.kind === 'other') return read.unknownRole === true;
   const content =
     read.kind === 'message' && read.item.role !== 'assistant'
       ? read.item.content
@@ -282,7 +282,7 @@ function saysStrange(read: ReadItem): boolean {
   return typeof content !== 'string' && !content.every(isKnownPart);
 }
 
-function partsOf(read: ReadItem): readonly WirePart[] {
+function listParts(read: ReadItem): readonly WirePart[] {
   const content =
     read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
   return typeof content === 'string' ? [] : content.filter(isKnownPart);

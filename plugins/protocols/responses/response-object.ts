@@ -35,18 +35,18 @@ const settings: readonly (readonly [name: string, otherwise: unknown])[] = [
   ['truncation', 'disabled'],
 ];
 
-function settingsOf(call: ClientCall): Fields {
+function readSettings(call: ClientCall): Fields {
   return 'settings' in call && isObject(call.settings) ? call.settings : {};
 }
 
-function objectOf(value: unknown): Fields {
+function toObject(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
 
 /** A tool as a response says it again: what was not set is null. */
-function echoedTool(tool: unknown): unknown {
+function echoTool(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
-  if (Array.isArray(tool.tools)) return { ...tool, tools: tool.tools.map(echoedTool) };
+  if (Array.isArray(tool.tools)) return { ...tool, tools: tool.tools.map(echoTool) };
   return tool.type === 'function'
     ? {
         ...tool,
@@ -57,12 +57,12 @@ function echoedTool(tool: unknown): unknown {
     : tool;
 }
 
-function echoedTools({ tools }: Fields): unknown[] {
-  return Array.isArray(tools) ? tools.map(echoedTool) : [];
+function echoTools({ tools }: Fields): unknown[] {
+  return Array.isArray(tools) ? tools.map(echoTool) : [];
 }
 
 /** What the vendor's tools used: the one that paints stands there though nothing was painted. */
-function toolUsage(searches: number): Fields {
+function encodeToolUsage(searches: number): Fields {
   const tokens = { image_tokens: 0, text_tokens: 0 };
   const painted = {
     input_tokens: 0,
@@ -81,7 +81,7 @@ export function makeId(prefix: string, reply: string, index?: number): string {
 }
 
 /** Whether an id of an item was made here: a vendor's are longer. */
-export function isMadeId(id: string): boolean {
+export function isGatewayId(id: string): boolean {
   return /^[a-z]+_[0-9a-f]{32}[0-9a-f]{4}$/.test(id);
 }
 
@@ -94,14 +94,14 @@ export class ResponseObject {
   constructor(context: ReplyContext) {
     const { id, model, created, call } = context;
     this.#context = context;
-    const said = settingsOf(call);
+    const said = readSettings(call);
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
       ...Object.fromEntries(settings.map(([name, otherwise]) => [name, said[name] ?? otherwise])),
       ...(typeof said.user === 'string' ? { user: said.user } : {}),
-      tools: echoedTools(said),
-      reasoning: { effort: null, summary: null, ...objectOf(said.reasoning) },
-      text: { format: { type: 'text' }, ...objectOf(said.text) },
+      tools: echoTools(said),
+      reasoning: { effort: null, summary: null, ...toObject(said.reasoning) },
+      text: { format: { type: 'text' }, ...toObject(said.text) },
     };
   }
 
@@ -122,7 +122,7 @@ export class ResponseObject {
 
   ended(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
     const { webSearches } = usage;
-    const tools = webSearches === undefined ? {} : { tool_usage: toolUsage(webSearches) };
+    const tools = webSearches === undefined ? {} : { tool_usage: encodeToolUsage(webSearches) };
     return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
   }
 

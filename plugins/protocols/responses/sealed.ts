@@ -23,7 +23,7 @@ export interface Sealed {
 const otherSealers: ReadonlySet<string> = new Set(['xai']);
 
 /** Who seals what a model thinks. */
-export function sealerOf(model: string): string {
+export function findSealer(model: string): string {
   const owner = model.slice(0, Math.max(0, model.indexOf('/')));
   return otherSealers.has(owner) ? owner : nativeVendor;
 }

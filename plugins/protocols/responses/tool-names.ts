@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { bag } from './bag.ts';
-import { spelt } from './item-head.ts';
+import { readFlag } from './item-flags.ts';
 
 export interface WireName {
   readonly name: string;
@@ -16,19 +16,19 @@ export interface WireName {
 const longestName = 64;
 const fits = /^[A-Za-z0-9_-]{1,64}$/;
 
-export function shortHash(text: string): string {
+export function hashShort(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
 /** A name this wire takes: itself where it fits, else its fitting characters and a hash of it. */
-export function fittingName(name: string): string {
+export function fitName(name: string): string {
   if (fits.test(name)) return name;
-  return `${name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName - 9)}_${shortHash(name)}`;
+  return `${name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName - 9)}_${hashShort(name)}`;
 }
 
 /** The canonical name of a tool in a namespace where another one has the same name. */
-export function qualifiedName({ name, namespace }: WireName): string {
-  return fittingName(`${namespace}__${name}`);
+export function qualifyName({ name, namespace }: WireName): string {
+  return fitName(`${namespace}__${name}`);
 }
 
 function key({ name, namespace }: WireName): string {
@@ -47,7 +47,7 @@ export class ToolNames {
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
     const { name: canonical, namespace } = tool;
     const wire = {
-      name: spelt(bag.form(tool), 'name') ?? (own ? canonical : fittingName(canonical)),
+      name: readFlag(bag.form(tool), 'name') ?? (own ? canonical : fitName(canonical)),
       namespace,
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
@@ -58,12 +58,12 @@ export class ToolNames {
   }
 
   /** A tool's name and namespace here; undefined where the request has no such tool. */
-  wireOf(canonical: string): WireName | undefined {
+  toWire(canonical: string): WireName | undefined {
     return this.#toWire.get(canonical);
   }
 
   /** The canonical name of a tool that was called; as it was called where the request has no such tool. */
-  canonicalOf(wire: WireName): string {
+  toCanonical(wire: WireName): string {
     return this.#fromWire.get(key(wire)) ?? wire.name;
   }
 }

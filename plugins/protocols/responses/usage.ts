@@ -14,7 +14,7 @@ function list(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function outputOf(wire: Fields): number | undefined {
+function countOutput(wire: Fields): number | undefined {
   const output = knownCount(wire.output_tokens);
   const input = knownCount(wire.input_tokens);
   const total = knownCount(wire.total_tokens);
@@ -24,7 +24,7 @@ function outputOf(wire: Fields): number | undefined {
 }
 
 /** OpenAI charges for searches alone, not for pages that are opened; a response that does not sum them up has an item for each. */
-function searchesIn(output: unknown): number | undefined {
+function countSearchItems(output: unknown): number | undefined {
   const searches = list(output).filter(
     (item) => item.type === 'web_search_call' && (inside(item, 'action').type ?? 'search') === 'search',
   );
@@ -32,7 +32,7 @@ function searchesIn(output: unknown): number | undefined {
 }
 
 /** What code and commands were run in; a container that the request names was opened, and paid for, before. */
-function containersIn({ output, tools }: Fields): number | undefined {
+function countContainers({ output, tools }: Fields): number | undefined {
   const named = new Set(
     list(tools).map((tool) => tool.container ?? inside(tool, 'environment').container_id),
   );
@@ -51,18 +51,18 @@ function containersIn({ output, tools }: Fields): number | undefined {
 }
 
 /** A search of files is charged by the call, however many questions it asks; xAI sums them up. */
-function fileSearchesOf({ output }: Fields, usage: Fields): number | undefined {
+function countFileSearches({ output }: Fields, usage: Fields): number | undefined {
   const summed = knownCount(inside(usage, 'server_side_tool_usage_details').file_search_calls);
   return (summed ?? list(output).filter(({ type }) => type === 'file_search_call').length) || undefined;
 }
 
 /** OpenAI sums them up apart from the tokens, xAI with them, and its searches of X, which cost the same, beside them. */
-function searchesOf(response: Fields, usage: Fields): number | undefined {
+function countSearches(response: Fields, usage: Fields): number | undefined {
   const { web_search_calls: web, x_search_calls: posts } = inside(usage, 'server_side_tool_usage_details');
   const summed =
     knownCount(inside(inside(response, 'tool_usage'), 'web_search').num_requests) ?? knownCount(web);
   const own = knownCount(posts) ?? 0;
-  return summed === undefined && own === 0 ? searchesIn(response.output) : (summed ?? 0) + own;
+  return summed === undefined && own === 0 ? countSearchItems(response.output) : (summed ?? 0) + own;
 }
 
 function sum(first: number | undefined, second: number | undefined): number | undefined {
@@ -70,7 +70,7 @@ function sum(first: number | undefined, second: number | undefined): number | un
 }
 
 /** What the tool that paints used, which is another model and tells its tokens beside those of the one that was asked. */
-function paintedIn(response: Fields): Usage {
+function readImageToolUsage(response: Fields): Usage {
   const wire = inside(inside(response, 'tool_usage'), 'image_gen');
   const output = knownCount(wire.output_tokens);
   return {
@@ -86,18 +86,18 @@ function paintedIn(response: Fields): Usage {
 export function decodeUsage(response: Fields): Usage | undefined {
   const wire = inside(response, 'usage');
   const input = inside(wire, 'input_tokens_details');
-  const painted = paintedIn(response);
+  const painted = readImageToolUsage(response);
   const counts = {
     input: sum(knownCount(wire.input_tokens), painted.input),
     cacheRead: sum(knownCount(input.cached_tokens), painted.cacheRead),
     cacheWrite5m: knownCount(input.cache_write_tokens),
     inputImage: painted.inputImage,
-    output: sum(outputOf(wire), painted.output),
+    output: sum(countOutput(wire), painted.output),
     outputImage: painted.outputImage,
     reasoning: knownCount(inside(wire, 'output_tokens_details').reasoning_tokens),
-    webSearches: searchesOf(response, wire),
-    fileSearches: fileSearchesOf(response, wire),
-    containers: containersIn(response),
+    webSearches: countSearches(response, wire),
+    fileSearches: countFileSearches(response, wire),
+    containers: countContainers(response),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;

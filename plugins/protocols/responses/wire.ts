@@ -75,7 +75,7 @@ const callId = z.string('the id of a tool call').min(1, 'the id of a tool call')
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
 export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
-function isWord(value: unknown): boolean {
+function isFilledString(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
@@ -116,8 +116,8 @@ function isPlainCall(value: unknown): boolean {
   return (
     isObject(value) &&
     value.type === 'function_call' &&
-    isWord(value.call_id) &&
-    isWord(value.name) &&
+    isFilledString(value.call_id) &&
+    isFilledString(value.name) &&
     typeof value.arguments === 'string' &&
     holdsOnly(value, 4)
   );
@@ -127,7 +127,7 @@ function isPlainOutput(value: unknown): boolean {
   return (
     isObject(value) &&
     value.type === 'function_call_output' &&
-    isWord(value.call_id) &&
+    isFilledString(value.call_id) &&
     isPlainContent(value.output) &&
     holdsOnly(value, 3)
   );

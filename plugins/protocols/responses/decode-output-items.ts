@@ -1,7 +1,7 @@
 /**
  * The output items of one reply as canonical blocks, put together from their events. Items and parts are told apart
  * by where they stand, never by their ids, which some relays change with every event. What an event already told is
- * counted, so that the whole item at the end only adds what was missing: some vendors send no deltas.
+ * countedFields, so that the whole item at the end only adds what was missing: some vendors send no deltas.
  */
 import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
@@ -10,7 +10,7 @@ import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-ba
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { partBreak } from './decode-items.ts';
-import { plainHead } from './item-head.ts';
+import { headNames } from './item-flags.ts';
 import { readSealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 
@@ -45,7 +45,7 @@ interface Item {
 
 type Facts = Omit<Extract<CanonicalEvent, { type: 'block-start' }>, 'type' | 'candidate' | 'block' | 'kind'>;
 
-const messageHead = new Set([...plainHead, 'role', 'content']);
+const messageHead = new Set([...headNames, 'role', 'content']);
 
 function word(value: unknown): string {
   return typeof value === 'string' ? value : '';
@@ -55,7 +55,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export class ReplyItems {
+export class OutputItemDecoder {
   readonly #emit: (event: CanonicalEvent) => void;
   readonly #names: () => ToolNames;
   readonly #sealer: string;
@@ -294,7 +294,7 @@ export class ReplyItems {
     const custom = item.type === 'custom_tool_call' ? { custom: true } : {};
     item.block = this.#start('tool-call', {
       id: item.callId,
-      name: this.#names().canonicalOf({ name, namespace }),
+      name: this.#names().toCanonical({ name, namespace }),
       ...custom,
     });
   }

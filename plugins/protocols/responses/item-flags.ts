@@ -6,14 +6,14 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 const headFields = ['type', 'id', 'status'] as const;
 /** Of items whose kind is told by what they became. */
-export const plainHead: ReadonlySet<string> = new Set(headFields);
+export const headNames: ReadonlySet<string> = new Set(headFields);
 
-export function headForm(item: Fields, fields: readonly string[] = ['id', 'status']): string[] {
+export function noteHead(item: Fields, fields: readonly string[] = ['id', 'status']): string[] {
   return fields.flatMap((name) => (typeof item[name] === 'string' ? [`${name}=${item[name]}`] : []));
 }
 
-/** The fields that `headForm` kept. */
-export function headOf(form: readonly string[]): Fields {
+/** The fields that `noteHead` kept. */
+export function restoreHead(form: readonly string[]): Fields {
   return Object.fromEntries(
     form.flatMap((word): [string, string][] => {
       const name = headFields.find((field) => word.startsWith(`${field}=`));
@@ -23,6 +23,6 @@ export function headOf(form: readonly string[]): Fields {
 }
 
 /** What stands behind `name=` among the spellings. */
-export function spelt(form: readonly string[], name: string): string | undefined {
+export function readFlag(form: readonly string[], name: string): string | undefined {
   return form.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }

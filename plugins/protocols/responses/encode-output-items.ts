@@ -9,7 +9,7 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish, type Ending } from './finish.ts';
-import { hostedItem, progressOf } from './hosted-items.ts';
+import { encodeHostedItem, planProgress } from './hosted-items.ts';
 import { OpenCall, OpenReasoning, OpenSpeech, type OpenBlock, type OutputMessage } from './open-blocks.ts';
 import { makeId } from './response-object.ts';
 import { writeSealed, type Owner } from './sealed.ts';
@@ -28,7 +28,7 @@ type PicturePlace = { readonly item_id: unknown; readonly output_index: number }
 
 const picture = { type: 'image_generation_call', event: 'response.image_generation_call' } as const;
 
-export class OutputItems {
+export class OutputItemEncoder {
   readonly #output: Fields[] = [];
   readonly #context: ReplyContext;
   readonly #blocks = new Map<number, OpenBlock>();
@@ -239,7 +239,7 @@ export class OutputItems {
     this.#makeRoom(call.start.block);
     this.#held.delete(call.start.block);
     this.#names ??= new ToolNames(this.#context.call.decode());
-    call.begin(this.#output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
+    call.begin(this.#output.length, this.#context.id, this.#names.toWire(call.start.name ?? ''));
     this.#add(call.shown('in_progress', ''), call.shown('in_progress', ''));
     if (call.text !== '') this.#tell(call.event('delta'), { ...call.place, delta: call.text });
   }
@@ -336,7 +336,7 @@ export class OutputItems {
 
   /** What the vendor ran itself is told whole, at its end. */
   #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[], logs?: string): void {
-    const item = hostedItem(start, text, (prefix) => this.#id(prefix), logs);
+    const item = encodeHostedItem(start, text, (prefix) => this.#id(prefix), logs);
     if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
     if (start.kind === 'image' && this.#picture) this.#endPicture(this.#picture, item);
     else this.#tellWhole(item);
@@ -345,7 +345,7 @@ export class OutputItems {
 
   #tellWhole(item: Fields): void {
     this.#makeRoom();
-    const { begun, before, after } = progressOf(item);
+    const { begun, before, after } = planProgress(item);
     const place = { output_index: this.#add(item, begun), item_id: item.id };
     for (const { type, ...fields } of before) this.#tell(type, { ...place, ...fields });
     for (const { type } of after) this.#tell(type, place);
