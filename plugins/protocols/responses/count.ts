@@ -24,7 +24,9 @@ export const count: CountSide = {
     if (!isObject(body) || bag.form(request).includes('read')) return { body, losses };
     const fields: Fields = body;
     return {
-      body: Object.fromEntries(countedFields.flatMap((name) => (name in fields ? [[name, fields[name]]] : []))),
+      body: Object.fromEntries(
+        countedFields.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])),
+      ),
       losses,
     };
   },

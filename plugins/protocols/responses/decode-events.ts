@@ -18,8 +18,8 @@ import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
-import { decodeFinish } from './finish.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
+import { decodeFinish } from './finish.ts';
 import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
@@ -131,7 +131,11 @@ export class ReplyDecoder implements EventDecoder {
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
     const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
-    this.#items = new OutputItemDecoder((event) => void this.#events.push(event), names, findSealer(model?.id ?? ''));
+    this.#items = new OutputItemDecoder(
+      (event) => void this.#events.push(event),
+      names,
+      findSealer(model?.id ?? ''),
+    );
   }
 
   push(wire: WireEvent): CanonicalEvent[] {

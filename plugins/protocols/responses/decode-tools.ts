@@ -77,7 +77,10 @@ function decodeTool(
   taken.add(name);
   const collectFlags = name === wireName ? form : [...form, `name=${wireName}`];
   const known = tool.type === 'function' ? functionFields : customFields;
-  const sides: Sides & { at: string } = { at, ...bag.keep({ ...leftover(tool, known), ...about }, collectFlags) };
+  const sides: Sides & { at: string } = {
+    at,
+    ...bag.keep({ ...leftover(tool, known), ...about }, collectFlags),
+  };
   const common = { name, description: description ?? undefined, namespace, ...sides };
   if (tool.type === 'custom')
     return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };

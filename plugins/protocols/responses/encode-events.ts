@@ -13,8 +13,9 @@ import {
 } from '../../../core/index.ts';
 import { errorBody } from '../../shared/wire-kit/openai-error.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { OutputItemEncoder } from './encode-output-items.ts';
 import type { Ending } from './finish.ts';
-import { OutputItemEncoder, type ItemEvent } from './encode-output-items.ts';
+import type { ItemEvent } from './item-writer.ts';
 import { ResponseObject } from './response-object.ts';
 
 export const terminator = 'data: [DONE]\n\n';

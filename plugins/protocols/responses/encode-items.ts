@@ -81,8 +81,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
-      for (const part of parts)
-        open.parts.push(bag.form(block).includes('message') ? omitItem(part) : part);
+      for (const part of parts) open.parts.push(bag.form(block).includes('message') ? omitItem(part) : part);
       continue;
     }
     open = undefined;

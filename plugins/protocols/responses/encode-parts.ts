@@ -50,7 +50,11 @@ function encodeText(block: TextBlock, role: string): Fields {
   const empty = form
     .filter((word) => word === 'annotations' || word === 'logprobs')
     .map((name) => [name, []]);
-  return { type: readFlag(form, 'kind') ?? textTypeFor(role), text: block.text, ...Object.fromEntries(empty) };
+  return {
+    type: readFlag(form, 'kind') ?? textTypeFor(role),
+    text: block.text,
+    ...Object.fromEntries(empty),
+  };
 }
 
 /** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */

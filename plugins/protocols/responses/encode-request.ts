@@ -142,7 +142,8 @@ function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
   if (request.logprobs && !own && !takesLogprobs(model))
     lose('logprobs', 'the model does not take it', 'model');
-  for (const path of missingFields) if (request[path] !== undefined) lose(path, 'responses has no such field');
+  for (const path of missingFields)
+    if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
   const { capabilities, supportedParameters } = model;

@@ -149,7 +149,10 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
-  const allowed = [...names.map((name) => reference(name, tools, encoding)), ...listHostedReferences(tools, encoding)];
+  const allowed = [
+    ...names.map((name) => reference(name, tools, encoding)),
+    ...listHostedReferences(tools, encoding),
+  ];
   return overlay(bag.fields(toolChoice), {
     type: 'allowed_tools',
     mode: required ? 'required' : 'auto',

@@ -1,4 +1,4 @@
-/** Blocks of a reply while they grow: what each of them has said so far, and where its item stands. */
+/** The open blocks of a reply: what each holds so far, and the place of its item. */
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -9,69 +9,77 @@ import type { WireName } from './tool-names.ts';
 export interface OutputMessage {
   readonly index: number;
   readonly id: string;
-  /** Its parts, which the finished item holds. */
+  /** The parts that the finished item holds. */
   readonly content: Fields[];
   readonly item: Fields;
-  /** What it says that is not over. */
-  readonly open: Set<OpenSpeech>;
+  /** The parts that have not ended. */
+  readonly open: Set<OpenPart>;
 }
 
 type Start = Extract<CanonicalEvent, { type: 'block-start' }>;
 
-/** Text or a refusal: one part of a message. It is remembered after its end, since annotations may come late. */
-export class OpenSpeech {
-  readonly kind = 'speech';
+/** Text or a refusal: one part of a message. */
+export class OpenPart {
+  readonly kind = 'part';
   readonly place: Fields;
-  readonly refused: boolean;
+  readonly isRefusal: boolean;
   readonly logprobs: unknown[] = [];
-  readonly said = new Transcript();
-  over = false;
-  /** Citations that do not say where they stand: they are of all its text, which Anthropic's stream brings behind them. */
-  readonly cited: Annotation[] = [];
+  ended = false;
+  /** Citations of the whole text. Anthropic streams them before the text, so they wait for its end. */
+  readonly pendingCitations: Annotation[] = [];
+  readonly #transcript = new Transcript();
   readonly #annotations: Fields[] = [];
   readonly #part: Record<string, unknown>;
-  /** Log probabilities that wait for the text they belong to. */
-  #waiting: unknown[] = [];
+  /** Log probabilities of text that has not come yet. */
+  #pendingLogprobs: unknown[] = [];
 
-  constructor(message: OutputMessage, refused: boolean) {
-    this.refused = refused;
+  constructor(message: OutputMessage, isRefusal: boolean) {
+    this.isRefusal = isRefusal;
     this.place = { item_id: message.id, output_index: message.index, content_index: message.content.length };
-    this.#part = refused
+    this.#part = isRefusal
       ? { type: 'refusal', refusal: '' }
       : { type: 'output_text', text: '', annotations: this.#annotations, logprobs: this.logprobs };
     message.content.push(this.#part);
   }
 
-  /** Puts what was said so far into the part that the item holds. Not done for each piece: V8 would keep a string made of many strings. */
-  settle(): void {
-    this.#part[this.refused ? 'refusal' : 'text'] = this.said.text;
+  get text(): string {
+    return this.#transcript.text;
   }
 
-  /** The part as it is now. */
-  shown(): Fields {
-    this.settle();
-    return this.refused
+  get textLength(): number {
+    return this.#transcript.length;
+  }
+
+  /** Copies the text so far into the message's part. Not called per delta: V8 would keep a rope of all pieces. */
+  update(): void {
+    this.#part[this.isRefusal ? 'refusal' : 'text'] = this.text;
+  }
+
+  /** Returns a copy of the part in its present state. */
+  toFields(): Fields {
+    this.update();
+    return this.isRefusal
       ? { ...this.#part }
       : { ...this.#part, annotations: [...this.#annotations], logprobs: [...this.logprobs] };
   }
 
-  /** The answer is the log probabilities of this text. */
-  add(text: string): readonly unknown[] {
-    const logprobs = this.#waiting;
-    this.#waiting = [];
-    this.said.add(text);
+  /** Returns the log probabilities of this text. */
+  addText(text: string): readonly unknown[] {
+    const logprobs = this.#pendingLogprobs;
+    this.#pendingLogprobs = [];
+    this.#transcript.add(text);
     return logprobs;
   }
 
-  weigh(content: readonly unknown[]): void {
+  addLogprobs(content: readonly unknown[]): void {
     for (const each of content) {
-      this.#waiting.push(each);
+      this.#pendingLogprobs.push(each);
       this.logprobs.push(each);
     }
   }
 
-  /** The answer is which annotation of the part it is. */
-  annotate(annotation: Fields): number {
+  /** Returns the annotation's index in the part. */
+  addAnnotation(annotation: Fields): number {
     return this.#annotations.push(annotation) - 1;
   }
 }
@@ -81,15 +89,15 @@ interface SummaryPart {
   readonly text: string;
 }
 
-/** Reasoning: an item once it has said anything, with its text as the parts of a summary. */
+/** Reasoning. It becomes an item with its first text, which goes into the parts of the summary. */
 export class OpenReasoning {
   readonly kind = 'reasoning';
   readonly summary: SummaryPart[] = [];
-  /** The id its vendor gave it on this wire: a seal is bound to it. */
+  /** The provider's id for the item. Its sealed state is valid with this id only. */
   readonly ownId: string | undefined;
   id = '';
   index = 0;
-  #said: Transcript | undefined;
+  #transcript: Transcript | undefined;
 
   constructor(ownId: unknown) {
     this.ownId = typeof ownId === 'string' ? ownId : undefined;
@@ -100,9 +108,8 @@ export class OpenReasoning {
     this.index = index;
   }
 
-  /** Whether a part is open. */
-  get thinking(): boolean {
-    return this.#said !== undefined;
+  get hasOpenPart(): boolean {
+    return this.#transcript !== undefined;
   }
 
   get place(): Fields {
@@ -110,28 +117,26 @@ export class OpenReasoning {
   }
 
   startPart(): SummaryPart {
-    this.#said = new Transcript();
+    this.#transcript = new Transcript();
     return { type: 'summary_text', text: '' };
   }
 
   add(text: string): void {
-    this.#said?.add(text);
+    this.#transcript?.add(text);
   }
 
   endPart(): SummaryPart {
-    const part: SummaryPart = { type: 'summary_text', text: this.#said?.text ?? '' };
+    const part: SummaryPart = { type: 'summary_text', text: this.#transcript?.text ?? '' };
     this.summary.push(part);
-    this.#said = undefined;
+    this.#transcript = undefined;
     return part;
   }
 }
 
-/** A call of a tool; it has no place until it is told. */
+/** A tool call. It has no index until the encoder announces it to the client. */
 export class OpenCall {
   readonly kind = 'call';
   readonly start: Start;
-  /** The field that holds what it is called with. */
-  readonly field: 'arguments' | 'input';
   text = '';
   deltas = 0;
   index: number | undefined;
@@ -141,59 +146,56 @@ export class OpenCall {
 
   constructor(start: Start) {
     this.start = start;
-    this.field = start.custom ? 'input' : 'arguments';
     this.#name = { name: start.name ?? '' };
   }
 
-  begin(index: number, reply: string, name: WireName | undefined): void {
+  begin(index: number, response: string, name: WireName | undefined): void {
     this.index = index;
-    this.#id = makeId(this.start.custom ? 'ctc' : 'fc', reply, index);
-    this.callId(reply, index);
+    this.#id = makeId(this.start.custom ? 'ctc' : 'fc', response, index);
+    this.ensureCallId(response, index);
     this.#name = name ?? this.#name;
   }
 
-  /** The call's own id; one made of its place where the vendor gave none. */
-  callId(reply: string, index: number): string {
-    return (this.#callId ??= this.start.id || makeId('call', reply, index));
+  /** Returns the provider's id of the call. If there is none, makes one from the response and the index. */
+  ensureCallId(response: string, index: number): string {
+    return (this.#callId ??= this.start.id || makeId('call', response, index));
   }
 
   get place(): Fields {
     return { item_id: this.#id, output_index: this.index };
   }
 
-  /** What it was called with; older SDKs look for the function's name there. */
-  get whole(): Fields {
-    return {
-      ...this.place,
-      ...(this.start.custom ? {} : { name: this.#name.name }),
-      [this.field]: this.text,
-    };
+  /** The fields of the event that ends the arguments. Older SDKs look for the function's name in it. */
+  get doneFields(): Fields {
+    return this.start.custom
+      ? { ...this.place, input: this.text }
+      : { ...this.place, name: this.#name.name, arguments: this.text };
   }
 
-  event(what: 'delta' | 'done'): string {
+  eventName(what: 'delta' | 'done'): string {
     return `response.${this.start.custom ? 'custom_tool_call_input' : 'function_call_arguments'}.${what}`;
   }
 
-  shown(status: string, text: string): Fields {
+  toItem(status: string, text: string): Fields {
+    const { custom } = this.start;
     const { name, namespace } = this.#name;
-    const type = this.start.custom ? 'custom_tool_call' : 'function_call';
     return {
       id: this.#id,
-      type,
+      type: custom ? 'custom_tool_call' : 'function_call',
       status,
       call_id: this.#callId,
       name,
       ...(namespace === undefined ? {} : { namespace }),
-      [this.field]: text,
+      [custom ? 'input' : 'arguments']: text,
     };
   }
 }
 
-/** Something the vendor ran itself. */
+/** A search, code, image or other tool that the provider ran itself. */
 export interface OpenHosted {
   readonly kind: 'hosted';
   readonly start: Start;
   text: string;
 }
 
-export type OpenBlock = OpenSpeech | OpenReasoning | OpenCall | OpenHosted;
+export type OpenBlock = OpenPart | OpenReasoning | OpenCall | OpenHosted;

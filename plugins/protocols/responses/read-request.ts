@@ -67,7 +67,10 @@ export class ResponsesCall implements ClientCall {
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.effort = wire.reasoning?.effort ?? undefined;
     this.size = measureInput(read, text);
-    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(readModes)];
+    this.modes = [
+      ...askedModes({ service_tier: wire.service_tier }),
+      ...(read.tools ?? []).flatMap(readModes),
+    ];
     this.fees = readFees(read);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning);

@@ -1,0 +1,184 @@
+/**
+ * What the provider ran itself, as output items: searches, code and images. An item of this protocol returns unchanged.
+ * The protocol announces each in steps; the gateway sends the steps at once, since it knows the item only when it is
+ * complete. Partial images are the exception.
+ */
+import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag } from './bag.ts';
+import type { ItemEvent, ItemWriter } from './item-writer.ts';
+import type { OpenHosted } from './open-blocks.ts';
+
+type PartialImage = Extract<CanonicalEvent, { type: 'partial-image' }>;
+
+/** How the events of an image name its item. */
+type ImagePlace = { readonly item_id: unknown; readonly output_index: number };
+
+/** What the encoder of the whole reply does around a hosted item. */
+export interface Surroundings {
+  /** Ends what has to be complete before another item begins. */
+  readonly makeRoom: () => void;
+  /** Writes sealed state that belongs to the item just written. */
+  readonly writeState: (opaque: readonly Opaque[]) => void;
+}
+
+const image = { type: 'image_generation_call', event: 'response.image_generation_call' } as const;
+
+export class HostedEncoder {
+  readonly #writer: ItemWriter;
+  readonly #context: ReplyContext;
+  readonly #surroundings: Surroundings;
+  /** Code of another protocol: its output comes in the next block, but belongs to the same item here. */
+  #code: { readonly block: OpenHosted; readonly opaque: readonly Opaque[] } | undefined;
+  /** The image of which the client has seen a partial version. */
+  #image: ImagePlace | undefined;
+
+  constructor(writer: ItemWriter, context: ReplyContext, surroundings: Surroundings) {
+    this.#writer = writer;
+    this.#context = context;
+    this.#surroundings = surroundings;
+  }
+
+  end(block: OpenHosted, opaque: readonly Opaque[]): void {
+    const { start, text } = block;
+    const { item, told: isRepeated } = bag.fields(start);
+    if (start.kind === 'code' && item === undefined) this.#code = { block, opaque };
+    else if (start.name === codeResult && this.#code) this.flushCode(text);
+    else if (isRepeated !== true) this.#writeItem(block, opaque);
+  }
+
+  flushCode(logs?: string): void {
+    const code = this.#code;
+    this.#code = undefined;
+    if (code) this.#writeItem(code.block, code.opaque, logs);
+  }
+
+  /** Ends the reply: writes waiting code, and marks an unfinished image as failed. */
+  close(): void {
+    this.flushCode();
+    if (this.#image) this.#endImage(this.#image, { type: image.type, status: 'failed', result: null });
+  }
+
+  #writeItem({ start, text }: OpenHosted, opaque: readonly Opaque[], logs?: string): void {
+    const item = encodeHostedItem(start, text, (prefix) => this.#writer.makeId(prefix), logs);
+    if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
+    if (start.kind === 'image' && this.#image) this.#endImage(this.#image, item);
+    else this.#writeSteps(item);
+    this.#surroundings.writeState(opaque);
+  }
+
+  #writeSteps(item: Fields): void {
+    this.#surroundings.makeRoom();
+    const { begun, steps } = planProgress(item);
+    const place = { output_index: this.#writer.add(item, begun), item_id: item.id };
+    for (const { type, ...fields } of steps) this.#writer.emit(type, { ...place, ...fields });
+    this.#writer.finish(place.output_index, item);
+  }
+
+  addPartialImage({ index, data, vendor }: PartialImage): void {
+    const fields = bag.fields({ vendor });
+    this.#image ??= this.#startImage(fields.item_id);
+    this.#writer.emit(`${image.event}.partial_image`, {
+      ...fields,
+      ...this.#image,
+      partial_image_index: index,
+      partial_image_b64: data,
+    });
+  }
+
+  #startImage(id: unknown = this.#writer.makeId('ig')): ImagePlace {
+    this.#surroundings.makeRoom();
+    const item = { id, type: image.type, status: 'in_progress', result: null };
+    const place = { item_id: id, output_index: this.#writer.add(item) };
+    for (const step of ['in_progress', 'generating']) this.#writer.emit(`${image.event}.${step}`, place);
+    return place;
+  }
+
+  #endImage(place: ImagePlace, item: Fields): void {
+    this.#image = undefined;
+    if (item.status === 'completed') this.#writer.emit(`${image.event}.completed`, place);
+    this.#writer.finish(place.output_index, { ...item, id: place.item_id });
+  }
+}
+
+/** Undefined if this protocol has no such item: audio, and other vendors' tools. */
+function encodeHostedItem(
+  start: OpenHosted['start'],
+  text: string,
+  makeId: (prefix: string) => string,
+  logs?: string,
+): Fields | undefined {
+  const { item } = bag.fields(start);
+  if (isObject(item)) return start.kind === 'image' ? { ...item, result: text } : item;
+  const status = 'completed';
+  if (start.kind === 'image' && text !== '') {
+    const format = start.mediaType?.replace(/^image\//, '') ?? 'png';
+    return { id: makeId('ig'), type: image.type, status, output_format: format, result: text };
+  }
+  if (start.kind === 'code') {
+    const outputs = logs === undefined ? [] : [{ type: 'logs', logs }];
+    return {
+      id: makeId('ci'),
+      type: 'code_interpreter_call',
+      status,
+      code: text,
+      container_id: '',
+      outputs,
+    };
+  }
+  if (start.kind === 'server-tool' && start.name?.includes('search'))
+    return { id: makeId('ws'), type: 'web_search_call', status, action: readSearchAction(text) };
+  return undefined;
+}
+
+function readSearchAction(text: string): Fields {
+  try {
+    const action: unknown = JSON.parse(text);
+    if (isObject(action)) return { type: 'search', ...action };
+  } catch {
+    // The text is not JSON: it is the query itself.
+  }
+  return { type: 'search', query: text };
+}
+
+const progressSteps: ReadonlyMap<string, string> = new Map([
+  ['web_search_call', 'searching'],
+  ['file_search_call', 'searching'],
+  ['image_generation_call', 'generating'],
+  ['code_interpreter_call', 'interpreting'],
+]);
+
+interface Progress {
+  /** The item as the first event shows it. */
+  readonly begun: Fields;
+  readonly steps: readonly ItemEvent[];
+}
+
+function planProgress(item: Fields): Progress {
+  const { code } = item;
+  const type = String(item.type);
+  const step = progressSteps.get(type);
+  const emptied = {
+    ...('result' in item ? { result: null } : {}),
+    ...('code' in item ? { code: '', outputs: [] } : {}),
+  };
+  const begun = { ...item, ...emptied, status: 'in_progress' };
+  if (step === undefined) return { begun, steps: [] };
+  const codeEvents: ItemEvent[] =
+    type === 'code_interpreter_call' && typeof code === 'string'
+      ? [
+          { type: 'response.code_interpreter_call_code.delta', delta: code },
+          { type: 'response.code_interpreter_call_code.done', code },
+        ]
+      : [];
+  return {
+    begun,
+    steps: [
+      { type: `response.${type}.in_progress` },
+      ...codeEvents,
+      { type: `response.${type}.${step}` },
+      { type: `response.${type}.completed` },
+    ],
+  };
+}
