@@ -459,7 +459,7 @@ describe('a whole reply', () => {
   });
 
   it.each([[null], ['text'], [{}], [[]], [{ choices: [] }]])('that is %j is none', (body) => {
-    expect(() => whole(body)).toThrow(/no response/);
+    expect(() => whole(body)).toThrow(/not a response object/);
   });
 });
 

@@ -1,7 +1,7 @@
 /**
- * A vendor's reply to canonical events: event by event, or a whole response taken item by item. It runs on every
- * event of every stream, for metering if for nothing else, so the guards are written out by hand. Events of kinds
- * that are not in the table bring nothing that the whole item does not say again.
+ * Decodes a provider's reply to canonical events: a stream event by event, or a whole response item by item. Every
+ * stream passes through here, if only to be metered, so the checks are written by hand for speed. Events that have no
+ * handler repeat what the whole item says.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -18,52 +18,43 @@ import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
+import { readList, readText } from './decode-hosted-items.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
 import { decodeFinish } from './finish.ts';
 import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
+type Handler = (items: OutputItemDecoder, event: Fields) => void;
 
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-type Take = (items: OutputItemDecoder, event: Fields) => void;
-
-const takes: ReadonlyMap<string, Take> = new Map(
-  Object.entries<Take>({
+const handlers: ReadonlyMap<string, Handler> = new Map(
+  Object.entries<Handler>({
     'response.output_item.added': (items, { output_index: index, item }) =>
-      void (isObject(item) && items.add(index, item)),
+      void (isObject(item) && items.startItem(index, item)),
     'response.output_item.done': (items, { output_index: index, item }) =>
-      void (isObject(item) && items.done(index, item)),
+      void (isObject(item) && items.endItem(index, item)),
     'response.output_text.delta': (items, { output_index: index, content_index: part, delta, logprobs }) =>
-      items.say(index, part, 'text', text(delta), list(logprobs)),
+      items.addText(index, part, readText(delta), readList(logprobs)),
     'response.refusal.delta': (items, { output_index: index, content_index: part, delta }) =>
-      items.say(index, part, 'refusal', text(delta)),
-    'response.output_text.annotation.added': (
-      items,
-      { output_index: index, content_index: part, annotation },
-    ) => items.annotate(index, part, annotation),
+      items.addRefusal(index, part, readText(delta)),
+    'response.output_text.annotation.added': (items, event) =>
+      items.addAnnotation(event.output_index, event.content_index, event.annotation),
     'response.content_part.done': (items, { output_index: index, content_index: position, part }) => {
       if (isObject(part) && part.type !== 'reasoning_text') items.endPart(index, position, part);
     },
     'response.reasoning_summary_text.delta': (items, { output_index: index, summary_index: part, delta }) =>
-      items.reason(index, 'summary', part, text(delta)),
+      items.addReasoning(index, 'summary', part, readText(delta)),
     'response.reasoning_text.delta': (items, { output_index: index, content_index: part, delta }) =>
-      items.reason(index, 'content', part, text(delta)),
+      items.addReasoning(index, 'content', part, readText(delta)),
     'response.function_call_arguments.delta': (items, { output_index: index, delta }) =>
-      items.argue(index, false, text(delta)),
-    'response.image_generation_call.partial_image': (items, event) => items.paint(event),
+      items.addArguments(index, readText(delta)),
     'response.custom_tool_call_input.delta': (items, { output_index: index, delta }) =>
-      items.argue(index, true, text(delta)),
+      items.addInput(index, readText(delta)),
+    'response.image_generation_call.partial_image': (items, event) => items.addPartialImage(event),
   }),
 );
 
-/** Events that hold the whole response, the last of them with its end. */
+/** Events that hold the whole response. */
 const lifecycle = new Set([
   'response.created',
   'response.queued',
@@ -74,18 +65,18 @@ const lifecycle = new Set([
   'response.cancelled',
 ]);
 
-/** Errors of a response that are about what the caller sent: the vendor's words are what helps. */
+/** Codes of errors in the client's own input. The provider's message says what to correct. */
 const clientFault =
   /^(invalid_|image_|unsupported_image|empty_image|bio_policy|content_policy|context_length_exceeded|failed_to_download_image)/;
 
-/** Errors of a response that are about how busy its vendor is. */
-const busy: ReadonlyMap<string, number> = new Map([
+/** Codes that say the provider is busy, with the status each would have had before the stream. */
+const busyStatuses: ReadonlyMap<string, number> = new Map([
   ['rate_limit_exceeded', 429],
   ['server_is_overloaded', 503],
 ]);
 
-/** What a response says of the call rather than of itself, or what is told by events of its own. */
-const ownWords = new Set([
+/** Fields of a response that repeat the request, or that canonical events carry. */
+const fieldsElsewhere = new Set([
   'id',
   'object',
   'created_at',
@@ -116,7 +107,7 @@ const ownWords = new Set([
 
 function readReplyFacts(response: Fields): Fields {
   return Object.fromEntries(
-    Object.entries(response).filter(([name, value]) => value !== null && !ownWords.has(name)),
+    Object.entries(response).filter(([name, value]) => value !== null && !fieldsElsewhere.has(name)),
   );
 }
 
@@ -126,7 +117,7 @@ export class ReplyDecoder implements EventDecoder {
   #names: ToolNames | undefined;
   #events: CanonicalEvent[] = [];
   #started: Fields | undefined;
-  #over = false;
+  #ended = false;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
@@ -140,54 +131,54 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over && wire.data !== '[DONE]') this.#take(parsed(wire.data), wire);
+    if (!this.#ended && wire.data !== '[DONE]') this.#takeEvent(parsed(wire.data), wire);
     return this.#events;
   }
 
   end(): CanonicalEvent[] {
     this.#events = [];
     this.#items.close();
-    this.#over = true;
+    this.#ended = true;
     return this.#events;
   }
 
-  /** A whole response at once. Throws where it is none. */
+  /** Decodes a response that is not streamed. Throws if the body is not a response. */
   whole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.output) || body.error))
-      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no response.');
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a response object.');
     this.#events = [];
-    // Some relays leave the status out of a response that is whole.
+    // Some relays omit the status of a complete response.
     if (Array.isArray(body.output))
-      this.#follow(addStatus(body, isObject(body.error) ? 'failed' : 'completed'));
+      this.#takeResponse(addStatus(body, isObject(body.error) ? 'failed' : 'completed'));
     else this.#fail(body);
     return this.#events;
   }
 
-  #take(event: unknown, wire: WireEvent): void {
-    if (!isObject(event)) return this.#lose(wire);
-    const type = text(event.type) || (wire.event ?? '');
-    const take = takes.get(type);
-    if (take) return take(this.#items, event);
+  #takeEvent(event: unknown, wire: WireEvent): void {
+    if (!isObject(event)) return this.#skip(wire);
+    const type = readText(event.type) || (wire.event ?? '');
+    const handle = handlers.get(type);
+    if (handle) return handle(this.#items, event);
     if (lifecycle.has(type) && isObject(event.response))
-      return this.#follow(addStatus(event.response, type.slice('response.'.length)));
+      return this.#takeResponse(addStatus(event.response, type.slice('response.'.length)));
     if (type === 'keepalive') this.#events.push({ type: 'ping' });
-    // OpenAI nests the error in its event; its own documents have it flat.
+    // OpenAI's API nests the error in the event; OpenAI's documentation shows it flat.
     if (type === 'error' || isObject(event.error)) this.#fail(event);
   }
 
-  #lose(wire: WireEvent): void {
+  #skip(wire: WireEvent): void {
     if (!canSkip(wire)) return this.#fail({ message: cannotBeRead });
-    this.#items.torn = true;
+    this.#items.hasGap = true;
     this.#events.push({ type: 'unreadable' });
   }
 
-  #follow(response: Fields): void {
+  #takeResponse(response: Fields): void {
     if (!this.#started) this.#start(response);
     const { status } = response;
     if (status === 'queued' || status === 'in_progress') return;
-    if (!this.#items.any) {
-      for (const [index, item] of list(response.output).entries())
-        if (isObject(item)) this.#items.done(index, item);
+    if (!this.#items.hasItems) {
+      for (const [index, item] of readList(response.output).entries())
+        if (isObject(item)) this.#items.endItem(index, item);
     }
     this.#items.close();
     const usage = decodeUsage(response);
@@ -198,9 +189,9 @@ export class ReplyDecoder implements EventDecoder {
       });
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
-    this.#over = true;
+    this.#ended = true;
     this.#events.push(
-      { type: 'finish', candidate: 0, reason, ...this.#late(response) },
+      { type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) },
       { type: 'response-end' },
     );
   }
@@ -217,8 +208,8 @@ export class ReplyDecoder implements EventDecoder {
     });
   }
 
-  /** What a response says of itself at its end alone, or otherwise than at its beginning: which tier it was served at. */
-  #late(response: Fields): Sides {
+  /** What the response says at its end only, or changed since its start, such as the service tier. */
+  #readLateFacts(response: Fields): Sides {
     const early = this.#started ?? {};
     return bag.keep(
       Object.fromEntries(
@@ -230,27 +221,27 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #fail(body: Fields): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#ended) return;
+    this.#ended = true;
     this.#items.close();
     const { error: nested } = body;
-    const error = readVendorError({ error: isObject(nested) ? nested : flat(body) });
+    const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
     this.#events.push(
       errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusForCode(error.code))),
     );
   }
 }
 
-/** The error in an event that is one itself. */
-function flat(event: Fields): Fields {
+/** Reads an event that is itself the error. */
+function flattenError(event: Fields): Fields {
   return Object.fromEntries(
     Object.entries(event).filter(([name]) => name !== 'type' && name !== 'sequence_number'),
   );
 }
 
-/** The status that an error would have had before the stream began. */
+/** The HTTP status that the error would have had before the stream. */
 function statusForCode(code: string): number | undefined {
-  return clientFault.test(code) ? 400 : busy.get(code);
+  return clientFault.test(code) ? 400 : busyStatuses.get(code);
 }
 
 function addStatus(response: Fields, status: string): Fields {

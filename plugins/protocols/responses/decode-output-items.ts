@@ -1,14 +1,20 @@
 /**
- * The output items of one reply as canonical blocks, put together from their events. Items and parts are told apart
- * by where they stand, never by their ids, which some relays change with every event. What an event already told is
- * countedFields, so that the whole item at the end only adds what was missing: some vendors send no deltas.
+ * Collects the output items of one reply from its events, as canonical blocks. Items and parts are identified by index,
+ * never by id: some relays send another id with every event. Some providers send no deltas, so the decoder counts what
+ * it has emitted of an item, and takes the rest from the whole item at its end.
  */
-import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
-import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
+import {
+  decodeHostedItem,
+  decodePartialImage,
+  readList,
+  readText,
+  type BlockFacts,
+} from './decode-hosted-items.ts';
 import { partBreak } from './decode-items.ts';
 import { headNames } from './item-flags.ts';
 import { readSealed } from './sealed.ts';
@@ -19,331 +25,269 @@ interface Part {
   sent: number;
   annotations: number;
   logprobs: number;
-  over: boolean;
+  ended: boolean;
 }
 
 interface Item {
   readonly type: string;
-  /** Of a message: its parts by their index. */
+  /** Of a message: its parts by index. */
   readonly parts: Map<number, Part>;
-  /** Of a message: the part that began last. The others are over. */
+  /** Of a message: the part that began last. A new part ends it. */
   latest: Part | undefined;
-  /** Of reasoning: characters sent of each part, by its list and index. */
-  readonly thoughts: Map<string, number>;
-  /** Of a message: what it says of itself, to be told with its first part. */
+  /** Of a message: its own fields, which its first block carries. */
   readonly head: Fields;
-  /** Of reasoning and calls: their one block, once there is one. */
+  /** Of reasoning: the number of characters emitted of each part, by list and index. */
+  readonly reasoningSent: Map<string, number>;
+  /** Of reasoning: its id. Its sealed state is valid with this id only. */
+  readonly reasoningId: BlockFacts;
+  /** Of reasoning and calls: their only block, once it has begun. */
   block: number | undefined;
   sent: number;
-  /** Of a call of a function. */
+  /** Of a function call. */
   readonly pieces: ArgumentPieces;
   callId: string | undefined;
-  /** Of reasoning: its id, which its seal is bound to. */
-  readonly own: Facts;
-  over: boolean;
+  ended: boolean;
 }
-
-type Facts = Omit<Extract<CanonicalEvent, { type: 'block-start' }>, 'type' | 'candidate' | 'block' | 'kind'>;
 
 const messageHead = new Set([...headNames, 'role', 'content']);
-
-function word(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 export class OutputItemDecoder {
   readonly #emit: (event: CanonicalEvent) => void;
   readonly #names: () => ToolNames;
   readonly #sealer: string;
   readonly #items = new Map<number, Item>();
-  /** State of tool calls, which comes in an item of its own. */
-  readonly #sealed = new Map<string, Opaque[]>();
-  #latest = 0;
-  /** The type of the item that began last. */
+  /** Sealed state by the call it belongs to. It comes in an item before the call's end. */
+  readonly #callState = new Map<string, Opaque[]>();
+  #latestIndex = 0;
   #latestType = '';
   #blocks = 0;
   calls = false;
   refusal = false;
-  /** Whether a piece of text was lost: what a part says as a whole is then no continuation of its pieces. */
-  torn = false;
+  /** True once a delta was unreadable. A whole part then no longer extends the text emitted so far. */
+  hasGap = false;
 
-  /** `sealer` is whose sealed state it is that stands in no envelope. */
+  /** `sealer` is the vendor of sealed state that has no envelope. */
   constructor(emit: (event: CanonicalEvent) => void, names: () => ToolNames, sealer: string) {
     this.#emit = emit;
     this.#names = names;
     this.#sealer = sealer;
   }
 
-  get any(): boolean {
+  get hasItems(): boolean {
     return this.#items.size > 0;
   }
 
-  /** An item begins. */
-  add(place: unknown, wire: Fields): Item {
-    const index = typeof place === 'number' && Number.isSafeInteger(place) ? place : this.#latest;
+  /** Returns the item at an index, and starts it if it is new. Without an index, the latest item is meant. */
+  startItem(outputIndex: unknown, wire: Fields): Item {
+    const index = Number.isSafeInteger(outputIndex) ? Number(outputIndex) : this.#latestIndex;
     const known = this.#items.get(index);
     if (known) return known;
-    this.#latest = index;
-    const type = word(wire.type);
-    const follows = this.#latestType === 'message';
-    this.#latestType = type;
+    const type = readText(wire.type);
     const rest = type === 'message' ? leftover(wire, messageHead) : {};
-    const head = follows || Object.keys(rest).length > 0 ? { item: rest } : {};
-    const own = type === 'reasoning' && word(wire.id) !== '' ? bag.keep({ id: wire.id }) : {};
+    const followsMessage = this.#latestType === 'message';
+    this.#latestIndex = index;
+    this.#latestType = type;
     const item: Item = {
       type,
-      own,
       parts: new Map(),
       latest: undefined,
-      thoughts: new Map(),
-      head,
+      head: followsMessage || Object.keys(rest).length > 0 ? { item: rest } : {},
+      reasoningSent: new Map(),
+      reasoningId: type === 'reasoning' && readText(wire.id) !== '' ? bag.keep({ id: wire.id }) : {},
       block: undefined,
       sent: 0,
       pieces: new ArgumentPieces(),
       callId: undefined,
-      over: false,
+      ended: false,
     };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;
   }
 
-  /** Text of a message's part, or of a refusal. */
-  say(
-    place: unknown,
-    position: unknown,
-    kind: 'text' | 'refusal',
-    text: string,
-    logprobs: readonly unknown[] = [],
-  ): void {
-    const item = this.add(place, { type: 'message' });
-    const part = this.#part(item, Number(position) || 0, kind);
-    this.#tell(part, text, logprobs);
+  /** Adds text of a message's part, with its log probabilities. */
+  addText(outputIndex: unknown, contentIndex: unknown, text: string, logprobs: readonly unknown[]): void {
+    this.#emitText(this.#findPart(outputIndex, contentIndex, 'text'), text, logprobs);
   }
 
-  annotate(place: unknown, position: unknown, wire: unknown): void {
+  addRefusal(outputIndex: unknown, contentIndex: unknown, text: string): void {
+    this.#emitText(this.#findPart(outputIndex, contentIndex, 'refusal'), text, []);
+  }
+
+  addAnnotation(outputIndex: unknown, contentIndex: unknown, wire: unknown): void {
     if (!isObject(wire)) return;
-    const part = this.#part(this.add(place, { type: 'message' }), Number(position) || 0, 'text');
+    const part = this.#findPart(outputIndex, contentIndex, 'text');
     part.annotations += 1;
     this.#emit({ type: 'annotation', candidate: 0, block: part.block, annotation: decodeAnnotation(wire) });
   }
 
-  /** A part of a message, whole. */
-  endPart(place: unknown, position: unknown, wire: Fields): void {
-    const item = this.add(place, { type: 'message' });
-    const refused = wire.type === 'refusal';
-    const part = this.#part(item, Number(position) || 0, refused ? 'refusal' : 'text');
-    if (part.over) return;
-    this.#tell(
-      part,
-      this.torn && part.sent > 0 ? '' : word(wire[refused ? 'refusal' : 'text']).slice(part.sent),
-      list(wire.logprobs).slice(part.logprobs),
-    );
-    for (const annotation of list(wire.annotations).slice(part.annotations))
-      this.annotate(place, position, annotation);
+  /** Takes a whole part of a message, and emits what its deltas lacked. */
+  endPart(outputIndex: unknown, contentIndex: unknown, wire: Fields): void {
+    const kind = wire.type === 'refusal' ? 'refusal' : 'text';
+    const part = this.#findPart(outputIndex, contentIndex, kind);
+    if (part.ended) return;
+    const text = this.hasGap && part.sent > 0 ? '' : readText(wire[kind]).slice(part.sent);
+    this.#emitText(part, text, readList(wire.logprobs).slice(part.logprobs));
+    for (const annotation of readList(wire.annotations).slice(part.annotations))
+      this.addAnnotation(outputIndex, contentIndex, annotation);
     this.#endPart(part);
   }
 
-  /** Text of a part of a summary, or of the reasoning itself. */
-  reason(place: unknown, kind: 'summary' | 'content', position: unknown, text: string): void {
-    const item = this.add(place, { type: 'reasoning' });
-    const key = `${kind} ${Number(position) || 0}`;
-    const told = item.thoughts.get(key);
-    if (text === '' || item.over) return;
-    const fresh = item.block === undefined;
-    const block = (item.block ??= this.#start('reasoning', item.own));
-    if (told === undefined && !fresh)
+  /** Adds text of a part of the summary, or of the reasoning itself. */
+  addReasoning(outputIndex: unknown, list: 'summary' | 'content', partIndex: unknown, text: string): void {
+    const item = this.startItem(outputIndex, { type: 'reasoning' });
+    if (text === '' || item.ended) return;
+    const key = `${list} ${Number(partIndex) || 0}`;
+    const sent = item.reasoningSent.get(key);
+    const isFirst = item.block === undefined;
+    const block = (item.block ??= this.#startBlock('reasoning', item.reasoningId));
+    if (sent === undefined && !isFirst)
       this.#emit({ type: 'block-delta', candidate: 0, block, text: partBreak, ...bag.keep({ break: true }) });
-    item.thoughts.set(key, (told ?? 0) + text.length);
-    this.#emit({ type: 'block-delta', candidate: 0, block, text });
+    item.reasoningSent.set(key, (sent ?? 0) + text.length);
+    this.#emitDelta(block, text);
   }
 
-  /** Arguments of a call, or the input of a custom one. */
-  argue(place: unknown, custom: boolean, text: string): void {
-    const item = this.add(place, { type: custom ? 'custom_tool_call' : 'function_call' });
-    if (text === '' || item.block === undefined || item.over) return;
+  /** Adds to the arguments of a function call. */
+  addArguments(outputIndex: unknown, text: string): void {
+    this.#addArguments(this.startItem(outputIndex, { type: 'function_call' }), false, text);
+  }
+
+  /** Adds to the input of a custom tool call. */
+  addInput(outputIndex: unknown, text: string): void {
+    this.#addArguments(this.startItem(outputIndex, { type: 'custom_tool_call' }), true, text);
+  }
+
+  #addArguments(item: Item, isCustom: boolean, text: string): void {
+    if (text === '' || item.block === undefined || item.ended) return;
     item.sent += text.length;
-    this.#pass(item.block, custom ? text : item.pieces.add(text));
+    this.#emitDelta(item.block, isCustom ? text : item.pieces.add(text));
   }
 
-  #pass(block: number, text: string): void {
-    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
+  addPartialImage(event: Fields): void {
+    for (const partial of decodePartialImage(event)) this.#emit(partial);
   }
 
-  /** A picture as far as it is painted: its item comes when it is done. */
-  paint({
-    type: _type,
-    sequence_number: _number,
-    output_index: _index,
-    partial_image_index: index,
-    partial_image_b64: data,
-    ...facts
-  }: Fields): void {
-    if (typeof data === 'string')
-      this.#emit({
-        type: 'partial-image',
-        candidate: 0,
-        index: knownCount(index) ?? 0,
-        data,
-        ...bag.keep(facts),
-      });
+  /** Takes a whole item, and emits what its events lacked. */
+  endItem(outputIndex: unknown, wire: Fields): void {
+    const item = this.startItem(outputIndex, wire);
+    if (item.ended) return;
+    if (item.type === 'message') this.#endMessage(outputIndex, item, wire);
+    else if (item.type === 'reasoning') this.#endReasoning(outputIndex, item, wire);
+    else if (isCall(item.type)) this.#endCall(item, wire);
+    else {
+      for (const { kind, facts, text } of decodeHostedItem(item.type, wire)) {
+        const block = this.#startBlock(kind, facts);
+        this.#emitDelta(block, text);
+        this.#endBlock(block);
+      }
+    }
+    item.ended = true;
   }
 
-  /** An item, whole. */
-  done(place: unknown, wire: Fields): void {
-    const item = this.add(place, wire);
-    if (item.over) return;
-    if (item.type === 'message') this.#endMessage(place, item, wire);
-    else if (item.type === 'reasoning') this.#endReasoning(place, item, wire);
-    else if (isCall(item.type)) this.#endCall(place, item, wire);
-    else this.#tellHosted(item.type, wire);
-    item.over = true;
-  }
-
-  /** The reply stops here: ends what is still open. */
+  /** Ends the reply, and with it all open blocks. */
   close(): void {
     for (const item of this.#items.values()) {
       for (const part of item.parts.values()) this.#endPart(part);
-      if (item.block !== undefined && !item.over) this.#end(item.block);
-      item.over = true;
+      if (item.block !== undefined && !item.ended) this.#endBlock(item.block);
+      item.ended = true;
     }
   }
 
-  #start(kind: BlockKind, facts: Facts = {}): number {
+  #startBlock(kind: BlockKind, facts: BlockFacts): number {
     const block = this.#blocks;
     this.#blocks += 1;
     this.#emit({ type: 'block-start', candidate: 0, block, kind, ...facts });
     return block;
   }
 
-  #end(block: number, opaque: readonly Opaque[] = []): void {
-    this.#emit({
-      type: 'block-end',
-      candidate: 0,
-      block,
-      ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
-    });
+  #emitDelta(block: number, text: string): void {
+    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
   }
 
-  #part(item: Item, position: number, kind: 'text' | 'refusal'): Part {
-    const known = item.parts.get(position);
+  #endBlock(block: number, opaque: readonly Opaque[] = []): void {
+    const state = opaque.length > 0 ? { opaque: [...opaque] } : {};
+    this.#emit({ type: 'block-end', candidate: 0, block, ...state });
+  }
+
+  /** Returns a part of a message. If it is new, ends the part before it and starts a block. */
+  #findPart(outputIndex: unknown, contentIndex: unknown, kind: 'text' | 'refusal'): Part {
+    const item = this.startItem(outputIndex, { type: 'message' });
+    const index = Number(contentIndex) || 0;
+    const known = item.parts.get(index);
     if (known) return known;
     if (item.latest) this.#endPart(item.latest);
     if (kind === 'refusal') this.refusal = true;
-    const block = this.#start(kind, item.parts.size === 0 ? bag.keep(item.head) : {});
-    const part: Part = { block, sent: 0, annotations: 0, logprobs: 0, over: false };
-    item.parts.set(position, part);
+    const block = this.#startBlock(kind, item.parts.size === 0 ? bag.keep(item.head) : {});
+    const part: Part = { block, sent: 0, annotations: 0, logprobs: 0, ended: false };
+    item.parts.set(index, part);
     item.latest = part;
     return part;
   }
 
-  /** Log probabilities stand before the text they belong to. */
-  #tell(part: Part, text: string, logprobs: readonly unknown[]): void {
-    if (part.over) return;
+  /** Log probabilities precede the text they belong to. */
+  #emitText(part: Part, text: string, logprobs: readonly unknown[]): void {
+    if (part.ended) return;
     if (logprobs.length > 0)
       this.#emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
-    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block: part.block, text });
+    this.#emitDelta(part.block, text);
     part.logprobs += logprobs.length;
     part.sent += text.length;
   }
 
   #endPart(part: Part): void {
-    if (!part.over) this.#end(part.block);
-    part.over = true;
+    if (!part.ended) this.#endBlock(part.block);
+    part.ended = true;
   }
 
-  #endMessage(place: unknown, item: Item, wire: Fields): void {
-    for (const [position, part] of list(wire.content).entries())
-      if (isObject(part)) this.endPart(place, position, part);
+  #endMessage(outputIndex: unknown, item: Item, wire: Fields): void {
+    for (const [index, part] of readList(wire.content).entries())
+      if (isObject(part)) this.endPart(outputIndex, index, part);
     for (const part of item.parts.values()) this.#endPart(part);
   }
 
-  #endReasoning(place: unknown, item: Item, wire: Fields): void {
-    for (const kind of ['summary', 'content'] as const) {
-      // The reasoning itself is told where there is no summary of it.
-      if (kind === 'content' && list(wire.summary).length > 0) break;
-      for (const [position, part] of list(wire[kind]).entries()) {
-        const told = item.thoughts.get(`${kind} ${position}`) ?? 0;
-        if (isObject(part) && !(this.torn && told > 0))
-          this.reason(place, kind, position, word(part.text).slice(told));
-      }
+  #endReasoning(outputIndex: unknown, item: Item, wire: Fields): void {
+    // If there is a summary, the reasoning itself is left out.
+    const list = readList(wire.summary).length > 0 ? 'summary' : 'content';
+    for (const [index, part] of readList(wire[list]).entries()) {
+      const sent = item.reasoningSent.get(`${list} ${index}`) ?? 0;
+      if (isObject(part) && !(this.hasGap && sent > 0))
+        this.addReasoning(outputIndex, list, index, readText(part.text).slice(sent));
     }
-    const encrypted = word(wire.encrypted_content);
+    const encrypted = readText(wire.encrypted_content);
     const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
-    if (sealed && typeof sealed.owner === 'object') this.#sealCall(sealed.owner.call, sealed.opaque);
-    else if (sealed) this.#end(item.block ?? this.#start('reasoning', item.own), [sealed.opaque]);
-    else if (item.block !== undefined) this.#end(item.block);
+    if (sealed && typeof sealed.owner === 'object') this.#keepCallState(sealed.owner.call, sealed.opaque);
+    else if (sealed)
+      this.#endBlock(item.block ?? this.#startBlock('reasoning', item.reasoningId), [sealed.opaque]);
+    else if (item.block !== undefined) this.#endBlock(item.block);
   }
 
-  #sealCall(callId: string, state: Opaque): void {
-    const states = this.#sealed.get(callId);
+  #keepCallState(callId: string, state: Opaque): void {
+    const states = this.#callState.get(callId);
     if (states) states.push(state);
-    else this.#sealed.set(callId, [state]);
+    else this.#callState.set(callId, [state]);
   }
 
   #startCall(item: Item, wire: Fields): void {
-    const name = word(wire.name);
+    const name = readText(wire.name);
     if (name === '') return;
-    const namespace = word(wire.namespace) || undefined;
-    item.callId = word(wire.call_id) || word(wire.id) || undefined;
+    const namespace = readText(wire.namespace) || undefined;
+    item.callId = readText(wire.call_id) || readText(wire.id) || undefined;
     this.calls = true;
-    const custom = item.type === 'custom_tool_call' ? { custom: true } : {};
-    item.block = this.#start('tool-call', {
+    item.block = this.#startBlock('tool-call', {
       id: item.callId,
       name: this.#names().toCanonical({ name, namespace }),
-      ...custom,
+      ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
     });
   }
 
-  #endCall(place: unknown, item: Item, wire: Fields): void {
+  #endCall(item: Item, wire: Fields): void {
     if (item.block === undefined) this.#startCall(item, wire);
     if (item.block === undefined) return;
-    const custom = item.type === 'custom_tool_call';
-    this.argue(place, custom, word(wire[custom ? 'input' : 'arguments']).slice(item.sent));
-    if (!custom) this.#pass(item.block, item.pieces.end());
-    this.#end(item.block, this.#sealed.get(item.callId ?? ''));
-  }
-
-  /** What the vendor ran itself: its code, its pictures, its searches. */
-  #tellHosted(type: string, wire: Fields): void {
-    const { result, ...rest } = wire;
-    const id = word(wire.id) || undefined;
-    if (type === 'image_generation_call') {
-      const block = this.#start('image', {
-        id,
-        mediaType: `image/${word(wire.output_format) || 'png'}`,
-        ...bag.keep({ item: rest }),
-      });
-      return this.#tellWhole(block, word(result));
-    }
-    if (type === 'code_interpreter_call') return this.#tellCode(id, wire);
-    const action: unknown = wire.action;
-    this.#tellWhole(
-      this.#start('server-tool', { id, name: type.replace(/_call$/, ''), ...bag.keep({ item: wire }) }),
-      isObject(action) ? JSON.stringify(action) : '',
-    );
-  }
-
-  /** Code that was run, and behind it what it wrote. */
-  #tellCode(id: string | undefined, wire: Fields): void {
-    this.#tellWhole(this.#start('code', { id, ...bag.keep({ item: wire }) }), word(wire.code));
-    const logs = list(wire.outputs).flatMap((output) =>
-      isObject(output) && output.type === 'logs' ? [word(output.logs)] : [],
-    );
-    if (logs.length > 0)
-      this.#tellWhole(
-        this.#start('server-tool', { name: codeResult, ...bag.keep({ told: true }) }),
-        logs.join('\n'),
-      );
-  }
-
-  #tellWhole(block: number, text: string): void {
-    this.#pass(block, text);
-    this.#end(block);
+    const isCustom = item.type === 'custom_tool_call';
+    const text = readText(wire[isCustom ? 'input' : 'arguments']).slice(item.sent);
+    this.#addArguments(item, isCustom, text);
+    if (!isCustom) this.#emitDelta(item.block, item.pieces.end());
+    this.#endBlock(item.block, this.#callState.get(item.callId ?? ''));
   }
 }
 

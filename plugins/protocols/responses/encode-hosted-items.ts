@@ -42,7 +42,7 @@ export class HostedEncoder {
 
   end(block: OpenHosted, opaque: readonly Opaque[]): void {
     const { start, text } = block;
-    const { item, told: isRepeated } = bag.fields(start);
+    const { item, repeated: isRepeated } = bag.fields(start);
     if (start.kind === 'code' && item === undefined) this.#code = { block, opaque };
     else if (start.name === codeResult && this.#code) this.flushCode(text);
     else if (isRepeated !== true) this.#writeItem(block, opaque);
