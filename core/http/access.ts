@@ -1,29 +1,36 @@
-/** Who may use an address, and which models: user keys call models and see their own account, operator keys run the gateway and spend nothing. */
+/**
+ * Checks what a key may do. User keys call models and see their own account. Operator keys run the gateway
+ * and cannot call models.
+ */
 import { GatewayError } from '../errors.ts';
 import type { Principal, Replay, Target } from '../exchange.ts';
 import { modelHeader } from './reply-headers.ts';
 
-/** Throws `invalid_api_key` where nobody was recognised, and `forbidden` where the key is of the other kind. */
+/** Throws `invalid_api_key` without a recognised key, and `forbidden` if the key is of the other kind. */
 export function admitted(principal: Principal | undefined, access: Principal['kind']): Principal {
   if (!principal)
     throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
   if (principal.kind !== access)
     throw new GatewayError(
       'forbidden',
-      `This address is for ${access} keys, and this is one of the other kind.`,
+      `This endpoint needs ${withArticle(access)} key; ${withArticle(principal.kind)} key was sent.`,
     );
   return principal;
 }
 
-function covers(pattern: string, model: string): boolean {
+function withArticle(kind: Principal['kind']): string {
+  return kind === 'user' ? 'a user' : 'an operator';
+}
+
+function matchesPattern(pattern: string, model: string): boolean {
   return pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern;
 }
 
 function mayCall({ models }: Principal, model: string): boolean {
-  return !models || models.some((pattern) => covers(pattern, model));
+  return !models || models.some((pattern) => matchesPattern(pattern, model));
 }
 
-function forbidden({ key, models = [] }: Principal): GatewayError {
+function toForbiddenError({ key, models = [] }: Principal): GatewayError {
   return new GatewayError(
     'forbidden',
     `The API key ${key} may not call this model; it may call ${models.join(', ')}.`,
@@ -31,15 +38,18 @@ function forbidden({ key, models = [] }: Principal): GatewayError {
   );
 }
 
-/** The targets whose models the principal may call. Throws `forbidden` where none is left. */
+/** The targets whose models the key may call. Throws `forbidden` if none remains. */
 export function permitted(targets: readonly Target[], principal: Principal): readonly Target[] {
   if (!principal.models) return targets;
-  const left = targets.filter(({ model }) => mayCall(principal, model.id));
-  if (left.length === 0) throw forbidden(principal);
-  return left;
+  const allowed = targets.filter(({ model }) => mayCall(principal, model.id));
+  if (allowed.length === 0) throw toForbiddenError(principal);
+  return allowed;
 }
 
-/** Throws `forbidden` where the principal may not call the model that gave a stored reply; it is `asked` where the reply does not name it. */
+/**
+ * Throws `forbidden` if the key may not call the model that produced the stored reply. If the reply does not
+ * name that model, `asked` is checked instead.
+ */
 export function checkReplay({ headers }: Replay, principal: Principal, asked: string): void {
-  if (!mayCall(principal, headers[modelHeader] ?? asked)) throw forbidden(principal);
+  if (!mayCall(principal, headers[modelHeader] ?? asked)) throw toForbiddenError(principal);
 }

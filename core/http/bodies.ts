@@ -1,28 +1,33 @@
 /**
- * The bodies of calls: read whole, within a limit for each and one for all that are held at once, since a body stays
- * with its call to the end. One that is too long is refused before it is held.
+ * Reads request bodies whole, within one limit for each body and one for all bodies held at once. A body
+ * stays in memory until its call ends. A body that is too long is refused before it is read.
  */
 import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { GatewayError } from '../errors.ts';
 
-/** Bytes that all bodies may have together, where there is memory enough. */
-const usual = 512 * 1024 * 1024;
-/** The part of the memory they may take: each exists several times over while it is read and written anew for its vendor. */
-const part = 1 / 8;
+/** Bytes of all bodies, if the machine has enough memory. */
+const defaultLimit = 512 * 1024 * 1024;
+/**
+ * The share of memory for bodies. Each exists several times while it is parsed and encoded for the provider.
+ */
+const memoryShare = 1 / 8;
 
-/** Bytes of all bodies where the configuration does not say; workers have each their own. A container's memory may be less than the machine's. */
+/**
+ * The default for bytes of all bodies. Each worker has its own share. A container may have less memory than
+ * its machine.
+ */
 export function mostBodies(
   { bodyLimit, workers }: { readonly bodyLimit: number; readonly workers: number },
   memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
 ): number {
-  return Math.max(bodyLimit, Math.min(usual, Math.floor((memory * part) / workers)));
+  return Math.max(bodyLimit, Math.min(defaultLimit, Math.floor((memory * memoryShare) / workers)));
 }
 
 interface Limits {
   /** Bytes of one body. */
   readonly bodyLimit: number;
-  /** Bytes of all. */
+  /** Bytes of all bodies together. */
   readonly bodiesLimit: number;
 }
 
@@ -34,22 +39,22 @@ export class Bodies {
     this.#limits = limits;
   }
 
-  /** Bytes that one body may have. */
+  /** Bytes of one body at most. */
   get limit(): number {
     return this.#limits.bodyLimit;
   }
 
-  /** What one call holds, nothing yet; to be given back at the call's end. */
+  /** Opens the share of one call. The call releases it when it ends. */
   share(): Share {
     return new Share(this);
   }
 
-  /** Throws `overloaded` where all bodies together would be too much. */
+  /** Throws `overloaded` if all bodies together would exceed their limit. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.#limits.bodiesLimit) {
       throw new GatewayError(
         'overloaded',
-        'The gateway holds as many large requests as it can at the moment; try again soon.',
+        'The gateway has reached its limit for large requests in memory; try again soon.',
         { retryAfter: 2 },
       );
     }
@@ -61,7 +66,7 @@ export class Bodies {
   }
 }
 
-/** What one call holds. */
+/** The bytes that one call holds. */
 export class Share {
   readonly #bodies: Bodies;
   #taken = 0;
@@ -79,11 +84,12 @@ export class Share {
     this.#bodies.release(this.#taken);
   }
 
-  /** The whole body of a request. Throws before it holds more than it may. */
+  /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
   async read(request: IncomingMessage): Promise<Buffer> {
     const { limit } = this.#bodies;
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-    // A client that left while its key was looked up sends no further event, not even an error.
+    // If the client disconnected during authentication, the request emits no further event, not even an
+    // error.
     if (request.destroyed) throw clientGone();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
@@ -108,14 +114,14 @@ export class Share {
   }
 }
 
-/** Throws where the body of a request is compressed. */
+/** Throws if the body of a request is compressed. */
 export function refuseCompressed({ headers }: IncomingMessage): void {
   const transfer = headers['transfer-encoding'] || 'chunked';
-  // A proxy may see another end of such a body than we do, so nothing behind it counts.
+  // A proxy may disagree with us about where such a body ends, so the connection closes (request smuggling).
   if (transfer.toLowerCase() !== 'chunked') {
     throw new GatewayError(
       'unsupported_media_type',
-      `The body is sent as "${transfer}"; send it as it is, or chunked.`,
+      `The body uses the transfer encoding "${transfer}"; send it plain or chunked.`,
       { headers: { connection: 'close' } },
     );
   }
@@ -123,7 +129,7 @@ export function refuseCompressed({ headers }: IncomingMessage): void {
   if (encoding.toLowerCase() !== 'identity')
     throw new GatewayError(
       'unsupported_media_type',
-      `The body is sent as "${encoding}"; send it uncompressed.`,
+      `The body uses the content encoding "${encoding}"; send it uncompressed.`,
     );
 }
 
@@ -135,10 +141,12 @@ function tooLarge(limit: number): GatewayError {
 }
 
 export function clientGone(cause?: unknown): GatewayError {
-  return new GatewayError('client_gone', 'The client left before its request was complete.', { cause });
+  return new GatewayError('client_gone', 'The client disconnected before its request was complete.', {
+    cause,
+  });
 }
 
-/** The refusal of a body of another type; `send` names the type that is taken. */
-export function wrongBody(send: string): GatewayError {
-  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
+/** The error for a body of the wrong type; `expected` names the accepted one. */
+export function wrongBody(expected: string): GatewayError {
+  return new GatewayError('unsupported_media_type', `The body must be sent as ${expected}.`);
 }

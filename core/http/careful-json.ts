@@ -1,7 +1,8 @@
 /**
- * Two things that `JSON.parse` hides. Of two fields with one name it keeps the last, though a vendor may keep the first.
- * And V8 takes an escaped key for one that it read in the same place before, if that one holds a backslash where the
- * escape begins: it reads `"max_token\u0073"` as `max_token\`. Such a field would be unknown to us and known to the vendor.
+ * Catches two problems that `JSON.parse` hides.
+ * If an object has two fields with one name, `JSON.parse` keeps the last, but a provider may keep the first.
+ * V8 may misread an escaped key if it read a similar key with a backslash before: `"max_token\u0073"` becomes
+ * `max_token\`. We would not recognise such a field, but the provider would.
  */
 import { GatewayError } from '../errors.ts';
 
@@ -12,21 +13,22 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** Whether a quote is part of a string's content: an odd number of backslashes stands before it. */
+/** True if the quote is escaped: an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1;
   while (text.charCodeAt(before) === backslash) before -= 1;
   return (at - before) % 2 === 0;
 }
 
-/** The characters that can stand before a string: `[`, `,`, `:` and `{`. */
+/** The characters that can precede a string: `[`, `,`, `:` and `{`. */
 function opensString(code: number): boolean {
   return code === 91 || code === 44 || code === 58 || code === 123;
 }
 
 /**
- * How many keys a JSON text holds. Looks only at its colons, and back from each to the quote before it, so long strings
- * cost next to nothing. Infinity if a quote could open a string as well as close a key, as in `":)"` and `"a,":`.
+ * Counts the keys of a JSON text. It looks only at colons and the quote before each, so long strings cost
+ * almost nothing. Returns Infinity if a quote could open a string as well as close a key, as in `":)"` and
+ * `"a,":`.
  */
 export function countKeys(text: string): number {
   let keys = 0;
@@ -45,7 +47,7 @@ export function countKeys(text: string): number {
   return keys;
 }
 
-/** Whether a value has a field with a backslash in its name, which V8 may have misread. Hardly any has. */
+/** True if a field name contains a backslash, which V8 may have misread. Such names are rare. */
 export function holdsBackslash(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsBackslash);
   if (!isFields(value)) return false;
@@ -57,20 +59,22 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Characters that an error shows of a name, and of a path. */
+/** Characters of a name and of a path that an error shows. */
 const longestName = 100;
 const longestPath = 400;
 
-function repeated(place: string): GatewayError {
+function toDuplicateError(place: string): GatewayError {
   const path = place.length > longestPath ? `…${place.slice(-longestPath)}` : place;
-  return new GatewayError('invalid_request', `The body holds the field "${path}" twice; send it once.`, {
+  return new GatewayError('invalid_request', `The body contains the field "${path}" twice; send it once.`, {
     param: path,
   });
 }
 
 const scalarEnd = /[,}\]\s]/g;
 
-/** Reads a text that `JSON.parse` takes, one value after the other, and itself reads only its strings and numbers. */
+/**
+ * Parses text that `JSON.parse` accepts, value by value. It leaves only strings and numbers to `JSON.parse`.
+ */
 class CarefulReader {
   readonly #text: string;
   #at = 0;
@@ -90,15 +94,15 @@ class CarefulReader {
     return JSON.parse(this.#text.slice(from, this.#at));
   }
 
-  /** Skips white space. Returns the character behind it. */
+  /** Skips white space. Returns the next character. */
   #next(): number {
     let code = this.#text.charCodeAt(this.#at);
     while (isSpace(code)) code = this.#text.charCodeAt((this.#at += 1));
     return code;
   }
 
-  /** Goes on behind a bracket or a comma. Returns false at the end of the object or list. */
-  #goOn(end: number): boolean {
+  /** Steps past an opening bracket or a comma. Returns false at the end of the object or list. */
+  #enter(end: number): boolean {
     this.#at += 1;
     if (this.#next() !== end) return true;
     this.#at += 1;
@@ -117,10 +121,10 @@ class CarefulReader {
 
   #object(path: string): unknown {
     const members = new Map<string, unknown>();
-    for (let more = this.#goOn(125); more; more = this.#more(125)) {
+    for (let more = this.#enter(125); more; more = this.#more(125)) {
       const name = this.#string();
       const place = `${path === '' ? '' : `${path}.`}${name.slice(0, longestName)}`;
-      if (members.has(name)) throw repeated(place);
+      if (members.has(name)) throw toDuplicateError(place);
       this.#next();
       this.#at += 1;
       members.set(name, this.read(place));
@@ -130,21 +134,21 @@ class CarefulReader {
 
   #list(path: string): unknown[] {
     const items: unknown[] = [];
-    for (let more = this.#goOn(93); more; more = this.#more(93))
+    for (let more = this.#enter(93); more; more = this.#more(93))
       items.push(this.read(`${path}[${items.length}]`));
     return items;
   }
 
   #more(end: number): boolean {
-    if (this.#next() !== end) return this.#goOn(end);
+    if (this.#next() !== end) return this.#enter(end);
     this.#at += 1;
     return false;
   }
 }
 
 /**
- * The value of a text that `JSON.parse` takes and that is not nested too deeply. Throws `invalid_request` naming a field
- * that stands twice in one object.
+ * Parses text that `JSON.parse` accepts and that is not nested too deeply. Throws `invalid_request` if an
+ * object contains a field twice.
  */
 export function readCarefully(text: string): unknown {
   return new CarefulReader(text).read('');

@@ -1,6 +1,6 @@
 /**
- * Stands between the bytes of a form and their parser, which would keep the head of a part however long it is, and
- * reads it by patterns that take four times as long for one twice as long.
+ * Checks a form before its parser sees it. The parser would keep the head of a part however long it is, and
+ * its patterns take quadratic time.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -10,15 +10,15 @@ const longestHead = 4096;
 const endOfHead = Buffer.from('\r\n\r\n');
 
 export class FormGuard extends Transform {
-  /** The parser reads a request. */
+  /** The parser expects a request, with headers. */
   readonly headers: IncomingHttpHeaders;
   readonly #limit: number;
   readonly #tooLarge: () => GatewayError;
   readonly #delimiter: Buffer;
   #length = 0;
-  /** What the last piece ended with, where that may be the beginning of what is looked for. */
+  /** The end of the last chunk, which may be the beginning of a delimiter. */
   #rest: Buffer = Buffer.alloc(0);
-  /** Bytes of the head that goes by; undefined: none does. */
+  /** Bytes seen of the current part head; undefined between heads. */
   #head: number | undefined;
 
   constructor(headers: IncomingHttpHeaders, limit: number, tooLarge: () => GatewayError) {
@@ -26,7 +26,7 @@ export class FormGuard extends Transform {
     this.headers = headers;
     this.#limit = limit;
     this.#tooLarge = tooLarge;
-    // As the parser has it.
+    // The same pattern as in the parser.
     const [, quoted, plain = ''] =
       /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
     this.#delimiter = Buffer.from(`--${quoted ?? plain}`);
@@ -39,13 +39,14 @@ export class FormGuard extends Transform {
       return done(
         new GatewayError(
           'invalid_request',
-          `A part of the form has a name of more than 100 characters, or a head of more than ${longestHead} bytes.`,
+          'A part of the form has a name of more than 100 characters, ' +
+            `or a head of more than ${longestHead} bytes.`,
         ),
       );
     done(null, bytes);
   }
 
-  /** Takes more for a head than the parser does, and never less. */
+  /** Counts more bytes as a head than the parser does, never fewer. */
   #hasLongHead(piece: Buffer): boolean {
     const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, piece]) : piece;
     for (let at = 0; ;) {

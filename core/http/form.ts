@@ -1,6 +1,6 @@
 /**
- * A body of multipart/form-data: texts and files under names that may repeat, in order. The door makes one of what
- * a client uploads, and an encoder answers one where a vendor takes files; nothing between them touches a disk.
+ * A multipart/form-data body: texts and files in order; names may repeat. The server builds one from an
+ * upload, and an encoder returns one if a provider takes files. Nothing in between writes to disk.
  */
 import { randomUUID } from 'node:crypto';
 
@@ -11,7 +11,7 @@ export interface FormFile {
   readonly bytes: Uint8Array;
 }
 
-/** A class and not an interface, so that no JSON of a client's can pass for one. */
+/** A class and not an interface, so that no JSON from a client can pass for a form. */
 export class Form {
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly files: readonly FormFile[];
@@ -22,12 +22,12 @@ export class Form {
   }
 }
 
-/** What would end a quoted name early, as browsers write it. */
-function quoted(name: string): string {
+/** Escapes the characters that would end a quoted name, as browsers do. */
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
 }
 
-/** A form as the bytes a vendor is sent, and the type that tells where its parts end. */
+/** Encodes a form as multipart bytes, with the content type that names their boundary. */
 export function writeForm({ fields, files }: Form): {
   readonly body: Uint8Array;
   readonly contentType: string;
@@ -35,10 +35,11 @@ export function writeForm({ fields, files }: Form): {
   const boundary = `tollgate-${randomUUID()}`;
   const texts = fields.map(
     ([name, value]) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name=${quoted(name)}\r\n\r\n${value}\r\n`,
+      `--${boundary}\r\ncontent-disposition: form-data; name=${quoteName(name)}\r\n\r\n${value}\r\n`,
   );
   const parts = files.flatMap(({ name, filename, mediaType, bytes }) => {
-    const head = `--${boundary}\r\ncontent-disposition: form-data; name=${quoted(name)}; filename=${quoted(filename)}\r\ncontent-type: ${mediaType}\r\n\r\n`;
+    const disposition = `form-data; name=${quoteName(name)}; filename=${quoteName(filename)}`;
+    const head = `--${boundary}\r\ncontent-disposition: ${disposition}\r\ncontent-type: ${mediaType}\r\n\r\n`;
     return [Buffer.from(head), bytes, Buffer.from('\r\n')];
   });
   return {

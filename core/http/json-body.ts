@@ -1,29 +1,32 @@
 /**
- * Reads a client's body from bytes to a value. Refuses what is no JSON, what could not be written again (invalid UTF-8,
- * nesting deeper than a stack goes), what no honest call holds, and fields that stand twice.
+ * Parses a request body. Refuses invalid JSON, invalid UTF-8, deep nesting, duplicate fields and more fields
+ * than a real call has.
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 import { countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
 
 const deepest = 128;
-/** Fields in all, and objects and lists that stand in lists: the longest conversations have a quarter of that, and each takes a while in which nobody else is served. */
+/**
+ * Fields in all, plus objects and lists inside lists. The longest conversations have a quarter of that.
+ * Parsing more would hold the event loop too long.
+ */
 const mostFields = 100_000;
-/** Fields of the body itself: no protocol knows a tenth of that, and all that are not known are listed as lost. */
+/** Fields at the top level. No protocol has a tenth of that, and each unknown field is listed as a loss. */
 const mostOwnFields = 1000;
-/** Fields of any object in it. A tool may answer with a large one, but not with this many keys. */
+/** Fields of any one object. A tool may return a large object, but not with this many keys. */
 const mostInObject = 20_000;
 /** Characters of a name that an error shows. */
 const longestName = 100;
 
-/** A client's body as it is read: its bytes, their text, and what the text says. */
+/** A request body: its bytes, their text and the parsed value. */
 export interface ReadBody {
   readonly bytes: Buffer;
   readonly text: string;
   readonly value: unknown;
 }
 
-/** Throws `invalid_request` saying what is wrong with the body as a whole. */
+/** Throws `invalid_request` if the body as a whole is unacceptable. */
 export function parseJson(bytes: Buffer): ReadBody {
   if (!isUtf8(bytes))
     throw new GatewayError('invalid_request', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
@@ -39,38 +42,33 @@ export function parseJson(bytes: Buffer): ReadBody {
     );
   }
   if (!isContainer(value) || Array.isArray(value)) {
-    throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+    throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   }
   const extra = Object.keys(value)[mostOwnFields];
-  if (extra !== undefined) {
-    const param = extra.slice(0, longestName);
-    throw new GatewayError(
-      'invalid_request',
-      `The body has more than ${mostOwnFields} fields of its own, the first too many is "${param}".`,
-      { param },
-    );
-  }
+  if (extra !== undefined) throw toTooManyError('The body', mostOwnFields, extra);
   const count: Count = { fields: 0, listed: 0, crowded: undefined };
   if (!countInto(count, value, deepest))
     throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
-  if (count.crowded !== undefined) {
-    const param = count.crowded.slice(0, longestName);
-    throw new GatewayError(
-      'invalid_request',
-      `An object in the body has more than ${mostInObject} fields, the first too many is "${param}".`,
-      { param },
-    );
-  }
+  if (count.crowded !== undefined) throw toTooManyError('An object in the body', mostInObject, count.crowded);
   if (count.fields + count.listed > mostFields) {
     throw new GatewayError(
       'invalid_request',
-      `The body has more than ${mostFields} fields, which no conversation needs.`,
+      `The body has more than ${mostFields} fields, more than the gateway accepts.`,
     );
   }
-  // With one byte for each character a text is searched several times faster.
+  // One-byte strings are searched several times faster.
   const view = text.length === bytes.length ? text : bytes.toString('latin1');
   const isPlain = countKeys(view) === count.fields && !(view.includes('\\u') && holdsBackslash(value));
   return { bytes, text, value: isPlain ? value : readCarefully(text) };
+}
+
+function toTooManyError(subject: string, most: number, name: string): GatewayError {
+  const param = name.slice(0, longestName);
+  return new GatewayError(
+    'invalid_request',
+    `${subject} has more than ${most} fields; the first beyond the limit is "${param}".`,
+    { param },
+  );
 }
 
 function isContainer(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -80,15 +78,15 @@ function isContainer(value: unknown): value is Readonly<Record<string, unknown>>
 interface Count {
   /** Members of objects. */
   fields: number;
-  /** Objects and lists that stand in lists. */
+  /** Objects and lists inside lists. */
   listed: number;
-  /** The first field too many of one object. */
+  /** The first field over the limit of one object. */
   crowded: string | undefined;
 }
 
 /**
- * Adds what a value holds to a count. Returns false if it is nested deeper than the limit: the depth is the sender's
- * choice, the stack is ours. Makes no array of an object's members, of which a long body has thousands.
+ * Counts the fields of a value. Returns false if it is nested deeper than the limit: the sender chooses the
+ * depth, but the stack is ours. Creates no array of member names, since a long body has thousands.
  */
 function countInto(count: Count, value: Readonly<Record<string, unknown>>, limit: number): boolean {
   if (limit === 0) return false;

@@ -1,6 +1,6 @@
 /**
- * The socket behind a door: Node's HTTP server, within limits on what a client may take up before it is known who
- * it is, and without WebSockets.
+ * An HTTP listener: Node's server with limits on what an unauthenticated client may use, and without
+ * WebSockets.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,9 +9,8 @@ import type { Logger } from 'pino';
 import { headersNaming, timeOrderedId } from './request-id.ts';
 
 /**
- * Milliseconds, bytes and counts within which a client has to speak; Node's own are either looser or, for a
- * connection that waits for its next request, shorter than a load balancer's. `highWaterMark` is what may wait for a
- * client to take it, whose vendor is slowed down beyond that.
+ * Limits on clients. Node's own are looser, or for idle connections shorter than a load balancer's.
+ * `highWaterMark` bounds the bytes buffered for a slow client; beyond that the provider is paused.
  */
 const limits = {
   highWaterMark: 16 * 1024,
@@ -22,18 +21,18 @@ const limits = {
   maxHeaderSize: 32 * 1024,
 };
 
-/** Java's client offers HTTP/2 by the same header with every request, and is served as if it had not. */
+/** Java's client offers HTTP/2 in the `upgrade` header of every request; that offer is ignored. */
 const isWebSocket = ({ headers }: IncomingMessage): boolean => /websocket/i.test(headers.upgrade ?? '');
 const longestConnection = 10_000;
 
 export interface Address {
   readonly host: string;
-  /** 0 takes any free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly maxConnections?: number;
 }
 
-/** Connections that have not sent a request yet: before Node 26, `closeIdleConnections` keeps them open. */
+/** Connections without a request so far. Before Node 26, `closeIdleConnections` keeps them open. */
 const unused = new WeakMap<Server, Set<Socket>>();
 
 function trackUnused(server: Server): void {
@@ -46,7 +45,7 @@ function trackUnused(server: Server): void {
   server.on('request', ({ socket }) => sockets.delete(socket));
 }
 
-/** Listens; rejects where the address is taken. */
+/** Starts to listen. Rejects if the address is in use. */
 export async function listen(
   { host, port, maxConnections }: Address,
   answer: RequestListener,
@@ -54,7 +53,7 @@ export async function listen(
 ): Promise<Server> {
   const server = createServer({ ...limits, shouldUpgradeCallback: isWebSocket }, answer);
   server.maxRequestsPerSocket = longestConnection;
-  // A client may close its side once its request is sent (`nc -N` does), and still wants its reply.
+  // A client may half-close after its request (`nc -N` does) and still wants its reply.
   Object.assign(server, { httpAllowHalfOpen: true });
   if (Number.parseInt(process.versions.node, 10) < 26) trackUnused(server);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -63,17 +62,21 @@ export async function listen(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  // Where the process is out of descriptors, for example. Clients that are connected are still served.
+  // For example, the process may run out of file descriptors. Connected clients are still served.
   server
     .removeAllListeners('error')
     .on('error', (error) => logger.error({ error }, 'a connection could not be accepted'));
   return server;
 }
 
-/** Clients that try a WebSocket first (Codex does) go on over HTTP as soon as they are told; without an answer they would wait. */
+/**
+ * Clients that try a WebSocket first (Codex does) fall back to HTTP on this reply. Without it they would
+ * wait.
+ */
 function refuseUpgrade(socket: Duplex): void {
   const body =
-    '{"error":{"message":"This gateway speaks HTTP and server-sent events, no WebSockets.","type":"invalid_request_error","param":null,"code":"upgrade_not_supported"}}';
+    '{"error":{"message":"This gateway supports HTTP and server-sent events, but not WebSockets.",' +
+    '"type":"invalid_request_error","param":null,"code":"upgrade_not_supported"}}';
   socket.on('error', () => undefined);
   const headers = {
     'content-type': 'application/json',
@@ -91,7 +94,7 @@ function refuseUpgrade(socket: Duplex): void {
   );
 }
 
-/** The addresses that mean all of the machine's, and the one to call each by: not every system lets a client call the first. */
+/** Maps wildcard addresses to an address that clients can call; some systems refuse calls to the wildcard. */
 const loopbacks = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
@@ -104,9 +107,9 @@ export function urlOf(server: Server, listened: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Stops listening; resolves when the last connection is gone. */
+/** Stops listening. Resolves when the last connection has closed. */
 export function closeListener(server: Server): Promise<void> {
-  // A connection whose call was still running becomes idle only later, and would be kept for its next one.
+  // A connection with a running call becomes idle only later, and would then be kept alive.
   const sweep = setInterval(() => {
     server.closeIdleConnections();
     for (const socket of unused.get(server) ?? []) socket.destroy();

@@ -1,20 +1,20 @@
-/** The headers of what clients are sent, and errors in the words of their protocol. */
+/** Builds the headers of replies, and sends errors in the format of the client's protocol. */
 import type { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import { lossHeader, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
-/** Proxies on the way must neither store nor rework nor gather a stream. */
+/** Tells proxies not to store, transform or buffer a stream. */
 export function streamHead({ framing }: ClientCall): Record<string, string> {
   const type = framing === 'array' ? 'application/json; charset=utf-8' : 'text/event-stream; charset=utf-8';
   return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
-/** Names the model that answered, in the head of a reply. */
+/** The reply header that names the model that answered. */
 export const modelHeader = 'x-tollgate-model';
 
-/** Who answered, at which attempt, and what of the request got lost on the way; of an estimate only that it is one. */
+/** Names the provider, the model, the attempt and the losses. An estimate is only marked as one. */
 export function answerHead(
   { attempt, call, grant }: Routed,
   losses: readonly Loss[],
@@ -31,12 +31,13 @@ export function answerHead(
   };
 }
 
-/** Seconds after which a client may come again that called too often, where nobody knows better. */
-const usualPause = 5;
+/** `retry-after` in seconds for a rate-limited client if no provider states one. */
+const defaultRetryAfter = 5;
 
-/** How a client is told whether to come again, beside the body its protocol has for the error. */
-function errorHead(error: GatewayError): Record<string, string> {
-  const retryAfter = error.details.retryAfter ?? (error.code === 'rate_limited' ? usualPause : undefined);
+/** Headers that say whether and when to retry, in addition to the body of the protocol's error. */
+function buildErrorHeaders(error: GatewayError): Record<string, string> {
+  const retryAfter =
+    error.details.retryAfter ?? (error.code === 'rate_limited' ? defaultRetryAfter : undefined);
   return {
     ...error.details.headers,
     'content-type': 'application/json',
@@ -45,7 +46,7 @@ function errorHead(error: GatewayError): Record<string, string> {
   };
 }
 
-/** Ends a reply with an error: as status and body while nothing was sent, inside the stream afterwards. */
+/** Ends a reply with an error: as status and body if nothing was sent, otherwise inside the stream. */
 export function sendError(
   reply: Reply,
   protocol: Protocol,
@@ -55,6 +56,6 @@ export function sendError(
 ): void {
   if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));
   const { status, body } = protocol.client.encodeError(error, reply.id, match);
-  reply.head(status, errorHead(error));
+  reply.head(status, buildErrorHeaders(error));
   reply.finish(JSON.stringify(body));
 }

@@ -1,6 +1,6 @@
 /**
- * What one client is sent: a head once, text with back-pressure, a sign of life while the vendor is silent. A
- * head is kept back until there is something to say, so that an error before the first byte still has its own status.
+ * Sends one reply: its head once, text with back-pressure, and keep-alives while the provider is silent. The
+ * head waits for the first text, so that an error before it can still have its own status.
  */
 import type { ServerResponse } from 'node:http';
 import type { Core } from '../core.ts';
@@ -9,21 +9,24 @@ import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
 import { headersNaming } from './request-id.ts';
 
-/** Milliseconds between two probes of a client that has closed its side: soon at first, for those that are near. */
+/**
+ * Milliseconds between two probes of a half-closed client. The first pauses are short, since most such
+ * clients are gone.
+ */
 const firstProbe = 10;
 const longestProbe = 5000;
 
 export class Reply {
-  /** The id of the exchange, for whoever asks after it. */
+  /** The id of the request, sent to the client and logged. */
   readonly id: string;
   readonly #response: ServerResponse;
   readonly #core: Pick<Core, 'calls' | 'longestStall' | 'replies'>;
   readonly #headers: Record<string, string>;
   #status = 200;
   #beat: NodeJS.Timeout | undefined;
-  /** What the vendor's reply takes, until the client has it or is gone. */
+  /** The memory that the provider's reply takes, released when the client has the reply or disconnects. */
   readonly memory: ReplyMemory;
-  /** What is kept of the reply, while someone asked for it. */
+  /** The copy of the reply, while a plugin records it. */
   #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
 
   constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall' | 'replies'>) {
@@ -35,27 +38,30 @@ export class Reply {
     this.#headers = headersNaming(id);
   }
 
-  /** Whether the head is on its way: from then on an error has to be told inside the stream. */
+  /** True once the head was sent. From then on errors are sent inside the stream. */
   get started(): boolean {
     return this.#response.headersSent;
   }
 
-  /** Sets the head; it goes out with the first text. Later calls before that override earlier ones. */
+  /** Sets the head. It is sent with the first text; later calls before that override earlier ones. */
   head(status: number, headers: Readonly<Record<string, string>>): void {
     this.#status = status;
     Object.assign(this.#headers, headers);
   }
 
-  /** Answers a promise only where the client is slower than the vendor; it resolves when it caught up, or left. */
+  /**
+   * Returns a promise only if the client is slower than the provider. It resolves when the client has caught
+   * up or disconnected.
+   */
   write(text: string): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();
     this.#keep(text);
     this.#beat?.refresh();
-    return this.#response.write(bytesOf(text)) ? undefined : this.#drained();
+    return this.#response.write(encodeText(text)) ? undefined : this.#waitForDrain();
   }
 
-  /** Sends the last text and ends; a reply that is all in this call states its length. */
+  /** Sends the last text and ends the reply. If nothing was sent before, it sets `content-length`. */
   finish(text: string | Uint8Array): void {
     clearInterval(this.#beat);
     if (this.#response.destroyed) return;
@@ -64,45 +70,46 @@ export class Reply {
       this.#begin();
     }
     this.#keep(text);
-    this.#response.end(bytesOf(text));
+    this.#response.end(encodeText(text));
     if (this.#response.writableLength > 0) this.#watchStall();
   }
 
-  /** From now on a silence of `milliseconds` is filled with `text`, the head sent early if need be. */
+  /** Sends `text` after each silence of `milliseconds`, with the head first if it was not sent. */
   keepAlive(text: string, milliseconds: number): void {
     this.#beat = setInterval(() => {
-      // A client that is behind has enough to take.
+      // A client that is behind has unread bytes already.
       if (!this.#response.writableNeedDrain) void this.write(text);
     }, milliseconds).unref();
   }
 
   /**
-   * The client has closed its side. It may be gone, or only have nothing more to say. Where it is gone, what it is sent
-   * comes back as a reset, which the next write reports. Every client of HTTP/1.1 skips an interim reply, and every one of
-   * a stream its keep-alive.
+   * Finds out whether a client that closed its side is gone, or has only half-closed. A client that is gone
+   * answers with a reset, which the next write reports. HTTP/1.1 clients skip an interim reply, and clients
+   * of a stream skip its keep-alive.
    */
   probe(httpVersion: string, keepAlive: string, pause = firstProbe): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     if (!this.started && httpVersion === '1.1') this.#response.writeContinue();
     else if (this.started && keepAlive !== '' && !this.#response.writableNeedDrain)
       void this.write(keepAlive);
-    // Nothing can be sent between two events of such a stream. A client that withstood a probe before its first is there.
+    // This stream has no keep-alive, so nothing can be sent between events. A client that survived a probe
+    // is connected.
     else if (this.started && keepAlive === '')
       return pause === firstProbe ? void this.#response.destroy() : undefined;
     setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
-  /** From now on keeps what is sent, up to `limit` bytes. */
+  /** Starts to record what is sent, up to `limit` bytes. */
   record(limit: number): void {
     this.#tape = { bytes: [], room: limit, whole: true };
   }
 
   /**
-   * What was kept, with the last word that is still held back; nothing is kept any more. Its head is without the call's id,
-   * and without what it told of allowances: both are true of this call alone.
+   * Ends the recording and returns it, with the last text that is still held back. It leaves out the request
+   * id and the allowance headers, since both belong to this call alone.
    */
-  recording(lastWord: string, allowances: Readonly<Record<string, string>> = {}): Recording | undefined {
-    this.#keep(lastWord);
+  recording(lastText: string, allowances: Readonly<Record<string, string>> = {}): Recording | undefined {
+    this.#keep(lastText);
     const tape = this.#tape;
     this.#tape = undefined;
     if (!tape) return undefined;
@@ -123,17 +130,17 @@ export class Reply {
   }
 
   #begin(): void {
-    // Who is about to go takes no further call by this connection.
+    // A gateway that is stopping takes no further call on this connection.
     if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(this.#status, this.#headers);
   }
 
-  /** A client that takes nothing at all for so long is cut off: sockets know whether what they hold gets less. */
+  /** Disconnects a client that reads nothing for `longestStall` milliseconds. */
   #watchStall(): void {
     this.#response.setTimeout(this.#core.longestStall);
   }
 
-  #drained(): Promise<void> {
+  #waitForDrain(): Promise<void> {
     const response = this.#response;
     this.#watchStall();
     return new Promise((resolve) => {
@@ -149,10 +156,10 @@ export class Reply {
   }
 }
 
-/** From this length on a text is turned into bytes here, once: Node would join it with the head first, and copy both. */
+/** Node would join a long text with the head and copy both, so it is encoded here, once. */
 const longText = 1024 * 1024;
 
-function bytesOf(text: string | Uint8Array): string | Uint8Array {
+function encodeText(text: string | Uint8Array): string | Uint8Array {
   if (typeof text !== 'string' || text.length < longText) return text;
   const bytes = Buffer.from(text);
   releaseAfter(bytes.length);

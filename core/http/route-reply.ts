@@ -1,7 +1,7 @@
 import type { Core } from '../core.ts';
 /**
- * What a plugin's route answers, made fit to be sent before anything of it is. What cannot be sent is the plugin's
- * fault, and logged with its name.
+ * Validates and serializes the reply of a plugin's route before any of it is sent. A reply that cannot be
+ * sent is the plugin's fault, and is logged with its name.
  */
 import { toGatewayError, type GatewayError } from '../errors.ts';
 import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
@@ -14,12 +14,15 @@ export interface SendableReply {
 }
 
 const json = 'application/json; charset=utf-8';
-/** Statuses of replies that have no body, whatever was answered. */
+/** Statuses of replies without a body. */
 const bodiless = new Set([204, 205, 304]);
 
-/** Throws where Node could not send it. A reply without a body is told by an empty one: Koa would make a 204 of none, whatever the status. */
-function sendable({ status, headers = {}, body }: RouteReply): SendableReply {
-  if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is none from 200 to 599`);
+/**
+ * Throws if Node could not send the reply. A missing body becomes '', because Koa turns an undefined body
+ * into a 204.
+ */
+function serializeReply({ status, headers = {}, body }: RouteReply): SendableReply {
+  if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is not from 200 to 599`);
   const fault = headersFault(headers);
   if (fault !== undefined) throw new TypeError(`headers that cannot be sent: ${fault}`);
   if (body === undefined || body === null || bodiless.has(status)) return { status, headers, body: '' };
@@ -27,26 +30,31 @@ function sendable({ status, headers = {}, body }: RouteReply): SendableReply {
   if (body instanceof Uint8Array)
     return { status, headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
   const text: unknown = JSON.stringify(body);
-  if (typeof text !== 'string') throw new TypeError(`a body that is no JSON: a ${typeof body}`);
+  if (typeof text !== 'string') throw new TypeError(`a body that is not JSON: a ${typeof body}`);
   const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return { status, headers: isTyped ? headers : { ...headers, 'content-type': json }, body: text };
 }
 
-/** What the plugin's function answered, or an error that names the plugin. */
-function checked({ routes }: Core, route: Route, by: string, reply: RouteReply | undefined): SendableReply {
+/** Serializes what a plugin's function returned. Throws an error that names the plugin. */
+function checkReply(
+  { routes }: Core,
+  route: Route,
+  by: string,
+  reply: RouteReply | undefined,
+): SendableReply {
   try {
     if (!reply) throw new TypeError('nothing');
-    return sendable(reply);
+    return serializeReply(reply);
   } catch (error) {
-    throw new PluginError(
-      routes.ownerOf(route),
-      `"${by}" of its route "${route.name}" answered what cannot be sent: ${error instanceof Error ? error.message : reasonOf(error)}`,
-      error,
-    );
+    const reason = error instanceof Error ? error.message : reasonOf(error);
+    const text = `"${by}" of its route "${route.name}" returned ${reason}`;
+    throw new PluginError(routes.ownerOf(route), text, error);
   }
 }
 
-/** The reply to a request for a route: what it answers, or what went wrong in its words, or in ours where it has none. */
+/**
+ * The reply of a route: what its handler returns, or its own error reply. If that fails too, a generic error.
+ */
 export async function replyOf(
   core: Core,
   route: Route,
@@ -66,22 +74,25 @@ export async function replyOf(
       'a route failed',
     );
   try {
-    return checked(core, route, 'handle', await answer());
+    return checkReply(core, route, 'handle', await answer());
   } catch (error) {
-    const told = toGatewayError(error);
-    if (told.code === 'internal') log(error);
+    const refusal = toGatewayError(error);
+    if (refusal.code === 'internal') log(error);
     try {
-      return checked(core, route, 'errors', withWait(route.errors(error, id), told));
+      return checkReply(core, route, 'errors', addRetryAfter(route.errors(error, id), refusal));
     } catch (fault) {
       log(fault);
       const { status, message, code } = toGatewayError(fault);
-      return sendable({ status, body: { error: { message, type: 'server_error', param: null, code } } });
+      return serializeReply({
+        status,
+        body: { error: { message, type: 'server_error', param: null, code } },
+      });
     }
   }
 }
 
-/** When to come again, where that is known, beside what the route says of it. */
-function withWait(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
+/** Adds `retry-after` if it is known and the route did not set it. */
+function addRetryAfter(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
   return retryAfter === undefined
     ? reply
     : { ...reply, headers: { 'retry-after': String(Math.ceil(retryAfter)), ...reply.headers } };

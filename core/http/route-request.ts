@@ -1,4 +1,7 @@
-/** What a plugin's route is passed of a request; its body is read by koa-body, as JSON, where its method has one. */
+/**
+ * Builds the request that a plugin's route receives. koa-body parses the body as JSON, for methods that have
+ * one.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.ts';
@@ -7,7 +10,7 @@ import { refuseCompressed, wrongBody } from './bodies.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
-/** A class for its accessor: most routes look at no query. */
+/** A class, so that the query is parsed only for routes that read it. */
 export class PageRequest implements RouteRequest {
   readonly params: Record<string, string>;
   readonly headers: IncomingMessage['headers'];
@@ -35,11 +38,11 @@ export async function routeRequest(context: Context, params: Record<string, stri
   return { params, query: page.query, headers: page.headers, body, text };
 }
 
-/** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
+/** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */
 async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
   if (!context.request.length && context.get('transfer-encoding') === '')
     return { body: undefined, text: '' };
-  // koa-body would unpack it, and what was signed would be lost.
+  // koa-body would decompress it, and the exact bytes that a signature covers would be lost.
   refuseCompressed(context.req);
   const { koaBody } = await import('koa-body');
   try {
@@ -53,7 +56,7 @@ async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | '
     })(context, async () => undefined);
   } catch (error) {
     if (error instanceof Error && 'status' in error && error.status === 413)
-      throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this address accepts.', {
+      throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this endpoint accepts.', {
         cause: error,
       });
     throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', {

@@ -1,20 +1,22 @@
-/** The HTTP routes of all plugins, each with the plugin that added it: that is its family, as a call's is its protocol. */
+/** The HTTP routes of all plugins, each with the plugin that added it. */
 import { Registry } from '../host/registry.ts';
 import { PluginError, reasonOf, type Route } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
 
 const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route['access'][]);
 
-/** What its type promises of a route, for plugins in plain JavaScript: what is wrong with one would else be told to its callers. */
-function faultOf({ method, path, access, handle, errors }: Route): string | undefined {
+/**
+ * Checks a route from a plugin in plain JavaScript. Otherwise its faults would show only when it is called.
+ */
+function findFault({ method, path, access, handle, errors }: Route): string | undefined {
   if (!/^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
-    return '"method" has to be GET, POST, PUT, PATCH or DELETE';
-  if (!path?.startsWith('/')) return '"path" has to begin with "/"';
-  if (!accesses.has(access)) return `"access" has to be one of ${[...accesses].join(', ')}`;
-  if (typeof handle !== 'function') return '"handle" has to be a function';
+    return '"method" must be GET, POST, PUT, PATCH or DELETE';
+  if (!path?.startsWith('/')) return '"path" must begin with "/"';
+  if (!accesses.has(access)) return `"access" must be one of ${[...accesses].join(', ')}`;
+  if (typeof handle !== 'function') return '"handle" must be a function';
   return typeof errors === 'function'
     ? undefined
-    : '"errors" has to be a function, which puts what went wrong into words';
+    : '"errors" must be a function that turns an error into a reply';
 }
 
 export class Routes extends Registry<Route> {
@@ -23,17 +25,20 @@ export class Routes extends Registry<Route> {
   }
 
   override add(route: Route): void {
-    const fault = faultOf(route);
+    const fault = findFault(route);
     if (fault !== undefined) throw new Error(`route "${route.name}": ${fault}`);
     super.add(route);
   }
 
-  /** Puts a route behind a door whose calls are taken first. Throws, naming its plugin, where nobody could reach it. */
+  /**
+   * Registers a route on a listener, after the protocols. Throws, naming its plugin, if no request could
+   * reach it.
+   */
   reachable(route: Route, protocols: readonly Protocol[], register: () => unknown): void {
     const { name, method, path } = route;
     try {
       const taken = protocols.find(({ client }) => client.match(method, path, ''));
-      if (taken) throw new Error(`${method} ${path} is an address of the protocol "${taken.name}"`);
+      if (taken) throw new Error(`${method} ${path} is an endpoint of the protocol "${taken.name}"`);
       register();
     } catch (error) {
       throw new PluginError(

@@ -1,10 +1,12 @@
-/** The calls a gateway is answering: a configuration that was replaced is let go of with the last of them, and a stop waits. */
+/**
+ * The calls that a gateway is running. A stop, and the release of a replaced configuration, wait for them.
+ */
 import { GatewayError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
 import { Running } from '../util/slots.ts';
 
 export class Calls {
-  /** Whether the gateway stops, and should be given no more. */
+  /** True while the gateway is stopping and should receive no new calls. */
   draining = false;
   readonly #running = new Running<Received>();
   #idle: (() => void)[] = [];
@@ -13,7 +15,7 @@ export class Calls {
     return this.#running.size;
   }
 
-  /** Answers what to say at its end. */
+  /** Returns the number to pass to `end`. */
   begin(call: Received): number {
     return this.#running.add(call);
   }
@@ -30,27 +32,24 @@ export class Calls {
     return new Promise((resolve) => void this.#idle.push(resolve));
   }
 
-  /** Ends every call that has taken longer than so many milliseconds, with an error in its own protocol. */
+  /** Ends every call that has run longer than `milliseconds`, with an error in its own protocol. */
   endOlderThan(milliseconds: number): void {
     const now = performance.now();
     for (const { cancellation, startedAt } of this.#running) {
       if (now - startedAt < milliseconds) continue;
       cancellation.cancel(
-        new GatewayError(
-          'timeout',
-          `The call was ended after ${milliseconds / 1000} s, the longest that this gateway lets one take.`,
-        ),
+        new GatewayError('timeout', `The call reached the gateway's limit of ${milliseconds / 1000} s.`),
       );
     }
   }
 
-  /** Ends every call that still runs with an error in its own protocol; what was delivered is settled. */
+  /** Ends every running call with an error in its own protocol. What was delivered is charged. */
   stop(): void {
     for (const { cancellation } of this.#running) {
       cancellation.cancel(
         new GatewayError(
           'shutting_down',
-          'The gateway is stopping and could not wait for the end of this call; send it again.',
+          'The gateway is stopping and cannot wait for this call to finish; send it again.',
           { retryAfter: 1 },
         ),
       );

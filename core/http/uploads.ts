@@ -1,6 +1,6 @@
 /**
- * Reads what clients upload. koa-body writes each file to a folder of the call's own, from which it is taken into
- * memory; the folder goes with the call, however that ends, and what a crash left behind goes at the next start.
+ * Reads uploaded forms. koa-body writes each file to a folder of the call, from which it is read into memory.
+ * The folder is removed when the call has been read; the next start removes what a crash left behind.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
@@ -22,17 +22,20 @@ const mostFields = 64;
 const mostFiles = 32;
 const longestName = 100;
 const longestTexts = 1024 * 1024;
-/** Milliseconds after which an upload is over in any case: the listener waits for no request that long. */
+/** Milliseconds after which an upload is surely over: the listener waits less for a request. */
 const oldest = 10 * 60_000;
 
-/** Folders of calls that are being read by this process. */
+/** Folders of the uploads that this process is reading. */
 const running = new Set<string>();
 
 export function isUpload(headers: IncomingHttpHeaders): boolean {
   return /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
 }
 
-/** The whole form of a request. Throws where it is larger than `limit` bytes, has too many parts, or is no form. */
+/**
+ * Reads the whole form of a request. Throws if it is larger than `limit` bytes, has too many parts, or is not
+ * a form.
+ */
 export async function readUpload(context: Context, limit: number, folder: string): Promise<Form> {
   if (Number(context.req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const name = `${process.pid}-${randomUUID()}`;
@@ -40,7 +43,7 @@ export async function readUpload(context: Context, limit: number, folder: string
   running.add(name);
   try {
     await mkdir(own, { recursive: true, mode: folderMode });
-    const form = await collect(context, await parse(context, limit, own));
+    const form = await collectForm(context, await parse(context, limit, own));
     for (const { bytes } of form.files) releaseAfter(bytes.length);
     return form;
   } finally {
@@ -49,7 +52,10 @@ export async function readUpload(context: Context, limit: number, folder: string
   }
 }
 
-/** Answers where the files were written, in the order in which they stand in the form: koa-body has them in that in which they were done. */
+/**
+ * Returns the paths of the files in the order of the form: koa-body lists them in the order in which they
+ * were finished.
+ */
 async function parse(context: Context, limit: number, uploadDir: string): Promise<string[]> {
   const { koaBody: bodyParser } = await import('koa-body');
   const limits = {
@@ -68,11 +74,11 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
     written.push(stream);
     return failed ? stream.destroy() : stream;
   };
-  // The parser hears of an error as well, and lets go of its files; not before it listens.
+  // The parser handles the error too and closes its files, but it starts to listen only later.
   const guard = new FormGuard(context.req.headers, limit, () => tooLarge(limit)).on('error', () => undefined);
   const guarded: Context = Object.create(context, { req: { value: guard } });
   try {
-    const left = departure(context.req);
+    const disconnected = rejectOnDisconnect(context.req);
     const parsing = bodyParser({
       json: false,
       urlencoded: false,
@@ -89,22 +95,22 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
       },
     })(guarded, async () => undefined);
     context.req.pipe(guard);
-    await Promise.race([parsing, left]);
-    // The parser takes a file whose last write failed for a whole one.
+    await Promise.race([parsing, disconnected]);
+    // The parser accepts a file whose last write failed.
     for (const { errored } of written) if (errored) throw errored;
     return paths;
   } catch (error) {
-    const told = refusal(error, limit);
-    guard.destroy(told);
-    // The parser leaves a file open that it began as it heard of the error, or begins soon after.
+    const uploadError = toUploadError(error, limit);
+    guard.destroy(uploadError);
+    // The parser leaves open the file that it was creating when the error occurred.
     failed = true;
     for (const stream of written) stream.destroy();
     context.req.unpipe(guard).resume();
-    throw told;
+    throw uploadError;
   }
 }
 
-/** What the parser knows of a part. */
+/** What the parser reports about a part. */
 interface Part {
   readonly name: string | null;
   readonly originalFilename: string | null;
@@ -113,10 +119,10 @@ interface Part {
 }
 
 /**
- * A part is a file where it has a file's name, and else a text. The parser goes by the type alone, which many clients
- * leave out of a file and some state of a text. A text comes as its bytes: by the encoding that a client states the
- * parser would take it for another, or end the process where Node knows no such encoding. Names are marked, since the
- * parser keeps them where `__proto__` is no name.
+ * Decides whether a part is a file. A part with a file name is a file, otherwise a text. The parser goes by
+ * the content type alone, which many clients omit for files, and some send for texts.
+ * A text is read as latin1 bytes, since an unknown `content-transfer-encoding` would crash the process. Each
+ * name gets a prefix, since the parser stores names in objects in which `__proto__` is special.
  */
 function onPart<Read extends Part>(part: Read, read: (part: Read) => void): void {
   const { name, originalFilename, mimetype, headers } = part;
@@ -128,42 +134,36 @@ function onPart<Read extends Part>(part: Read, read: (part: Read) => void): void
   read(Object.assign(part, kind, { name: name === null ? '' : `=${name}` }));
 }
 
-/** Rejects when the client leaves before its request is read. The parser listens too late, and to the socket alone: it would wait for ever for one who has left by then. */
-function departure(request: IncomingMessage): Promise<never> {
+/**
+ * Rejects when the client disconnects before its request is read. The parser listens too late, and only to
+ * the socket: it would wait forever for a client that has disconnected by then.
+ */
+function rejectOnDisconnect(request: IncomingMessage): Promise<never> {
   return new Promise((_, reject) => {
-    const leave = (): void => {
+    const disconnect = (): void => {
       if (!request.readableEnded) reject(clientGone());
     };
-    if (request.destroyed) leave();
-    else request.once('close', leave);
+    if (request.destroyed) disconnect();
+    else request.once('close', disconnect);
   });
 }
 
-/** Codes of a disk that is full or broken, and of a process out of descriptors: no fault of the client's. */
-const ownFaults = new Set([
-  'ENOSPC',
-  'EDQUOT',
-  'EROFS',
-  'EIO',
-  'EACCES',
-  'EPERM',
-  'EMFILE',
-  'ENFILE',
-  'ENOMEM',
-  'ENOENT',
-]);
+/**
+ * Error codes of a full or broken disk, or of a process without file descriptors. The client is not at fault.
+ */
+const ownFaults = new Set('ENOSPC EDQUOT EROFS EIO EACCES EPERM EMFILE ENFILE ENOMEM ENOENT'.split(' '));
 
-function refusal(error: unknown, limit: number): GatewayError {
+function toUploadError(error: unknown, limit: number): GatewayError {
   if (isGatewayError(error)) return error;
-  const told = typeof error === 'object' && error !== null ? error : {};
-  if ('httpCode' in told && told.httpCode === 413) return tooLarge(limit, error);
+  const facts = typeof error === 'object' && error !== null ? error : {};
+  if ('httpCode' in facts && facts.httpCode === 413) return tooLarge(limit, error);
   const message = error instanceof Error ? error.message : '';
   if (/aborted/i.test(message)) return clientGone(error);
-  const fault = 'code' in told ? String(told.code) : '';
+  const fault = 'code' in facts ? String(facts.code) : '';
   if (ownFaults.has(fault))
     return new GatewayError(
       'internal',
-      `The gateway could not store the upload (${fault}); it may be sent again later.`,
+      `The gateway could not store the upload (${fault}); send it again later.`,
       { cause: error },
     );
   return new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', {
@@ -174,49 +174,45 @@ function refusal(error: unknown, limit: number): GatewayError {
 function tooLarge(limit: number, cause?: unknown): GatewayError {
   return new GatewayError(
     'body_too_large',
-    `The form is larger than this gateway accepts: ${limit} bytes in ${mostFiles} files and ${mostFields} fields at most.`,
+    `The form exceeds the limit of ${limit} bytes, ${mostFiles} files and ${mostFields} fields.`,
     { cause },
   );
 }
 
-function listed<Value>(value: Value | Value[] | undefined): Value[] {
+function toArray<Value>(value: Value | Value[] | undefined): Value[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];
 }
 
-async function collect({ request }: Context, paths: readonly string[]): Promise<Form> {
+async function collectForm({ request }: Context, paths: readonly string[]): Promise<Form> {
   const fields: [string, string][] = [];
   const files: FormFile[] = [];
   const texts: object = typeof request.body === 'object' && request.body !== null ? request.body : {};
-  for (const [mark, value] of Object.entries(texts)) {
-    const name = nameOf(mark);
-    for (const text of listed<unknown>(value)) fields.push([name, decoded(name, String(text))]);
+  for (const [prefixed, value] of Object.entries(texts)) {
+    const name = readName(prefixed);
+    for (const text of toArray<unknown>(value)) fields.push([name, decodeText(name, String(text))]);
   }
-  const parts = Object.entries(request.files ?? {}).flatMap(([mark, value]) =>
-    listed(value).map((file) => ({ mark, file })),
+  const parts = Object.entries(request.files ?? {}).flatMap(([prefixed, value]) =>
+    toArray(value).map((file) => ({ prefixed, file })),
   );
-  for (const {
-    mark,
-    file: { filepath, originalFilename, mimetype },
-  } of parts.toSorted(
-    (one, other) => paths.indexOf(one.file.filepath) - paths.indexOf(other.file.filepath),
-  )) {
+  parts.sort((one, other) => paths.indexOf(one.file.filepath) - paths.indexOf(other.file.filepath));
+  for (const { prefixed, file } of parts) {
     files.push({
-      name: nameOf(mark),
-      filename: originalFilename ?? '',
-      mediaType: mimetype ?? 'application/octet-stream',
-      bytes: await readFile(filepath),
+      name: readName(prefixed),
+      filename: file.originalFilename ?? '',
+      mediaType: file.mimetype ?? 'application/octet-stream',
+      bytes: await readFile(file.filepath),
     });
   }
   return new Form(fields, files);
 }
 
-function nameOf(mark: string): string {
-  if (mark === '') throw new GatewayError('invalid_request', 'A part of the form has no name.');
-  const name = mark.slice(1);
-  // It would be lost as the field of an object.
+function readName(prefixed: string): string {
+  if (prefixed === '') throw new GatewayError('invalid_request', 'A part of the form has no name.');
+  const name = prefixed.slice(1);
+  // As the field of an object it would be lost.
   if (name === '__proto__')
-    throw new GatewayError('invalid_request', '"__proto__" is no field of a form: leave it out.', {
+    throw new GatewayError('invalid_request', 'A form cannot have a field "__proto__"; leave it out.', {
       param: name,
     });
   if (name.length <= longestName) return name;
@@ -226,7 +222,7 @@ function nameOf(mark: string): string {
   );
 }
 
-function decoded(name: string, text: string): string {
+function decodeText(name: string, text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   if (isUtf8(bytes)) return bytes.toString();
   throw new GatewayError('invalid_request', `"${name}" is not UTF-8: send its text encoded as UTF-8.`, {
@@ -234,7 +230,7 @@ function decoded(name: string, text: string): string {
   });
 }
 
-/** Removes what processes that are gone left in the folder; other gateways may be using it. */
+/** Removes what ended processes left in the folder. Other gateways may be using it. */
 export async function sweepUploads(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
@@ -243,7 +239,10 @@ export async function sweepUploads(folder: string): Promise<void> {
   }
 }
 
-/** Whether another process that runs now made this; in a container the one before this had the same number. */
+/**
+ * True if another running process made the folder. In a container, the previous process often had the same
+ * pid.
+ */
 function isAlive(name: string): boolean {
   const pid = Number(name.split('-')[0]);
   if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;

@@ -1,7 +1,7 @@
-/** Whether Node would send a head: it throws at one it does not, in the middle of a reply. */
+/** Checks that Node can send a head. Otherwise it throws in the middle of a reply. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** What is wrong with headers; undefined: they can be sent. */
+/** What is wrong with headers; undefined if they can be sent. */
 export function headersFault(headers: object): string | undefined {
   try {
     for (const [name, value] of Object.entries(headers)) {
@@ -14,7 +14,7 @@ export function headersFault(headers: object): string | undefined {
   }
 }
 
-/** Whether it is a status that a reply can end with. */
+/** True for a final status, from 200 to 599. */
 export function isStatus(status: unknown): boolean {
   return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
 }

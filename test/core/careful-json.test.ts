@@ -13,7 +13,7 @@ function refusedFor(text: string): string | undefined {
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     expect(error.code).toBe('invalid_request');
-    expect(error.message).toBe(`The body holds the field "${error.details.param}" twice; send it once.`);
+    expect(error.message).toBe(`The body contains the field "${error.details.param}" twice; send it once.`);
     return error.details.param;
   }
 }

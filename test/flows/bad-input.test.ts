@@ -89,7 +89,7 @@ describe('a body', () => {
     expect(refusal).toMatchObject({
       status: 415,
       retry: 'false',
-      error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' },
+      error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' },
     });
   });
 

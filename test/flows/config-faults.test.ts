@@ -203,12 +203,12 @@ const faults: readonly (readonly [
   [
     'a route where a protocol is',
     [...usual, route("path: '/v1/chat/completions', method: 'POST'")],
-    'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an address of the protocol "chat-completions"',
+    'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an endpoint of the protocol "chat-completions"',
   ],
   [
     'a route for nobody',
     [...usual, route("path: '/r', access: 'users'")],
-    'plugin "mine": route "r": "access" has to be one of public, user, operator',
+    'plugin "mine": route "r": "access" must be one of public, user, operator',
   ],
   [
     "a verb called like one of the gateway's own",

@@ -62,7 +62,7 @@ const unsendable: readonly (readonly [name: string, reply: unknown, told: string
   ['a status that is none', { status: 99, body: '' }, 'the status 99'],
   ['no status', { body: 'a' }, 'the status undefined'],
   ['a number no JSON has', { status: 200, body: { nano: 1n } }, 'BigInt'],
-  ['a function', { status: 200, body: () => 'a' }, 'a body that is no JSON: a function'],
+  ['a function', { status: 200, body: () => 'a' }, 'a body that is not JSON: a function'],
   ['a name no header has', { status: 200, headers: { 'a b': 'c' }, body: 'a' }, '"a b"'],
   ['a header of two lines', { status: 200, headers: { a: 'b\r\nset-cookie: c' }, body: 'a' }, '"a"'],
 ];
@@ -170,7 +170,7 @@ describe('a readiness check that fails', () => {
       503,
       {
         faults: [
-          expect.stringMatching(/^mill: the check itself failed, of the plugin "careless": .*wheel/),
+          expect.stringMatching(/^mill: the check of the plugin "careless" failed: .*wheel/),
           expect.stringMatching(/^late: .* plugin "careless": .* a promise$/),
         ],
       },
@@ -206,7 +206,7 @@ describe('a body for a route', () => {
     });
     expect([refused.status, await refused.text()]).toEqual([
       415,
-      expect.stringContaining('The body is sent as "gzip"; send it uncompressed.'),
+      expect.stringContaining('The body uses the content encoding "gzip"; send it uncompressed.'),
     ]);
   });
 

@@ -55,7 +55,7 @@ describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path',
     for (const each of cases) {
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
       const response = await fetch(gateway.url + path, { method: 'POST', headers, body: each.text });
-      const message = `The body holds the field "${each.path}" twice; send it once.`;
+      const message = `The body contains the field "${each.path}" twice; send it once.`;
       const error = {
         openai: { message, param: each.path },
         anthropic: { message },

@@ -261,7 +261,7 @@ describe('a form', () => {
     expect([response.status, await response.json()]).toMatchObject([
       415,
       {
-        error: { code: 'unsupported_media_type', message: 'The body has to be sent as multipart/form-data.' },
+        error: { code: 'unsupported_media_type', message: 'The body must be sent as multipart/form-data.' },
       },
     ]);
   });
@@ -273,7 +273,7 @@ describe('a form', () => {
     );
     expect([response.status, await response.json()]).toMatchObject([
       415,
-      { error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } },
+      { error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' } },
     ]);
   });
 
@@ -321,7 +321,7 @@ describe('a form', () => {
     });
     expect([response.status, await response.json()]).toMatchObject([
       415,
-      { error: { message: 'The body is sent as "gzip"; send it uncompressed.' } },
+      { error: { message: 'The body uses the content encoding "gzip"; send it uncompressed.' } },
     ]);
   });
 
