@@ -264,7 +264,7 @@ describe('a call', () => {
     const sent = await (await operated.stream(gateway, 'messages')).text();
     expect(sent).toContain('word ');
     expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(
-      /^event: error\ndata: .*the longest that this gateway lets one take/,
+      /^event: error\ndata: .*reached the gateway's limit/,
     );
     await gateway.stop('SIGTERM');
     await expectCleanLedger();
