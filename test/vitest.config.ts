@@ -6,6 +6,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 /** Files that replace modules of Node's, which others have loaded as they are. */
 const apart = [
   'test/core/full-disk.test.ts',
+  'test/core/full-disk.test.ts',
   'test/hostile/growth.test.ts',
   'test/balance/outage.test.ts',
   'test/balance/slow-disk.test.ts',
