@@ -263,9 +263,7 @@ describe('a call', () => {
     operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
     const sent = await (await operated.stream(gateway, 'messages')).text();
     expect(sent).toContain('word ');
-    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(
-      /^event: error\ndata: .*reached the gateway's limit/,
-    );
+    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*reached the gateway's limit/);
     await gateway.stop('SIGTERM');
     await expectCleanLedger();
   });
