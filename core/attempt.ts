@@ -1,4 +1,4 @@
-/** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
+/** A running attempt: its record for routing plugins, its timeouts, and the means to stop it. */
 import { Tally } from './billing/reply-progress.ts';
 import type { Core } from './core.ts';
 import type { GatewayError } from './errors.ts';
@@ -11,19 +11,24 @@ import { setDeadline } from './util/deadlines.ts';
 export interface RunningAttempt {
   readonly routed: Routed;
   readonly tally: Tally;
-  /** To be called when the first event has come before its deadline: it has another to its first output. Further calls change nothing. */
+  /**
+   * Call it at the first event of the reply. The timeout to the first output starts. Later calls do nothing.
+   */
   opened(): void;
-  /** To be called when there is output: it has no deadline any more. */
+  /** Call it at the first output. No timeout runs from then on. */
   begun(): void;
-  /** To be called when the attempt is over; also ends a drain. */
+  /** Call it at the end of the attempt. It also ends draining. */
   ended(error: GatewayError | undefined): void;
-  /** Closes the connection to the vendor at once. */
+  /** Closes the connection to the provider at once. */
   stop(): void;
-  /** Set where the client has left and the vendor's reply is read on all the same. */
+  /** Set while a reply is drained: the client is gone and the provider bills the whole reply. */
   drain(): Drain | undefined;
 }
 
-/** A class and not a literal: an accessor in a literal gives every object a hidden class of its own, which makes all code that reads them slow. */
+/**
+ * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which
+ * slows every read.
+ */
 class Run implements Attempt {
   readonly target: Target;
   readonly isRetry: boolean;

@@ -1,7 +1,7 @@
 /**
- * What is known about models: prices, limits, modalities, and the flags encoders fit a request by. A vendor's
- * facts stand in one data file, dated, with decimal strings for money; a model that has neither a price nor
- * `free: true` is refused when the file is read, so nothing is ever sold at a guessed price.
+ * What is known about models: prices, limits, modalities and capability flags. Facts are in one dated data
+ * file per vendor, with money as decimal strings. A model that has neither a price nor `free: true` is
+ * refused when the file is read, so nothing is sold at a guessed price.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -11,77 +11,91 @@ import type { Provider } from './provider.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
-/** By each value a caller may ask for, the one that is sent: the same where the model knows it, else the nearest. What is not listed is refused. */
+/**
+ * Maps each value a client may ask for to the value we send: itself if the model supports it, otherwise the
+ * nearest supported one. Other values are refused.
+ */
 const valueTable = z
   .record(z.string(), z.string())
   .refine((values) => Object.keys(values).length > 0, 'names no value');
 
-/** What any other size of a picture has to keep to, in pixels. */
+/** Rules for picture sizes that are not listed, in pixels. */
 const sizeRules = z.strictObject({
   /** Width and height are multiples of it. */
   multiple: z.int().positive(),
   longestEdge: z.int().positive(),
   leastPixels: z.int().positive(),
   mostPixels: z.int().positive(),
-  /** How many times as long as the shorter edge the longer one may be. */
+  /** Maximum ratio of the longer edge to the shorter one. */
   mostRatio: z.number().min(1),
 });
 
 const imageSchema = z.strictObject({
-  /** The most output tokens one picture of a listed size counts as, by its quality; the dearest holds where none of these is asked for. */
+  /**
+   * Maximum output tokens of one picture by size and quality. The most expensive one applies if none of them
+   * is asked for.
+   */
   tokens: z
     .record(z.string(), z.int().positive())
     .refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
   sizes: valueTable,
-  /** Where the model makes other sizes than those listed. */
+  /** Set if the model makes sizes that are not listed. */
   sizeRules: sizeRules.optional(),
   qualities: valueTable,
   formats: valueTable,
   backgrounds: valueTable,
 });
 
-/** What a model can be asked for, beyond plain text: encoders fit a request to these. */
+/** What a model can be asked for beyond plain text. Encoders fit requests to these flags. */
 const capabilitiesSchema = z.strictObject({
   tools: z.boolean().default(true),
   structuredOutput: z.boolean().default(true),
-  /** Whether its vendor keeps to JSON without a schema, where it does not keep to schemas; every model that has schemas has it. */
+  /**
+   * Whether the vendor supports JSON mode without a schema. Every model with structured output supports it.
+   */
   jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
-  /** False where the vendor answers 400 to temperature, top_p and their like. */
+  /** False if the vendor answers 400 to temperature, top_p and similar fields. */
   sampling: z.boolean().default(true),
-  /** How the wire of chat-completions spells the output limit for this model. */
+  /** Name of the output limit on the chat-completions wire. */
   outputLimitField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
   /**
-   * Whether its wire of chat-completions knows the later additions: the developer role, custom tools, cache marks
-   * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
+   * Whether the chat-completions wire knows later additions: the developer role, custom tools, cache marks
+   * and keys, verbosity, service tiers, metadata. Most vendors reject unknown fields.
    */
   chatExtras: z.boolean().default(false),
-  /** Whether its wire of chat-completions refuses tools while the model reasons; another wire of its vendor takes them. */
+  /**
+   * Whether the chat-completions wire refuses tools while the model reasons, and another wire of the vendor
+   * accepts them.
+   */
   chatTools: z.enum(['always', 'unless-reasoning']).default('always'),
-  /** How ids of tool calls have to look on its wire of chat-completions: Mistral's models take nine letters and digits only. */
+  /** Form of tool call ids on the chat-completions wire. Mistral accepts nine letters and digits only. */
   callIds: z.enum(['any', 'nine']).default('any'),
-  /** Fields that its wire of chat-completions calls by another name, and those it refuses (null): a seed is Mistral's `random_seed`, and it knows no `user`. */
+  /**
+   * Fields that the chat-completions wire calls by another name, and fields it rejects (null). Mistral calls
+   * a seed `random_seed` and rejects `user`.
+   */
   chatFields: z.record(z.string(), z.string().nullable()).default({}),
   /**
-   * Whether its wire of chat-completions takes Mistral's short forms: an address or data in place of the object that holds
-   * it, a tool without its type, content without parts, and "any" for a tool that has to be called.
+   * Whether the chat-completions wire accepts Mistral's short forms: a URL or data instead of the object that
+   * holds it, a tool without a type, content without parts, and "any" as a tool choice.
    */
   shortForms: z.boolean().default(false),
   /**
-   * Whether its wire of chat-completions has DeepSeek's thinking mode: a field of its own switches it off, and a call is
-   * refused that does not bring back what the model thought before it called tools.
+   * Whether the chat-completions wire has DeepSeek's thinking mode. Its own field switches it off, and calls
+   * must bring back the reasoning that preceded a tool call.
    */
   thinkingMode: z.boolean().default(false),
-  /** Whether OpenAI's marks for what to cache are taken; other models find that by themselves, and refuse the marks. */
+  /** Whether OpenAI's cache breakpoints are accepted. Other models cache automatically and reject them. */
   cacheMarks: z.boolean().default(false),
-  /** How replies are named on its wire of responses: xAI's by ids without the prefix that clients are promised. */
+  /** Form of reply ids on the responses wire. Those of xAI lack the prefix that clients expect. */
   responseIds: z.enum(['prefixed', 'bare']).default('prefixed'),
-  /** What its vendor runs for it as a hosted tool. */
+  /** Hosted tools that the vendor runs for the model. */
   hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
-  /** How its vendor bills searches of the web: each of them, or once for a call that searched (Gemini 2.5). */
+  /** How the vendor bills web searches: each one, or once per call that searched (Gemini 2.5). */
   searchesBilled: z.enum(['each', 'once']).default('each'),
-  /** Whether its wire of messages takes system text in mid-conversation. */
+  /** Whether the messages wire accepts system text inside the conversation. */
   midSystem: z.boolean().default(false),
-  /** Whether its wire of messages lets the model go on with an answer that was begun. */
+  /** Whether the messages wire lets the model continue a started answer. */
   prefill: z.boolean().default(true),
   reasoning: z
     .strictObject({
@@ -89,32 +103,32 @@ const capabilitiesSchema = z.strictObject({
       efforts: z.array(z.string()).optional(),
       budget: z.strictObject({ min: z.int().optional(), max: z.int().optional() }).optional(),
       canDisable: z.boolean().optional(),
-      /** The effort of a call that states none. */
+      /** Effort of a call that states none. */
       default: z.string().optional(),
     })
     .default({ style: 'none' }),
-  /** Where the model makes pictures. */
+  /** Set if the model makes pictures. */
   image: imageSchema.optional(),
-  /** Whether its vendor fetches an image of a prompt by its address; others take the bytes alone. */
+  /** Whether the vendor fetches an image by URL. Other vendors accept bytes only. */
   imageUrls: z.boolean().default(true),
-  /** The most tokens one image of a prompt can count as; a reservation has to hold whatever the vendor makes of it. */
+  /** Maximum tokens of one input image. A reservation uses it. */
   imageTokens: z.int().positive().default(4000),
 });
 
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 
 const shape = {
-  /** `<owner>/<name>`; the name may hold slashes. */
+  /** `<owner>/<name>`; the name may contain slashes. */
   id: z.string().regex(/^[\w.-]+\/[\w./:@+-]+$/, 'must be <owner>/<name>'),
-  /** What the vendor itself calls the model. */
+  /** The vendor's own name of the model. */
   upstream: z.string().min(1),
   name: z.string().min(1),
   description: z.string(),
-  /** ISO date of the model's release. */
+  /** ISO date of release. */
   created: z.iso.date(),
   /** Tokens of input and output together. */
   contextLength: z.int().positive(),
-  /** Tokens of output at most for one candidate. */
+  /** Maximum output tokens of one candidate. */
   outputLimit: z.int().positive(),
   input: z.array(modality).min(1),
   output: z.array(modality).min(1),
@@ -123,13 +137,13 @@ const shape = {
   instructType: z.string().nullable().default(null),
   moderated: z.boolean().default(false),
   supportedParameters: z.array(z.string()).default([]),
-  /** The protocols its vendor serves it by, where these are fewer than the vendor speaks. */
+  /** Protocols that serve this model, if they are fewer than the vendor speaks. */
   protocols: z.array(z.string()).min(1).optional(),
-  /** The last day it is served. */
+  /** Last day of service. */
   expires: z.iso.date().nullable().default(null),
-  /** The model to go on with once that day has passed. */
+  /** Model to use after that day. */
   successor: z.string().optional(),
-  /** Other ids it answers to, beside its canonical slug. */
+  /** Other ids for the model, besides its canonical slug. */
   aliases: z.array(z.string()).default([]),
   price: priceSchema.optional(),
   free: z.literal(true).optional(),
@@ -147,17 +161,20 @@ export type ModelFacts = z.input<typeof modelSchema>;
 
 const fileSchema = z.strictObject({
   vendor: z.string(),
-  /** The day the facts were true, and where they are from. */
+  /** The day the facts were checked, and their source. */
   asOf: z.iso.date(),
   source: z.string(),
-  /** Flags that hold for every model of the file that does not say otherwise. */
+  /** Defaults for the models of the file. */
   defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
   models: z.array(
     z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
   ),
 });
 
-/** Checks facts about models that come from anywhere but a catalogue file. Throws a ZodError that names model and field. */
+/**
+ * Checks facts that come from elsewhere than a catalogue file. Throws a ZodError that names the model and
+ * field.
+ */
 export function checkModel(facts: unknown): Model {
   return modelSchema.parse(facts);
 }
@@ -173,7 +190,7 @@ function readJson(file: URL): unknown {
   }
 }
 
-/** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field at fault. */
+/** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
 export function readCatalogue(file: URL): Model[] {
   const parsed = fileSchema.safeParse(readJson(file));
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
@@ -189,14 +206,14 @@ export function readCatalogue(file: URL): Model[] {
   });
 }
 
-/** One provider's readiness to serve one model. */
+/** One provider that serves one model. */
 export interface Offer {
   readonly provider: Provider;
   readonly model: Model;
   readonly price: Price;
 }
 
-/** All calls share these facts: whoever sets one would set it for all of them. */
+/** All calls share these facts, so a plugin must not change them. */
 function freeze(facts: object): void {
   if (Object.isFrozen(facts)) return;
   Object.freeze(facts);
@@ -205,24 +222,24 @@ function freeze(facts: object): void {
 
 const day = 24 * 60 * 60 * 1000;
 
-/** The first moment a model is no longer served. */
+/** The first moment after the last day of service. */
 function endOf({ expires }: Model): number {
   return expires === null ? Infinity : Date.parse(expires) + day;
 }
 
-/** All offers of all providers, found by model id. Discovered models replace what their provider offered before. */
+/** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
   #byModel = new Map<string, Offer[]>();
-  /** The ids that models go by beside their own. */
+  /** Alternative ids of models. */
   #aliases = new Map<string, string>();
-  /** Models whose last day has passed. */
+  /** Models after their last day. */
   #gone = new Map<string, Model>();
   readonly #listings = new Set<() => Promise<void>>();
   #nextEnd = Infinity;
   #version = 0;
 
-  /** Sets what a provider offers, with one of its keys where it has several. Throws where it names one model twice. */
+  /** Sets what a provider offers, for one of its keys if it has several. Throws if it names a model twice. */
   offer(provider: Provider, models: readonly Model[]): void {
     const ids = new Set<string>();
     for (const model of models) {
@@ -242,24 +259,26 @@ export class Catalog {
     this.#sort();
   }
 
-  /** Keeps a provider's place in the order of the configuration: `look` asks the vendor for its models and offers them, later. */
+  /**
+   * Keeps a provider's place in the order of the configuration. `look` asks the vendor for its models later.
+   */
   expect(provider: Provider, look: () => Promise<void>): void {
     this.offer(provider, []);
     this.#listings.add(look);
   }
 
-  /** Asks all vendors that list their models themselves, for whoever looks before a gateway is opened. */
+  /** Asks all vendors that list their own models, before the gateway is open. */
   async lookAtListings(): Promise<void> {
     await Promise.all([...this.#listings].map((look) => look()));
   }
 
-  /** Grows with each change, so that what was made from the catalogue can be known as old. */
+  /** Grows with each change, so that caches built from the catalogue can tell that they are old. */
   get version(): number {
     if (Date.now() >= this.#nextEnd) this.#sort();
     return this.#version;
   }
 
-  /** Who serves a model, in the order of the configuration; empty for an unknown one, and one whose day has passed. */
+  /** Offers of a model in the order of the configuration. Empty if it is unknown or retired. */
   find(id: string): readonly Offer[] {
     if (Date.now() >= this.#nextEnd) this.#sort();
     return this.#byModel.get(id) ?? this.#byModel.get(this.#aliases.get(id) ?? '') ?? [];
@@ -271,7 +290,7 @@ export class Catalog {
     return [...this.#byModel.values()].flatMap(([first]) => (first ? [first.model] : []));
   }
 
-  /** The error that tells why there is no such model, and which to go on with where that is known. */
+  /** The error for a missing model. It names the replacement of a retired one. */
   missing(id: string, param = 'model'): GatewayError {
     const name = id.slice(0, 200);
     const gone = this.#gone.get(id);

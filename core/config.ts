@@ -1,6 +1,6 @@
 /**
- * The configuration: one TypeScript file whose imports are the inventory. Reading it is checking it: a wrong
- * option is told with the file, the plugin, the option and what there is instead, before anything runs.
+ * The configuration: one TypeScript file whose imports are the inventory. Reading it checks it, before
+ * anything runs. An error names the file, the plugin, the option and the options there are.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -31,25 +31,31 @@ const chosenSeconds = z
 export const settingsSchema = z.strictObject({
   server: z
     .strictObject({
-      /** Not empty: to Node an empty host means all addresses, and whoever leaves it out hardly means that. */
+      /** Not empty: Node takes an empty host as all interfaces. */
       host: z.string().min(1, 'an address to listen at; "::" is all there are').default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
-      /** Bytes of a request body at most. */
+      /** Maximum bytes of a request body. */
       bodyLimit: z
         .int()
         .positive()
         .default(32 * 1024 * 1024),
-      /** Bytes of the bodies of all calls that run; who comes with more is told to come again. Unless given, 512 MiB, or as many as the memory has room for. */
+      /**
+       * Maximum bytes of the bodies of all running calls. Above it calls get 503 with `retry-after`. Default:
+       * 512 MiB, or less on a small machine.
+       */
       bodiesLimit: z.int().positive().optional(),
-      /** Bytes of all vendors' replies that are held at once. A larger reply ends as an error, and new calls are told to come again. Unless given, a 32nd of the heap or of the memory, whichever is less. */
+      /**
+       * Maximum bytes of all replies held at once. A larger reply fails, and new calls get 503 with `retry-
+       * after`. Default: 1/32 of the heap or of the memory, whichever is less.
+       */
       repliesLimit: z.int().positive().optional(),
-      /** Seconds that running calls are given to finish when the gateway stops. */
+      /** Seconds for running calls to finish when the gateway stops. */
       drain: seconds(30),
-      /** Connections open at once at most; more are turned away. Unless given, 20 000, or as many as the system's limit of open files has room for. */
+      /** Maximum open connections. Default: 20 000, or what the open-files limit allows. */
       maxConnections: z.int().positive().optional(),
-      /** Proxies of your own in front of the gateway, each of which adds the address it was called from to `x-forwarded-for`. */
+      /** Number of your own proxies in front, each of which appends to `x-forwarded-for`. */
       trustedProxies: z.int().min(0).max(10).default(0),
-      /** Processes that share the port; several where one core is not enough. */
+      /** Processes that share the port. */
       workers: z.int().min(1).max(256).default(1),
     })
     .refine(
@@ -57,29 +63,32 @@ export const settingsSchema = z.strictObject({
       'bodiesLimit must not be smaller than bodyLimit',
     )
     .prefault({}),
-  /** Where the ledger and what else has to last is kept. */
+  /** Folder of the ledger and other durable files. */
   dataFolder: z.string().min(1, 'has to be a folder').default('./data'),
-  /** What happens where a target cannot express a part of a request: it is told of, or the call is refused. */
+  /** What happens if a target cannot express a field: report it, or refuse the call. */
   loss: z.enum(['report', 'reject']).default('report'),
   /** Seconds. */
   timeouts: z
     .strictObject({
-      /** To a connection with a vendor. */
+      /** To connect to a provider. */
       connect: seconds(10),
-      /** From there to the first event of a streamed reply, and to the whole of a JSON one. Unless given, they follow from the request. */
+      /**
+       * From there to the first event of a stream, and to a complete JSON reply. By default chosen from the
+       * request.
+       */
       firstEvent: chosenSeconds.optional(),
       reply: chosenSeconds.optional(),
-      /** Between two pieces of a vendor's reply. */
+      /** Between two chunks of a reply. */
       idle: seconds(300),
-      /** Of a vendor's silence until a stream shows a sign of life. */
+      /** Of provider silence until a stream gets a keep-alive. */
       keepAlive: seconds(15),
-      /** That a client may take nothing of what it is sent; then it has left. */
+      /** In which a client may read nothing before it is disconnected. */
       write: seconds(60),
-      /** From a call's head to its end, however much still comes. */
+      /** From a call's headers to its end. */
       call: seconds(3600),
     })
     .prefault({}),
-  /** What happens after a failed attempt, before anything of a reply was sent. */
+  /** What happens after a failed attempt, before any byte of a reply was sent. */
   retries: retriesSchema.prefault({}),
   plugins: z.array(
     z.custom<PluginEntry>(
@@ -92,7 +101,7 @@ export const settingsSchema = z.strictObject({
 export type ConfigInput = z.input<typeof settingsSchema>;
 
 export interface Config {
-  /** Where it was read. */
+  /** The file it was read from. */
   readonly file: string;
   readonly server: z.output<typeof settingsSchema>['server'] & {
     readonly maxConnections: number;
@@ -107,7 +116,7 @@ export interface Config {
   readonly plugins: readonly Plugin[];
 }
 
-/** An error in the configuration: its message is all there is to say. */
+/** An error in the configuration. Its message is complete; no stack is needed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -124,12 +133,12 @@ function isPlugin(value: unknown): value is Plugin {
   );
 }
 
-/** For completion and checking in an editor; it answers what it is given. */
+/** Gives editors types for completion and checking. Returns its argument. */
 export function defineConfig(config: ConfigInput): ConfigInput {
   return config;
 }
 
-/** What keeps a plugin from running here: it was made for another version of the plugin interface, or does not say for which. */
+/** Why a plugin cannot run here: it was made for another version of the plugin interface, or names none. */
 function interfaceFault({ name, interface: made }: Plugin): string | undefined {
   if (made === pluginInterface) return undefined;
   if (!Number.isInteger(made))
@@ -162,20 +171,23 @@ export function checkConfig(input: unknown, file: string): Config {
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 
-/** The names a configuration goes by where none is named. */
+/** Default names of the configuration file. */
 const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
 
-/** The configuration file: `TOLLGATE_CONFIG`, unless it is set to nothing, or the first of the usual ones that is in the working folder. */
+/**
+ * The configuration file: `TOLLGATE_CONFIG` if it is set and not empty, otherwise the first default name in
+ * the working directory.
+ */
 export function configFile(): string {
   return resolve(
     process.env.TOLLGATE_CONFIG || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]),
   );
 }
 
-/** Why a file could not be loaded; of a syntax error, also in which file (it or one it imports) and on which line. */
+/** Why a file could not be loaded. For a syntax error it names the file and line. */
 function loadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
-  // As after "npm init", whose package.json makes every .js and .ts file CommonJS.
+  // For example after "npm init", whose package.json makes every .js and .ts file CommonJS.
   if (error instanceof SyntaxError && /outside a module/.test(error.message))
     return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
   const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
@@ -187,9 +199,8 @@ function loadFault(error: unknown, path: string): string {
 let readings = 0;
 
 /**
- * Loads a configuration file, however often it was loaded before: what it imports is not read again, so a reload
- * takes new options and never new code. The bare name `tollgate` means the running copy in all it imports, so there
- * is one core whoever wrote a plugin.
+ * Loads a configuration file. Modules that it imports are not read again, so a reload takes new options and
+ * never new code. The bare name `tollgate` means the running copy in all of them, so there is one core.
  */
 export async function loadConfig(path: string): Promise<Config> {
   if (!existsSync(path))

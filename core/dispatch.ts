@@ -1,7 +1,7 @@
 /**
- * The default dispatcher: http-proxy-3, with undici as the `fetch` it proxies through. http-proxy-3 takes the
- * client's request over and supervises the hand-off; what reaches the vendor is the finished `UpstreamRequest`
- * and nothing of the client's own head, and its reply is kept for the lanes instead of being piped.
+ * The default dispatcher. http-proxy-3 takes over the client's request and supervises the exchange, through
+ * its `fetch` option. It does not open the connection, build headers or pipe the reply: undici does that with
+ * the finished `UpstreamRequest` (see decisions/2).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import httpProxy from 'http-proxy-3';
@@ -13,7 +13,7 @@ import { unpacked } from './upstream/decompress.ts';
 import { send, smallReads, wasKept } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
-  /** Milliseconds to establish a connection, and between two pieces of a body. */
+  /** Milliseconds to connect, and between two chunks of a body. */
   readonly connect: number;
   readonly idle: number;
 }
@@ -29,8 +29,8 @@ interface Connection {
 }
 
 /**
- * Where an exchange keeps the connection it came in by: http-proxy-3 wants it, and no plugin should have it. A
- * symbol and not a WeakMap, whose values outlive every minor collection.
+ * Key of the client connection on an exchange. http-proxy-3 needs the connection, plugins must not have it. A
+ * symbol, because values of a WeakMap outlive every minor garbage collection.
  */
 const connectionOf = Symbol('connection');
 
@@ -38,7 +38,7 @@ interface Connected {
   readonly [connectionOf]: Connection;
 }
 
-/** The exchange, with the connection it came in by. */
+/** The exchange, with its client connection. */
 export function arriveBy(
   received: Received,
   request: IncomingMessage,
@@ -51,14 +51,14 @@ function isConnected<Known extends Received>(exchange: Known): exchange is Known
   return connectionOf in exchange;
 }
 
-/** What http-proxy-3 is handed in place of the vendor's reply: it would read, and lose, a real body. */
+/** Given to http-proxy-3 in place of the reply: it would read, and lose, a real body. */
 const standIn = new Response(null);
 
-/** The finished request has its headers; without this http-proxy-3 would copy the client's for its `fetch`. */
+/** The request already has its headers. Without this http-proxy-3 would copy the client's. */
 const noHeaders = { requestOptions: { headers: [] } };
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
+  // The variable would route every other user of http-proxy-3 in this process through our fetch.
   delete process.env.FORCE_FETCH_PATH;
   const agent = new Agent({
     connect: { timeout: options.connect, ...smallReads },
@@ -99,10 +99,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Milliseconds in which a connection shows that it is closed; what breaks later breaks while the vendor works. */
+/**
+ * Milliseconds in which a kept connection shows that it is closed. A later failure happens while the provider
+ * works.
+ */
 const atOnce = 1000;
 
-/** A vendor may close a connection it kept in the moment it is used again; a picture may be in the making all the same. */
+/**
+ * A provider may close a kept connection just as it is used again. A picture may be in the making all the
+ * same, so image calls are not sent again.
+ */
 function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
   return (
     wasKept(error) &&

@@ -1,13 +1,13 @@
 /**
- * Every error a client can see, in one table. A protocol turns a code into its own wire body; nothing else
- * about an error is decided twice. Messages are written for the person who reads them and never hold a key,
- * a stack or an upstream body that concerns our own credential.
+ * Every error a client can see, in one table. A protocol writes a code as its own body; nothing else about an
+ * error is decided twice. Messages help the person who reads them and never contain a key, a stack or an
+ * upstream body that concerns our credential.
  */
 
 interface ErrorFacts {
   /** HTTP status before the first byte of a reply. */
   readonly status: number;
-  /** False where sending the same call again cannot help: the client is told by `x-should-retry: false`. */
+  /** False if a retry cannot help: the reply has `x-should-retry: false`. */
   readonly retry: boolean;
 }
 
@@ -45,9 +45,9 @@ function isErrorCode(name: string): name is ErrorCode {
 
 export const errorCodes: readonly ErrorCode[] = Object.keys(errorTable).filter(isErrorCode);
 
-/** A vendor's error, without what concerns our key or account there. */
+/** A provider's error, without what concerns our key or account. */
 export interface VendorWords {
-  /** Protocols with errors of the same shape share a family. */
+  /** Protocols whose errors have the same shape share a family. */
   readonly family?: string | undefined;
   readonly type?: string | undefined;
   readonly code?: string | undefined;
@@ -58,27 +58,30 @@ export interface VendorWords {
 }
 
 export interface ErrorDetails {
-  /** The request field at fault, as a path: `messages[0].role`. */
+  /** Path of the request field at fault: `messages[0].role`. */
   readonly param?: string | undefined;
-  /** Seconds after which the same call may succeed, not always a whole number. */
+  /** Seconds after which the same call may succeed; may be fractional. */
   readonly retryAfter?: number | undefined;
-  /** Retries and other targets were tried, so that the client cannot do better by sending the call again. */
+  /** Retries and other targets were tried, so a retry by the client cannot help. */
   readonly isFinal?: boolean | undefined;
-  /** The part of the request that the vendor does not accept, where the call may succeed without it. */
+  /** The part of the request that the provider rejects; the call may succeed without it. */
   readonly rejects?: 'reasoning' | undefined;
-  /** What the reply's head tells beside it. */
+  /** Extra reply headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What the vendor itself said, where the caller may see it. */
+  /** What the provider said, if the client may see it. */
   readonly vendor?: VendorWords | undefined;
-  /** The fault is this one call's, yet another target may take it. */
+  /** The fault is in this call only, but another target may accept it. */
   readonly elsewhere?: boolean | undefined;
   readonly cause?: unknown;
 }
 
-/** Several copies of the package may be loaded, so errors are known by this brand and not by `instanceof`. */
+/**
+ * Several copies of the package may be loaded, so errors are recognised by this brand and not by
+ * `instanceof`.
+ */
 const brand = Symbol.for('tollgate.error');
 
-/** Characters of what is told: messages name what a client sent, and are remembered with its call. */
+/** Maximum characters of a message: messages quote what clients send, and are kept with the call. */
 const longestMessage = 4000;
 
 /** An error with a row in the table: the only kind that reaches a client with its own message. */
@@ -88,7 +91,7 @@ export class GatewayError extends Error {
   readonly [brand] = true;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    // Told where it is made: whoever puts it into a client's words would be taken for the culprit.
+    // Checked here, so that the error names the code that made it and not the encoder.
     if (!isErrorCode(code))
       throw new TypeError(
         `there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`,
@@ -114,7 +117,10 @@ export function isGatewayError(value: unknown): value is GatewayError {
   return typeof value === 'object' && value !== null && brand in value;
 }
 
-/** Anything thrown, as an error fit for a client: an unknown one is told as internal and keeps its cause for the log. */
+/**
+ * Turns anything thrown into an error for clients. Unknown errors become `internal` and keep their cause for
+ * the log.
+ */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   return new GatewayError('internal', 'The gateway failed to handle this call; it may be sent again.', {

@@ -1,7 +1,7 @@
 /**
- * One request and its end. The exchange is one object whose type grows as more becomes known of it, so that a
- * hook gets what is known at its point and has nothing optional to guard; it ends as one of `Refused`,
- * `Failed` and `Answered`, each with the attempts that were made.
+ * One request and its end. The exchange is one object whose type grows as more is known, so a hook gets what
+ * is known at its point and has nothing optional to guard. It ends as `Refused`, `Replayed`, `Failed` or
+ * `Answered`, with the attempts that were made.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
@@ -15,35 +15,35 @@ import type { CostLine, Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Cancellation } from './util/cancellation.ts';
 
-/** The head of a request: no body has been read, nobody is known yet. */
+/** The headers of a request. The body is not read and the caller not known. */
 export interface Received {
   readonly id: string;
-  /** The name of the protocol, or of the plugin whose route it is. */
+  /** Name of the protocol, or of the plugin whose route it is. */
   readonly family: string;
   readonly operation: Operation;
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** The client's own address, as far as trusted proxies tell it. */
+  /** The client's IP address, as far as trusted proxies report it. */
   readonly address: string;
-  /** Milliseconds since the epoch, and of the monotonic clock, when the head arrived. */
+  /** When the headers arrived: milliseconds since the epoch, and of the monotonic clock. */
   readonly receivedAt: number;
   readonly startedAt: number;
-  /** Fires when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The same, for core itself. */
+  /** The same, for core: cheaper than an AbortSignal. */
   readonly cancellation: Cancellation;
   readonly logger: Logger;
 }
 
-/** Whose call it is: a key of an account. */
+/** Who calls: a key of an account. */
 export interface Principal {
-  /** `user` keys call models; `operator` ones are refused where money is spent. */
+  /** `user` keys call models; `operator` keys run the gateway and spend nothing. */
   readonly kind: 'user' | 'operator';
   readonly account: string;
   readonly key: string;
-  /** The ids of the models it may call; one that ends with `*` is all that begin so. All models where absent. */
+  /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
 }
 
@@ -53,111 +53,116 @@ export interface Authenticated extends Received {
 
 export interface Parsed extends Authenticated {
   readonly protocol: Protocol;
-  /** The client's own bytes, for the verbatim lane, and their text. */
+  /** The client's own bytes and their text, for the verbatim lane. */
   readonly bytes: Buffer;
   readonly text: string;
   readonly call: ClientCall;
-  /** The request in canonical form, decoded when first asked for. */
+  /** The request in canonical form, decoded on first use. */
   canonical(): CanonicalRequest;
-  /** Asks for the reply to be kept, up to `limit` bytes, on the end given to `meter`. */
+  /** Asks for a recording of the reply, up to `limit` bytes, on the end given to `meter`. */
   record(limit: number): void;
 }
 
-/** An offer and the protocol it is to be called by. */
+/** An offer and the protocol to call it by. */
 export interface Target extends Offer {
   readonly protocol: Protocol;
-  /** All the protocols that it can be called by, where there are several. */
+  /** All protocols it can be called by, if there are several. */
   readonly wires?: readonly Protocol[];
 }
 
 export interface Planned extends Parsed {
-  /** Where the call may go, in the order to try; never empty. */
+  /** Where the call may go, in the order to try. Never empty. */
   readonly targets: readonly Target[];
 }
 
-/** What a call may use: narrower with each `authorize` tap. */
+/** What a call may use. Each `authorize` tap can narrow it. */
 export interface Grant {
   readonly targets: readonly Target[];
-  /** Tokens of output at most for each candidate, where less than the caller asked for can be had. */
+  /** Maximum output tokens per candidate, if less than the client asked for. */
   readonly outputLimit?: number;
-  /** What the reply's head tells of the allowance: `x-ratelimit-remaining-requests` and its like. */
+  /** Reply headers about the allowance, such as `x-ratelimit-remaining-requests`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One attempt at one target, as routing plugins see it go by. */
+/** One attempt at one target, as routing plugins see it. */
 export interface Attempt {
   readonly target: Target;
-  /** Which attempt of the exchange it is, from 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
-  /** Whether the attempt before it went to the same target. */
+  /** Whether the previous attempt went to the same target. */
   readonly isRetry: boolean;
-  /** Whether the reasoning of earlier turns is left out, because the vendor refused it in the attempt before. */
+  /** Whether earlier reasoning is left out, because the provider rejected it in the previous attempt. */
   readonly withoutReasoning: boolean;
   readonly startedAt: number;
-  /** Fires when the client is gone, or the attempt took too long. */
+  /** Aborts when the client disconnects or the attempt times out. */
   readonly signal: AbortSignal;
-  /** The same, for core itself. */
+  /** The same, for core. */
   readonly cancellation: Cancellation;
   phase: 'start' | 'first-event' | 'end';
-  /** Whether the request was handed to the transport: from then on the vendor may have worked. */
+  /** Whether the transport has the request: from then on the provider may have worked. */
   sent: boolean;
-  /** The HTTP status the vendor answered with, once it did. */
+  /** The provider's HTTP status, once known. */
   status: number | undefined;
-  /** What of the request the target's wire could not say. */
+  /** What the target's wire could not express. */
   losses: readonly Loss[];
-  /** How far its reply has come. */
+  /** How far the reply has come. */
   readonly tally: Progress;
-  /** Milliseconds from its start to the first event of a reply, once there was one. */
+  /** Milliseconds to the first event, once there was one. */
   firstEventAfter: number | undefined;
-  /** Milliseconds from its start to its end, once it ended. */
+  /** Milliseconds to the end, once it ended. */
   duration: number | undefined;
-  /** Why it gave no complete reply; undefined while it runs and when it did. */
+  /** Why there was no complete reply. Undefined while it runs and after success. */
   error: GatewayError | undefined;
 }
 
 export interface Routed extends Planned {
   readonly grant: Grant;
-  /** The attempt at hand; the next attempt of the same exchange puts its own here. */
+  /** The current attempt. The next attempt of the same exchange replaces it. */
   readonly attempt: Attempt;
 }
 
-/** What a call is charged, and on what ground. */
+/** What a call is charged, and on what basis. */
 export interface Charge {
   readonly cost: Nano;
   /** What each kind of use costs. `cost` is their exact sum, rounded once. */
   readonly lines: readonly CostLine[];
   readonly usage: Usage;
-  /** `usage`: the vendor's own figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
+  /** `usage`: the provider's figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
-  /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. No more is charged then than was reserved. */
+  /**
+   * Whether the figures cannot be true, or fees were not asked for. Then at most the reservation is charged.
+   */
   readonly suspect: boolean;
 }
 
-/** A reply as the client was sent it, kept because a `replay` tap asked; its head without what was true of that call alone. */
+/**
+ * A reply as it was sent, kept because a `replay` tap asked. Headers that hold for that call only are left
+ * out.
+ */
 export interface Recording {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** False where the reply outgrew its limit and only its start was kept. */
+  /** False if the reply exceeded its limit and only its start was kept. */
   readonly whole: boolean;
 }
 
 interface EndFacts {
   readonly attempts: readonly Attempt[];
-  /** Milliseconds since the head arrived. */
+  /** Milliseconds since the headers arrived. */
   readonly duration: number;
   readonly recording: Recording | undefined;
   readonly losses: readonly Loss[];
 }
 
-/** No vendor was asked. */
+/** No provider was called. */
 export interface Refused extends EndFacts {
   readonly type: 'refused';
   readonly exchange: Received & Partial<Parsed>;
   readonly error: GatewayError;
 }
 
-/** At least one vendor was asked and the client got no part of a reply. */
+/** At least one provider was called, and the client got no part of a reply. */
 export interface Failed extends EndFacts {
   readonly type: 'failed';
   readonly exchange: Routed;
@@ -165,7 +170,10 @@ export interface Failed extends EndFacts {
   readonly charge: Charge;
 }
 
-/** A reply began. Only a `completed` one has all of it; `aborted`: the client left; `cut`: the vendor broke off. */
+/**
+ * A reply started. Only `completed` has all of it. `aborted`: the client disconnected. `cut`: the provider
+ * broke off.
+ */
 export interface Answered extends EndFacts {
   readonly type: 'answered';
   readonly exchange: Routed;
@@ -174,7 +182,7 @@ export interface Answered extends EndFacts {
   readonly charge: Charge;
 }
 
-/** A stored outcome was sent again: no vendor was asked and nothing is owed. */
+/** A stored outcome was sent again. No provider was called and nothing is owed. */
 export interface Replayed extends EndFacts {
   readonly type: 'replayed';
   readonly exchange: Parsed;
@@ -183,19 +191,19 @@ export interface Replayed extends EndFacts {
 
 export type End = Refused | Replayed | Failed | Answered;
 
-/** What a stored outcome says again, without a vendor and without a charge. */
+/** A stored outcome. */
 export interface Replay {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** What every end has, before losses and a recording are known. */
+/** Facts of every end, before losses and a recording are known. */
 export function endFacts({ startedAt }: Received, attempts: readonly Attempt[]): EndFacts {
   return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
 }
 
-/** The same object, now with more known of it. */
+/** The same object, with more known. */
 export function advance<Known extends object, More extends object>(
   exchange: Known,
   more: More,
