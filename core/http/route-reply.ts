@@ -1,8 +1,8 @@
-import type { Core } from '../core.ts';
 /**
  * Validates and serializes the reply of a plugin's route before any of it is sent. A reply that cannot be
  * sent is the plugin's fault, and is logged with its name.
  */
+import type { Core } from '../core.ts';
 import { toGatewayError, type GatewayError } from '../errors.ts';
 import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
 import { headersFault, isStatus } from './valid-headers.ts';

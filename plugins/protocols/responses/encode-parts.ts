@@ -1,8 +1,8 @@
-import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 /**
  * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
+import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { dataUrl, isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
