@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { GatewayError } from './errors.ts';
+import { checkFlags, mergeFlags, rememberFile, wireSchema, type ProtocolFlags } from './host/wire-flags.ts';
 import { freePrice, priceSchema, type Price } from './money.ts';
 import type { Provider } from './provider.ts';
 
@@ -56,47 +57,10 @@ const capabilitiesSchema = z.strictObject({
   jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
   /** False if the vendor answers 400 to temperature, top_p and similar fields. */
   sampling: z.boolean().default(true),
-  /** Name of the output limit on the chat-completions wire. */
-  outputLimitField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
-  /**
-   * Whether the chat-completions wire knows later additions: the developer role, custom tools, cache marks
-   * and keys, verbosity, service tiers, metadata. Most vendors reject unknown fields.
-   */
-  chatExtras: z.boolean().default(false),
-  /**
-   * Whether the chat-completions wire refuses tools while the model reasons, and another wire of the vendor
-   * accepts them.
-   */
-  chatTools: z.enum(['always', 'unless-reasoning']).default('always'),
-  /** Form of tool call ids on the chat-completions wire. Mistral accepts nine letters and digits only. */
-  callIds: z.enum(['any', 'nine']).default('any'),
-  /**
-   * Fields that the chat-completions wire calls by another name, and fields it rejects (null). Mistral calls
-   * a seed `random_seed` and rejects `user`.
-   */
-  chatFields: z.record(z.string(), z.string().nullable()).default({}),
-  /**
-   * Whether the chat-completions wire accepts Mistral's short forms: a URL or data instead of the object that
-   * holds it, a tool without a type, content without parts, and "any" as a tool choice.
-   */
-  shortForms: z.boolean().default(false),
-  /**
-   * Whether the chat-completions wire has DeepSeek's thinking mode. Its own field switches it off, and calls
-   * must bring back the reasoning that preceded a tool call.
-   */
-  thinkingMode: z.boolean().default(false),
-  /** Whether OpenAI's cache breakpoints are accepted. Other models cache automatically and reject them. */
-  cacheMarks: z.boolean().default(false),
-  /** Form of reply ids on the responses wire. Those of xAI lack the prefix that clients expect. */
-  responseIds: z.enum(['prefixed', 'bare']).default('prefixed'),
   /** Hosted tools that the vendor runs for the model. */
   hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
   /** How the vendor bills web searches: each one, or once per call that searched (Gemini 2.5). */
   searchesBilled: z.enum(['each', 'once']).default('each'),
-  /** Whether the messages wire accepts system text inside the conversation. */
-  midSystem: z.boolean().default(false),
-  /** Whether the messages wire lets the model continue a started answer. */
-  prefill: z.boolean().default(true),
   reasoning: z
     .strictObject({
       style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),
@@ -113,6 +77,8 @@ const capabilitiesSchema = z.strictObject({
   imageUrls: z.boolean().default(true),
   /** Maximum tokens of one input image. A reservation uses it. */
   imageTokens: z.int().positive().default(4000),
+  /** Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them. */
+  wire: wireSchema,
 });
 
 export type Capabilities = z.output<typeof capabilitiesSchema>;
@@ -198,10 +164,11 @@ export function readCatalogue(file: URL): Model[] {
   return models.map((facts) => {
     const model = modelSchema.safeParse({
       ...facts,
-      capabilities: { ...defaults.capabilities, ...facts.capabilities },
+      capabilities: mergeFlags(defaults.capabilities, facts.capabilities),
     });
     if (!model.success)
       throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
+    rememberFile(model.data, file);
     return model.data;
   });
 }
@@ -238,6 +205,15 @@ export class Catalog {
   readonly #listings = new Set<() => Promise<void>>();
   #nextEnd = Infinity;
   #version = 0;
+  /** Unknown until all plugins are applied. */
+  #protocols: ProtocolFlags | undefined;
+
+  /** Checks the protocols' flags of all models, and from now on those of each model that is offered. */
+  checkFlags(protocols: ProtocolFlags): void {
+    this.#protocols = protocols;
+    for (const offers of this.#byProvider.values())
+      for (const { provider, model } of offers) checkFlags(provider, model, protocols);
+  }
 
   /** Sets what a provider offers, for one of its keys if it has several. Throws if it names a model twice. */
   offer(provider: Provider, models: readonly Model[]): void {
@@ -250,6 +226,7 @@ export class Catalog {
           `provider "${provider.name}" offers the model "${id}" unchecked: pass checkModel(…) of it, or what readCatalogue answers`,
         );
       ids.add(id);
+      if (this.#protocols) checkFlags(provider, model, this.#protocols);
       freeze(model);
     }
     this.#byProvider.set(

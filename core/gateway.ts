@@ -1,6 +1,7 @@
 /** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { Catalog } from './catalog.ts';
 import { ConfigError, type Config } from './config.ts';
 import type { Core } from './core.ts';
@@ -242,10 +243,19 @@ function act(plugin: Plugin, what: string, file: string, action: () => unknown):
 function lookOver(core: Core, { looks }: Told, file: string): void {
   for (const look of looks) look();
   try {
+    checkFlags(core);
     checkRoutes(core);
   } catch (error) {
     throw inFile(file, error);
   }
+}
+
+/** A protocol without a schema allows no flags: what it does not know, it could not honour. */
+function checkFlags({ catalog, protocols }: Core): void {
+  const none = z.strictObject({});
+  catalog.checkFlags(
+    new Map([...protocols.all()].map(({ name, capabilities = none }) => [name, capabilities])),
+  );
 }
 
 function inFile(file: string, error: unknown): ConfigError {

@@ -36,6 +36,7 @@ export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, readCatalogue } from './catalog.ts';
 export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
 export type * from './host/description.ts';
+export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';

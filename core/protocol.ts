@@ -4,6 +4,7 @@
  * any byte changes nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { z } from 'zod';
 import type { Fee } from './billing/fees.ts';
 import type { Mode } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
@@ -258,6 +259,8 @@ export interface Protocol {
   readonly repeatsText?: boolean;
   readonly client: ClientSide;
   readonly upstream: UpstreamSide;
+  /** The schema of its flags in a model's `capabilities.wire[name]`; without it there are none. */
+  readonly capabilities?: z.ZodType;
   /** Absent where the protocol has no call that counts tokens. */
   readonly count?: CountSide;
   /** Asked for what stands at all its addresses, once, by whoever describes the gateway. */

@@ -10,9 +10,8 @@ export const modelWith = modelFrom({
   upstream: 'gpt-5.5-upstream',
   input: ['text', 'image', 'audio', 'pdf'],
   capabilities: {
-    chatExtras: true,
     reasoning: { style: 'effort' },
-    outputLimitField: 'max_completion_tokens',
+    wire: { 'chat-completions': { outputLimitField: 'max_completion_tokens', extras: true } },
   },
 });
 
@@ -22,8 +21,12 @@ export function modelFor(body: unknown): Model {
   return modelWith({
     id: String(fields.model),
     capabilities: {
-      chatExtras: false,
-      outputLimitField: fields.max_tokens ? 'max_tokens' : 'max_completion_tokens',
+      wire: {
+        'chat-completions': {
+          outputLimitField: fields.max_tokens ? 'max_tokens' : 'max_completion_tokens',
+          extras: false,
+        },
+      },
     },
   });
 }

@@ -223,7 +223,7 @@ describe('as many tokens as there are', () => {
     const vllm = modelWith({
       id: 'house/qwen',
       supportedParameters: ['top_k'],
-      capabilities: { chatExtras: false },
+      capabilities: { wire: { 'chat-completions': { extras: false } } },
     });
     expect(protocol.upstream.encodeRequest(call.decode(), vllm, undefined).body).toMatchObject({ top_k: -1 });
   });

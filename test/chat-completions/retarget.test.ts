@@ -10,7 +10,9 @@ function sent(
   { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {},
 ): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
-  const { capabilities } = modelWith({ capabilities: { outputLimitField: field } });
+  const { capabilities } = modelWith({
+    capabilities: { wire: { 'chat-completions': { outputLimitField: field } } },
+  });
   return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities }));
 }
 

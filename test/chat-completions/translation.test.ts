@@ -32,11 +32,13 @@ function messages(...turns: Turn[]): unknown {
 const thinker = modelWith({
   id: 'deepseek/deepseek-v4-flash',
   capabilities: {
-    thinkingMode: true,
     reasoning: { style: 'effort', efforts: ['high', 'max'], canDisable: true },
+    wire: { 'chat-completions': { thinkingMode: true } },
   },
 });
-const plainModel = modelWith({ capabilities: { chatExtras: false, reasoning: { style: 'none' } } });
+const plainModel = modelWith({
+  capabilities: { reasoning: { style: 'none' }, wire: { 'chat-completions': { extras: false } } },
+});
 
 describe('turns as messages', () => {
   it('plain text is one string, however many blocks it came in', () => {
@@ -225,7 +227,13 @@ describe('turns as messages', () => {
       { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] },
     ]);
     expect(() =>
-      encode({ turns }, modelWith({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false } })),
+      encode(
+        { turns },
+        modelWith({
+          id: 'mistralai/mistral-large',
+          capabilities: { wire: { 'chat-completions': { extras: false } } },
+        }),
+      ),
     ).toThrow(/kept by openai/);
   });
 });
@@ -314,9 +322,8 @@ describe('a model whose vendor wants its thoughts back', () => {
   const deepseek = modelWith({
     id: 'deepseek/deepseek-v4-pro',
     capabilities: {
-      chatExtras: false,
-      thinkingMode: true,
       reasoning: { style: 'effort', efforts: ['high', 'max'] },
+      wire: { 'chat-completions': { extras: false, thinkingMode: true } },
     },
   });
   const call = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' } as const;
@@ -672,7 +679,7 @@ const fitted: [
   [{ outputLimit: 9 }, modelWith(), { max_completion_tokens: 9 }, []],
   [
     { outputLimit: 9 },
-    modelWith({ capabilities: { outputLimitField: 'max_tokens' } }),
+    modelWith({ capabilities: { wire: { 'chat-completions': { outputLimitField: 'max_tokens' } } } }),
     { max_tokens: 9 },
     [],
   ],
@@ -711,7 +718,9 @@ describe('a request is fitted to its model, and each loss is named', () => {
     const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
       turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }],
     });
-    const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
+    const model = modelWith({
+      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
+    });
     expect(encode(marked('1h'), model)).toMatchObject({
       body: {
         messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }],
@@ -725,7 +734,9 @@ describe('a request is fitted to its model, and each loss is named', () => {
   });
 
   it('the mark of a result stands on its last part, and one of a call, or of nothing, is told', () => {
-    const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
+    const model = modelWith({
+      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
+    });
     const turns: Turn[] = [
       { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c', name: 'f', arguments: '{}', cache: {} }] },
       {

@@ -247,6 +247,18 @@ const faults: readonly (readonly [
     'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it',
   ],
   [
+    'a flag that the protocol does not know',
+    [
+      ...usual,
+      by(
+        'mine',
+        "apply: ({ catalog }) => catalog.offer({ name: 'mine', endpoints: {} }, [checkModel({ id: 'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', contextLength: 8, outputLimit: 8, input: ['text'], output: ['text'], free: true, capabilities: { wire: { 'chat-completions': { extra: true } } } })])",
+      ),
+    ],
+    'provider "mine": model "mine/one": capabilities.wire["chat-completions"]: Unrecognized key: "extra"',
+    "import { checkModel } from 'tollgate';",
+  ],
+  [
     'a plugin without a name',
     [...usual, by('', 'apply() {}')],
     'option "plugins.4": has to be a plugin, with a name',

@@ -535,9 +535,9 @@ const house = definePlugin({
           output: ['text', 'audio'],
           free: true,
           capabilities: {
-            chatExtras: true,
             reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'], canDisable: true },
             hosted: ['web-search', 'code-execution'],
+            wire: { 'chat-completions': { extras: true } },
           },
         }),
       ]);

@@ -20,9 +20,9 @@ export const modelWith = modelFrom({
   outputLimit: 64_000,
   input: ['text', 'image', 'pdf'],
   capabilities: {
-    midSystem: true,
     reasoning: { style: 'budget', budget: { min: 1024 } },
     hosted: ['web-search', 'code-execution'],
+    wire: { messages: { midSystem: true } },
   },
 });
 
@@ -31,7 +31,10 @@ export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
   const thinking = isObject(fields.thinking) ? fields.thinking.type : undefined;
   const reasoning = thinking === 'adaptive' ? { style: 'adaptive' as const } : { style: 'budget' as const };
-  return modelWith({ id: String(fields.model), capabilities: { midSystem: true, reasoning } });
+  return modelWith({
+    id: String(fields.model),
+    capabilities: { reasoning, wire: { messages: { midSystem: true } } },
+  });
 }
 
 /** The one edit the gateway makes on purpose. */

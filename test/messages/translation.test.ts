@@ -14,7 +14,9 @@ const result = (callId: string, said = 'seen'): Block => ({
 });
 const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
 const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });
-const older = modelWith({ capabilities: { midSystem: false, reasoning: { style: 'budget' } } });
+const older = modelWith({
+  capabilities: { reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } },
+});
 const adaptive = modelWith({
   capabilities: { reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } },
 });
@@ -412,7 +414,9 @@ describe('an answer that was begun', () => {
     role: 'user',
     content: [{ type: 'text', text: '<system>\nGo on from where the assistant stopped.\n</system>' }],
   };
-  const newer = modelWith({ capabilities: { prefill: false, reasoning: { style: 'adaptive' } } });
+  const newer = modelWith({
+    capabilities: { reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } },
+  });
 
   it('is gone on with by models that do so, without thinking', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
@@ -439,7 +443,7 @@ describe('an answer that was begun', () => {
   });
 
   it('is seen behind system text too, and a call that waits for its result is none', () => {
-    const midway = modelWith({ capabilities: { prefill: false, midSystem: true } });
+    const midway = modelWith({ capabilities: { wire: { messages: { midSystem: true, prefill: false } } } });
     expect(
       send({ turns: [...begun, { role: 'system', blocks: [text('Be brief.')] }] }, midway).body.messages,
     ).toMatchObject([{}, { role: 'assistant' }, { role: 'system' }, goOn]);

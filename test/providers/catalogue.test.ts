@@ -220,8 +220,8 @@ describe('what the vendors published', () => {
   it('knows what each can be asked for', () => {
     expect(modelOf('openai', 'gpt-5').capabilities).toMatchObject({
       sampling: false,
-      outputLimitField: 'max_completion_tokens',
       reasoning: { style: 'effort', canDisable: false },
+      wire: { 'chat-completions': { outputLimitField: 'max_completion_tokens' } },
     });
     expect(modelOf('openai', 'gpt-5.1').capabilities.reasoning).toEqual({
       style: 'effort',
@@ -230,7 +230,6 @@ describe('what the vendors published', () => {
     });
     expect(modelOf('anthropic', 'claude-haiku-4-5').capabilities).toMatchObject({
       sampling: true,
-      outputLimitField: 'max_tokens',
       reasoning: { style: 'budget', budget: { min: 1024 } },
     });
     expect(modelOf('anthropic', 'claude-fable-5').capabilities).toMatchObject({

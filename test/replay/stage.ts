@@ -89,11 +89,7 @@ function factsOf({ recording: { protocol, model, request = {} } }: Trial, id: st
       ...(protocol === 'images' ? { image: '0.04' } : {}),
     },
     capabilities: {
-      chatExtras: true,
-      cacheMarks: true,
-      midSystem: true,
       hosted: ['web-search', 'code-execution'],
-      ...('max_tokens' in request ? {} : { outputLimitField: 'max_completion_tokens' as const }),
       ...(reasoning && {
         reasoning: {
           style: reasoning,
@@ -101,6 +97,15 @@ function factsOf({ recording: { protocol, model, request = {} } }: Trial, id: st
           canDisable: true,
         },
       }),
+      wire: {
+        'chat-completions': {
+          extras: true,
+          cacheMarks: true,
+          outputLimitField: 'max_tokens' in request ? 'max_tokens' : 'max_completion_tokens',
+        },
+        responses: { cacheMarks: true },
+        messages: { midSystem: true },
+      },
     },
   };
 }

@@ -586,7 +586,10 @@ describe('tools', () => {
         blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: '1' }], cache: {} }],
       },
     ];
-    const { body, lost } = encode({ turns }, modelWith({ capabilities: { cacheMarks: true } }));
+    const { body, lost } = encode(
+      { turns },
+      modelWith({ capabilities: { wire: { responses: { cacheMarks: true } } } }),
+    );
     expect(body.input).toMatchObject([
       {},
       { output: [{ type: 'input_text', text: '1', prompt_cache_breakpoint: { mode: 'explicit' } }] },

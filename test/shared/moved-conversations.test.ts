@@ -39,7 +39,10 @@ describe('thoughts in a chat', () => {
       suits(
         'chat-completions',
         body,
-        chatModel({ id: 'deepseek/deepseek-v4-flash', capabilities: { chatExtras: false } }),
+        chatModel({
+          id: 'deepseek/deepseek-v4-flash',
+          capabilities: { wire: { 'chat-completions': { extras: false } } },
+        }),
       ),
     ).toBe(true);
   });
@@ -69,7 +72,10 @@ describe('an answer as its vendor gave it, in a chat', () => {
       suits(
         'chat-completions',
         asked('vllm'),
-        chatModel({ id: 'meta-llama/llama-4', capabilities: { chatExtras: true } }),
+        chatModel({
+          id: 'meta-llama/llama-4',
+          capabilities: { wire: { 'chat-completions': { extras: true } } },
+        }),
       ),
     ).toBe(true);
   });
@@ -105,7 +111,10 @@ describe('thoughts in the content, as Mistral writes them', () => {
       { role: 'user', content: 'Again.' },
     ],
   };
-  const magistral = chatModel({ id: 'mistral/magistral-small', capabilities: { chatExtras: false } });
+  const magistral = chatModel({
+    id: 'mistral/magistral-small',
+    capabilities: { wire: { 'chat-completions': { extras: false } } },
+  });
 
   it('go back to Mistral byte for byte, and the same where they are translated', () => {
     expect(suits('chat-completions', body, magistral)).toBe(true);
@@ -141,7 +150,7 @@ describe('thoughts in the content, as Mistral writes them', () => {
 describe('ids of calls in a chat', () => {
   const mistral = chatModel({
     id: 'mistralai/mistral-large',
-    capabilities: { chatExtras: false, callIds: 'nine' },
+    capabilities: { wire: { 'chat-completions': { extras: false, callIds: 'nine' } } },
   });
   const asked = (id: string): object => ({
     model: 'a/b',
@@ -258,7 +267,7 @@ describe('pictures a model made, in a chat', () => {
 
   it('go back where they stood to a vendor that has, and with their seal to the one that sealed them', () => {
     const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) =>
-      chatModel({ id, capabilities: { chatExtras: false } }),
+      chatModel({ id, capabilities: { wire: { 'chat-completions': { extras: false } } } }),
     );
     if (!google || !groq) throw new Error('no models');
     expect(suits('chat-completions', body, google)).toBe(true);

@@ -8,7 +8,10 @@ import { isObject, type Json } from '../support/json.ts';
 const { protocol: chat } = families['chat-completions'];
 const deepseek = modelWith({
   id: 'deepseek/deepseek-v4-pro',
-  capabilities: { chatExtras: false, thinkingMode: true, reasoning: { style: 'effort' } },
+  capabilities: {
+    reasoning: { style: 'effort' },
+    wire: { 'chat-completions': { extras: false, thinkingMode: true } },
+  },
 });
 const thought = 'The tide it is.';
 const message = {

@@ -1,6 +1,16 @@
 /** Models for tests, which state only what is special about them. */
 import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 
+type Wires = NonNullable<NonNullable<ModelFacts['capabilities']>['wire']>;
+
+/** The flags of each protocol, where a test's own replace the usual ones one by one. */
+export function mergeWires(usual: Wires = {}, own: Wires = {}): Wires {
+  const protocols = new Set([...Object.keys(usual), ...Object.keys(own)]);
+  return Object.fromEntries(
+    [...protocols].map((protocol) => [protocol, { ...usual[protocol], ...own[protocol] }]),
+  );
+}
+
 /** Makes models like the usual one, but for what is said otherwise. */
 export function modelFrom({
   capabilities: usual,
@@ -17,6 +27,6 @@ export function modelFrom({
       ...(facts.price ? {} : { free: true }),
       ...common,
       ...facts,
-      capabilities: { ...usual, ...capabilities },
+      capabilities: { ...usual, ...capabilities, wire: mergeWires(usual?.wire, capabilities?.wire) },
     });
 }

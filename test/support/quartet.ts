@@ -92,50 +92,61 @@ const facts: Readonly<
       id: 'openai/chat-plain',
       upstream: 'gpt-4o',
       supportedParameters: chatParameters,
-      capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens' },
+      capabilities: {
+        wire: {
+          'chat-completions': { outputLimitField: 'max_completion_tokens', extras: true, cacheMarks: true },
+        },
+      },
     },
     thinking: {
       id: 'openai/chat-thinking',
       upstream: 'gpt-5',
       supportedParameters: ['seed', 'web_search_options'],
       capabilities: {
-        chatExtras: true,
-        cacheMarks: true,
-        outputLimitField: 'max_completion_tokens',
         sampling: false,
         reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] },
+        wire: {
+          'chat-completions': { outputLimitField: 'max_completion_tokens', extras: true, cacheMarks: true },
+        },
       },
     },
     speaking: {
       id: 'openai/chat-speaking',
       upstream: 'gpt-audio',
       output: ['text', 'audio'],
-      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' },
+      capabilities: {
+        wire: { 'chat-completions': { outputLimitField: 'max_completion_tokens', extras: true } },
+      },
     },
     searching: {
       id: 'openai/chat-searching',
       upstream: 'gpt-4o-mini',
       supportedParameters: ['max_tokens', 'web_search_options'],
-      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' },
+      capabilities: {
+        wire: { 'chat-completions': { outputLimitField: 'max_completion_tokens', extras: true } },
+      },
     },
   },
   responses: {
-    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, hosted } },
+    plain: {
+      id: 'openai/responses-plain',
+      upstream: 'gpt-4.1',
+      capabilities: { hosted },
+    },
     drawing: {
       id: 'openai/responses-drawing',
       upstream: 'gpt-4.1',
       price: { input: '1', output: '2', ...fees, modes: { image_generation: { input: '5', output: '40' } } },
-      capabilities: { chatExtras: true, hosted },
+      capabilities: { hosted },
     },
     thinking: {
       id: 'openai/responses-thinking',
       upstream: 'gpt-5.6-sol',
       capabilities: {
-        chatExtras: true,
-        cacheMarks: true,
         hosted,
         sampling: false,
         reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] },
+        wire: { responses: { cacheMarks: true } },
       },
     },
   },
@@ -158,14 +169,14 @@ const facts: Readonly<
       upstream: 'claude-sonnet-5',
       capabilities: {
         hosted,
-        midSystem: true,
-        prefill: false,
+
         sampling: false,
         reasoning: {
           style: 'adaptive',
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
           canDisable: true,
         },
+        wire: { messages: { midSystem: true, prefill: false } },
       },
     },
   },

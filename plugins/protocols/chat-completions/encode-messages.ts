@@ -5,6 +5,7 @@
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -35,8 +36,8 @@ interface Placed<Kind extends Block = Block> {
 }
 
 export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fields[] {
-  const { capabilities } = encoding.model;
-  const asked = Object.keys(capabilities.chatFields).length > 0 ? withoutRefused(spoken, encoding) : spoken;
+  const flags = chatFlags(encoding.model.capabilities);
+  const asked = Object.keys(flags.fields).length > 0 ? withoutRefused(spoken, encoding) : spoken;
   const turns = encoding.own
     ? [...asked.entries()].map((step): Steps => [step])
     : together(inSteps(withDistinctCallIds(asked)));
@@ -84,7 +85,7 @@ export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fie
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
-  if (!capabilities.thinkingMode || encoding.thoughtless || !lacksThoughts(messages)) return messages;
+  if (!flags.thinkingMode || encoding.thoughtless || !lacksThoughts(messages)) return messages;
   if (encoding.own)
     encoding.lose(
       'turns',
@@ -358,7 +359,7 @@ function encodeSeals(opaque: ToolCall['opaque'] = [], path: string, { owner, los
 
 /** A call's id as the model takes it. One of this protocol's own client stays as it is, where the model takes any. */
 function callIdOf(id: string, { own, model: { capabilities } }: Encoding): string {
-  return own && capabilities.callIds === 'any' ? id : fitCallId(id, capabilities);
+  return own && chatFlags(capabilities).callIds === 'any' ? id : fitCallId(id, capabilities);
 }
 
 /** Whether reasoning can be given to this model again: sealed state goes to its own vendor alone, and what came unsealed from another protocol to nobody, since its vendor is not known. */

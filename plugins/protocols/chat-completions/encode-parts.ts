@@ -3,6 +3,7 @@
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block, Model } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -98,7 +99,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose, model }: Enco
     lose(path, 'not an image chat-completions can carry');
     return undefined;
   }
-  if (model.capabilities.shortForms && bag.form(block).includes(shortForm))
+  if (chatFlags(model.capabilities).shortForms && bag.form(block).includes(shortForm))
     return { type: 'image_url', image_url: url };
   if (own || details.has(block.detail))
     return { type: 'image_url', image_url: { url, detail: block.detail } };
@@ -109,7 +110,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose, model }: Enco
 function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
   const { source, mediaType } = block;
   const form = bag.form(block);
-  if (model.capabilities.shortForms && form.includes(shortForm)) {
+  if (chatFlags(model.capabilities).shortForms && form.includes(shortForm)) {
     return {
       type: 'input_audio',
       input_audio: source.type === 'base64' && form.includes('bare') ? source.data : writeUrl(block, form),
@@ -126,7 +127,7 @@ function encodeDocument(block: MediaBlock, path: string, { own, model }: Encodin
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   const isShort = form.includes(shortForm);
-  if (isShort && model.capabilities.shortForms)
+  if (isShort && chatFlags(model.capabilities).shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
   if (source.type === 'text') return textDocument(source.text, filename);
   if (source.type === 'base64' && !own && isTextual(mediaType)) {
@@ -179,5 +180,7 @@ export function contentOf(
   separator: string,
   { model }: Encoding,
 ): ReturnType<typeof joinParts> {
-  return parts.length === 0 && !model.capabilities.shortForms ? undefined : joinParts(parts, form, separator);
+  return parts.length === 0 && !chatFlags(model.capabilities).shortForms
+    ? undefined
+    : joinParts(parts, form, separator);
 }

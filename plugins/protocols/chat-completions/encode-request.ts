@@ -3,6 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
 import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
@@ -34,17 +35,17 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, lose } = noteLosses();
   const own = bag.form(request).includes('read');
-  const { capabilities } = model;
+  const flags = chatFlags(model.capabilities);
   const encoding: Encoding = {
     own,
-    extras: own || capabilities.chatExtras,
-    marks: own || capabilities.cacheMarks,
+    extras: own || flags.extras,
+    marks: own || flags.cacheMarks,
     owner: model.id.slice(0, model.id.indexOf('/')),
     model,
     thoughtless: own ? isThinkingOff(bag.fields(request)) : request.reasoning?.effort === 'none',
     lose,
   };
-  const alike = capabilities.chatExtras ? openaiFieldsFor(model) : undefined;
+  const alike = flags.extras ? openaiFieldsFor(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, model, encoding);
@@ -60,7 +61,7 @@ export function encodeRequest(
       model: model.upstream,
       messages: [...instructionMessage(plan), ...encodeMessages(request.turns, encoding)],
       ...encodeStream(request, model),
-      ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
+      ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
       n: request.candidates,
       ...encodeTools(request, model, encoding),
       ...encodeSampling(request, model, encoding),
@@ -138,7 +139,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field)))
-      fields[model.capabilities.chatFields[field] ?? field] = value;
+      fields[chatFlags(model.capabilities).fields[field] ?? field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -178,10 +179,10 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
       lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
-  if (wanted === 'none' && canDisable && model.capabilities.thinkingMode && !own)
+  if (wanted === 'none' && canDisable && chatFlags(model.capabilities).thinkingMode && !own)
     return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
-  else if (display !== undefined && model.capabilities.chatExtras && refusesExtensions(model))
+  else if (display !== undefined && chatFlags(model.capabilities).extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
+import { chatFlagsSchema } from '../../shared/wire-kit/chat-flags.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { openaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
@@ -52,6 +53,7 @@ const fieldNames = {
 export const protocol: Protocol = {
   name: protocolName,
   body: 'json',
+  capabilities: chatFlagsSchema,
   client: {
     match: (method, asked) => (method === 'POST' && asked === path ? { operation: 'generate' } : undefined),
     read: readRequest,

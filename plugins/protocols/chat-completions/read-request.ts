@@ -11,6 +11,7 @@ import type {
   Model,
   Preferences,
 } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
@@ -107,15 +108,15 @@ export class ChatCall implements ClientCall {
   }
 
   suits(model: Model): boolean {
+    const flags = chatFlags(model.capabilities);
     if (!keepsFormat(this.#wire, model)) return false;
     if (this.#extended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
-    if (this.#short && !model.capabilities.shortForms) return false;
-    if (model.capabilities.thinkingMode && !isThinkingOff(this.#wire) && lacksThoughts(this.#wire.messages))
-      return false;
+    if (this.#short && !flags.shortForms) return false;
+    if (flags.thinkingMode && !isThinkingOff(this.#wire) && lacksThoughts(this.#wire.messages)) return false;
     if (this.#showsResults || !isKnown(this.#wire, model)) return false;
     return (
-      model.capabilities.callIds === 'any' ||
+      flags.callIds === 'any' ||
       this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities))
     );
   }
@@ -140,8 +141,7 @@ function keepsFormat({ response_format: format, tools }: WireRequest, model: Mod
 
 /** Whether a request holds nothing that its vendor refuses it for, be it null; what asks for usage goes by the edits. */
 function isKnown(wire: WireRequest, model: Model): boolean {
-  const { chatFields } = model.capabilities;
-  const strange = Object.keys(chatFields);
+  const strange = Object.keys(chatFlags(model.capabilities).fields);
   if (strange.some((field) => field !== 'stream_options' && field in wire)) return false;
   if (
     strange.length > 0 &&

@@ -4,6 +4,7 @@
  * its `format` says whose. Clients are given sealed state in the same entries, in the gateway's own envelope.
  */
 import type { Block, Model, Opaque } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { isObject, leftover, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -113,7 +114,8 @@ export function envelopeDetails(thought: Thought, index: number): Fields[] {
 /** OpenAI and Mistral refuse messages with fields they do not know; others that speak this wire have some for thoughts and pictures, or pass over them. */
 export function refusesExtensions(model: Model): boolean {
   return (
-    (model.capabilities.chatExtras && model.id.startsWith('openai/')) || refuses(model, 'reasoning_content')
+    (chatFlags(model.capabilities).extras && model.id.startsWith('openai/')) ||
+    refuses(model, 'reasoning_content')
   );
 }
 
@@ -141,7 +143,7 @@ export function blankThoughts(messages: readonly Fields[]): Fields[] {
 
 /** What stands for a seal on thoughts that are wanted back and come without one: it says whose they are. */
 export function unsealed({ id, capabilities }: Model): readonly Opaque[] {
-  return capabilities.thinkingMode
+  return chatFlags(capabilities).thinkingMode
     ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }]
     : [];
 }

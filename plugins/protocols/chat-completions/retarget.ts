@@ -5,6 +5,7 @@
  * names goes on under that one, the lesser of them.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
+import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuses } from './fields.ts';
 import { ChatCall, limitFields } from './read-request.ts';
 
@@ -22,7 +23,7 @@ export function retarget({ call, model, outputLimit, capabilities }: Retarget): 
     );
   for (const field of limitFields) {
     const stated = call instanceof ChatCall ? call.limits[field] : undefined;
-    const wanted = field === capabilities.outputLimitField ? limit : undefined;
+    const wanted = field === chatFlags(capabilities).outputLimitField ? limit : undefined;
     if (stated !== wanted) edits.push({ path: [field], value: wanted });
   }
   return edits;

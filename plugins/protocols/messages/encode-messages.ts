@@ -12,6 +12,7 @@ import { together } from './composed-document.ts';
 import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
 import type { Encoding } from './encoding.ts';
+import { readFlags } from './flags.ts';
 
 export interface Conversation {
   readonly system: string | readonly Fields[] | undefined;
@@ -54,7 +55,8 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
       for (const block of content) system.push(block);
       written = text;
     } else if (content.length > 0) {
-      const role = isInstruction(turn) && encoding.model.capabilities.midSystem ? 'system' : sideOf(turn);
+      const role =
+        isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : sideOf(turn);
       const marked = role === 'user' && isInstruction(turn) ? asUserText(content, index, encoding) : content;
       messages.push(
         overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }),
@@ -134,7 +136,7 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
   const last = turns.length - 1;
   const isBegun = turns[last]?.role === 'assistant';
   if (
-    (model.capabilities.prefill && isBegun) ||
+    (readFlags(model.capabilities).prefill && isBegun) ||
     spoken?.role !== 'assistant' ||
     spoken.content.some(({ type }) => type === 'tool_use')
   )
@@ -204,7 +206,7 @@ function instruct(messages: Message[], content: readonly Fields[], index: number
   const last = messages.at(-1);
   // Between a call and its result nothing but results may stand.
   const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
-  if (encoding.model.capabilities.midSystem && !open) append(messages, 'system', content);
+  if (readFlags(encoding.model.capabilities).midSystem && !open) append(messages, 'system', content);
   else append(messages, 'user', asUserText(content, index, encoding));
 }
 

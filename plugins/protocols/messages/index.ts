@@ -9,6 +9,7 @@ import { ping, StreamEncoder } from './encode-events.ts';
 import { encodeReply } from './encode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { flagsSchema } from './flags.ts';
 import { listingRoutes } from './listing.ts';
 import { readRequest, versionHeader, versionOf } from './read-request.ts';
 import { retarget } from './retarget.ts';
@@ -67,6 +68,7 @@ export function protocolAt(mount: string): Protocol {
   return {
     name: protocolName,
     body: 'json',
+    capabilities: flagsSchema,
     client: {
       match: matchBelow(mount),
       read: readRequest,

@@ -14,6 +14,7 @@ import {
   type TextBlock,
 } from './decode-parts.ts';
 import type { Encoding } from './encode-items.ts';
+import { readFlags } from './flags.ts';
 import { readFlag } from './item-flags.ts';
 
 /** Mostly one part: none where it is lost, two where something is said of a document. */
@@ -65,7 +66,7 @@ export function cacheMark(
 ): Fields | undefined {
   if (!cache) return undefined;
   if (own) return { mode: 'explicit', ttl: cache.ttl };
-  if (!model.capabilities.cacheMarks) {
+  if (!readFlags(model.capabilities).cacheMarks) {
     lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
   }

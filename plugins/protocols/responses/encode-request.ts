@@ -30,6 +30,7 @@ import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
 import { findCustomCallIds, encodeItems, type Encoding } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
+import { readFlags } from './flags.ts';
 import { readFlag } from './item-flags.ts';
 import { ToolNames } from './tool-names.ts';
 
@@ -51,7 +52,8 @@ export function encodeRequest(
     lose,
   };
   const plan = planFormat(request, model, encoding);
-  const alike = encoding.owner === nativeVendor ? openaiFieldsFor(model) : undefined;
+  const alike =
+    encoding.owner === nativeVendor ? openaiFieldsFor(readFlags(model.capabilities).cacheMarks) : undefined;
   const body = overlay(
     alike
       ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) }

@@ -15,6 +15,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { encodeStreamError, ReplyEncoder, terminator } from './encode-events.ts';
 import { encodeReply } from './encode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
+import { flagsSchema } from './flags.ts';
 import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 import { retarget } from './retarget.ts';
@@ -65,6 +66,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
     name: protocolName,
     body: 'json',
     repeatsText: true,
+    capabilities: flagsSchema,
     client: {
       match(method, path) {
         const operation = method === 'POST' ? operations.get(path) : undefined;

@@ -24,6 +24,7 @@ import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
+import { readFlags } from './flags.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
 import { isGatewayId } from './response-object.ts';
 import { isNativeSeal, findSealer } from './sealed.ts';
@@ -81,7 +82,7 @@ export class ResponsesCall implements ClientCall {
 
   suits(model: Model): boolean {
     return (
-      model.capabilities.responseIds === 'prefixed' &&
+      readFlags(model.capabilities).ids === 'prefixed' &&
       (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared))
     );
   }

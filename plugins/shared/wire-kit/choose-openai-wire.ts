@@ -4,6 +4,7 @@
  * the one that can express more. If both can express the same, the provider's first one wins.
  */
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
+import { chatFlags } from './chat-flags.ts';
 import { isIndispensable } from './hosted-tools.ts';
 import { effortFor } from './reasoning-effort.ts';
 
@@ -80,7 +81,7 @@ export function chooseWire(
 
 /** Whether chat-completions refuses a call of this model that has tools and asks for this much reasoning. */
 export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
-  if (capabilities.chatTools === 'always') return false;
+  if (chatFlags(capabilities).tools === 'always') return false;
   const effort =
     reasoning?.effort ?? (reasoning?.budget === undefined ? undefined : effortFor(reasoning.budget));
   return (effort ?? capabilities.reasoning.default ?? 'none') !== 'none';

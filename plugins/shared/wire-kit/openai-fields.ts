@@ -7,8 +7,8 @@ const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_
 const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
 
 /** The fields that a model takes: some models have no control over caching. */
-export function openaiFieldsFor({ capabilities }: Model): ReadonlySet<string> {
-  return capabilities.cacheMarks ? cacheFields : fields;
+export function openaiFieldsFor(cacheMarks: boolean): ReadonlySet<string> {
+  return cacheMarks ? cacheFields : fields;
 }
 
 /** Whether the user was named in `safety_identifier`; the sibling wire then gets it in the same field. */

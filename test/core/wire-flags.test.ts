@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Catalog, readCatalogue, type Model } from '../../core/catalog.ts';
+import { checkModel, flagReader, type Provider } from '../../core/index.ts';
+import { modelFacts } from '../support/station.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const schema = z.strictObject({
+  short: z.boolean().default(false),
+  ids: z.enum(['any', 'nine']).default('any'),
+});
+const protocols = new Map<string, z.ZodType>([['telegram', schema]]);
+const provider: Provider = {
+  name: 'house',
+  endpoints: { telegram: () => 'http://127.0.0.1/', letter: () => 'http://127.0.0.1/' },
+  sign: (request) => request,
+};
+let written = 0;
+
+/** Reads a catalogue file of one model. `defaults` and `own` are flags by protocol. */
+function readFile(defaults: object, own?: object): { readonly path: string; readonly models: Model[] } {
+  written += 1;
+  const path = join(folder, `${written}.json`);
+  const model = { ...modelFacts({ id: 'house/one' }), capabilities: own ? { wire: own } : {} };
+  writeFileSync(
+    path,
+    JSON.stringify({
+      vendor: 'house',
+      asOf: '2026-01-01',
+      source: 'this test',
+      defaults: { capabilities: { wire: defaults } },
+      models: [model],
+    }),
+  );
+  return { path, models: readCatalogue(pathToFileURL(path)) };
+}
+
+/** What the catalogue says about flags once the protocols are known. */
+function offerAndCheck(models: readonly Model[]): void {
+  const catalog = new Catalog();
+  catalog.offer(provider, models);
+  catalog.checkFlags(protocols);
+}
+
+describe("a protocol's flags in a catalogue file", () => {
+  it('are read with the schema of the protocol, which gives the defaults', () => {
+    const read = flagReader('telegram', schema);
+    const [model] = readFile({}, { telegram: { short: true } }).models;
+    expect(model && read(model.capabilities)).toEqual({ short: true, ids: 'any' });
+    expect(read(checkModel(modelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });
+  });
+
+  it("replace the file's defaults one by one", () => {
+    const { models } = readFile(
+      { telegram: { short: true, ids: 'nine' }, letter: {} },
+      { telegram: { ids: 'any' } },
+    );
+    expect(models[0]?.capabilities.wire).toEqual({ telegram: { short: true, ids: 'any' }, letter: {} });
+  });
+
+  it.each([
+    ['an unknown flag', { telegram: { shrt: true } }, '["telegram"]: Unrecognized key: "shrt"'],
+    [
+      'a wrong value',
+      { telegram: { short: 1 } },
+      '["telegram"]: short: Invalid input: expected boolean, received number',
+    ],
+    [
+      'a protocol that does not exist',
+      { telegraph: { short: true } },
+      '["telegraph"]: there is no such protocol',
+    ],
+  ])('are refused with the file and the model if one has %s', (_, flags, fault) => {
+    const { path, models } = readFile(flags);
+    expect(() => offerAndCheck(models)).toThrow(`${path}: model "house/one": capabilities.wire${fault}`);
+  });
+
+  it('are not checked for a protocol that the provider speaks and the gateway has not installed', () => {
+    expect(() => offerAndCheck(readFile({ letter: { stamp: 1 } }).models)).not.toThrow();
+  });
+
+  it('are checked for a model that is offered later, and the error names the provider if there is no file', () => {
+    const catalog = new Catalog();
+    catalog.checkFlags(protocols);
+    const model = checkModel(modelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));
+    expect(() => catalog.offer(provider, [model])).toThrow(/^provider "house": model .*"shrt"/);
+  });
+});
