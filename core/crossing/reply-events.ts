@@ -5,7 +5,7 @@ import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { type ReplyMemory, structureOf, structureOfText, tooLong } from '../upstream/reply-memory.ts';
+import { type ReplyMemory, weighBytes, weighText, tooLong } from '../upstream/reply-memory.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
 /** Refusals and counts are short. */
@@ -47,7 +47,7 @@ export async function* streamedEvents(
     held.set(
       reader.waiting + heaviest(blocks) + tally.keptLength + (client.repeatsText ? tally.deliveredBytes : 0),
     );
-    memory.add(call.stream ? largeOnes(blocks) : chunk.length + structureOf(chunk));
+    memory.add(call.stream ? largeOnes(blocks) : chunk.length + weighBytes(chunk));
     yield* counted(blocks, decode, tally);
   }
   if (tally.complete) return;
@@ -58,7 +58,7 @@ export async function* streamedEvents(
 /** What the JSON of the longest event takes when it is parsed. */
 export function heaviest(blocks: readonly SseBlock[]): number {
   let most = 0;
-  for (const { event } of blocks) if (event) most = Math.max(most, structureOfText(event.data));
+  for (const { event } of blocks) if (event) most = Math.max(most, weighText(event.data));
   return most;
 }
 
@@ -172,7 +172,7 @@ export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory)
     chunks.push(chunk);
     // A reply of usual size is not looked through.
     const unweighed = length <= large ? [] : length - chunk.length <= large ? chunks : [chunk];
-    memory.add(unweighed.reduce((sum, each) => sum + structureOf(each), chunk.length));
+    memory.add(unweighed.reduce((sum, each) => sum + weighBytes(each), chunk.length));
   }
   return textOf(chunks);
 }

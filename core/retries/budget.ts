@@ -1,16 +1,16 @@
 /**
- * How often calls may be sent again to targets that fail: up to a share of all calls. Without a limit, every client of a
- * vendor that is down would send it several requests for one.
+ * Limits retries to a share of all calls. Without a limit, an outage of a provider would multiply the
+ * requests to it.
  */
 const window = 10_000;
 
 export class RetryBudget {
   readonly #share: number;
-  /** The number allowed in a window even if there are few calls. */
+  /** The number allowed in a window even with few calls. */
   readonly #least: number;
   #since = 0;
-  #firsts = 0;
-  #again = 0;
+  #calls = 0;
+  #retries = 0;
 
   constructor(share: number, least = share > 0 ? 10 : 0) {
     this.#share = share;
@@ -18,26 +18,26 @@ export class RetryBudget {
   }
 
   noteFirst(): void {
-    this.#turn();
-    this.#firsts += 1;
+    this.#startWindow();
+    this.#calls += 1;
   }
 
   get hasRoom(): boolean {
-    this.#turn();
-    return this.#again < Math.max(this.#least, Math.floor(this.#firsts * this.#share));
+    this.#startWindow();
+    return this.#retries < Math.max(this.#least, Math.floor(this.#calls * this.#share));
   }
 
-  /** Counts a call that is sent again. */
+  /** Counts one retry. */
   spend(): void {
-    this.#turn();
-    this.#again += 1;
+    this.#startWindow();
+    this.#retries += 1;
   }
 
-  #turn(): void {
+  #startWindow(): void {
     const now = performance.now();
     if (now - this.#since < window) return;
     this.#since = now;
-    this.#firsts = 0;
-    this.#again = 0;
+    this.#calls = 0;
+    this.#retries = 0;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Carries out what the policy decides after a failed attempt: waits, spends the budget, and passes over targets that fail
- * too while the budget is spent. Each gateway has one budget for all its calls.
+ * Carries out what the policy decides after a failed attempt: it waits, spends the retry budget, and skips
+ * targets that are failing too while the budget is spent. Each gateway has one budget for all calls.
  */
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { Provider } from '../provider.ts';
@@ -9,18 +9,18 @@ import type { Cancellation } from '../util/cancellation.ts';
 import { pause } from '../util/timeouts.ts';
 import { RetryBudget } from './budget.ts';
 import { decide, type RetrySettings } from './policy.ts';
-import { Standing } from './standing.ts';
+import { Reliability } from './reliability.ts';
 
 /** The next attempt of a call. */
 export interface Next {
   readonly target: Target;
-  /** Whether the attempt before it went to the same target. */
+  /** Whether the previous attempt used the same target. */
   readonly isRetry: boolean;
-  /** Whether the vendor refused the reasoning of earlier turns, so that it has to be left out. */
+  /** Whether the provider refused the reasoning of earlier turns, so that it must be left out. */
   readonly withoutReasoning: boolean;
 }
 
-/** No attempt follows. `isFinal`: the client cannot do better by sending the call again. */
+/** No attempt follows. `isFinal`: retrying would not help the client. */
 export interface NoneLeft {
   readonly target: undefined;
   readonly isFinal: boolean;
@@ -34,22 +34,24 @@ export function firstAttempt(target: Target | undefined): Next | NoneLeft {
 export class Retries {
   readonly #settings: RetrySettings;
   readonly #budget: RetryBudget;
-  readonly #standings = new WeakMap<Provider, Map<string, Standing>>();
+  readonly #reliabilities = new WeakMap<Provider, Map<string, Reliability>>();
 
   constructor(settings: RetrySettings) {
     this.#settings = settings;
     this.#budget = new RetryBudget(settings.share);
   }
 
-  /** Called at each phase of each attempt. */
+  /** Records each phase of each attempt. */
   note(attempt: Attempt): void {
-    const standing = this.#standingOf(attempt.target);
-    if (attempt.phase !== 'start') return standing.record(resultOf(attempt));
+    const reliability = this.#reliabilityOf(attempt.target);
+    if (attempt.phase !== 'start') return reliability.record(resultOf(attempt));
     if (attempt.number === 1) this.#budget.noteFirst();
-    standing.begin();
+    reliability.begin();
   }
 
-  /** Passed a call whose last attempt has failed; resolves when the next attempt may begin, or none will. */
+  /**
+   * Decides about a call whose last attempt failed. Resolves when the next attempt may begin, or with none.
+   */
   async after(
     { grant, cancellation, startedAt }: Routed,
     attempts: readonly Attempt[],
@@ -74,25 +76,28 @@ export class Retries {
     return { target: undefined, isFinal: step.type === 'stop' ? step.isFinal : !cancellation.cancelled };
   }
 
-  /** A target that does well takes any number of calls. Of one that has had no calls, the first call finds out, and the others wait for its result. */
+  /**
+   * A reliable target accepts any number of calls. For a target without results, the first call is a probe
+   * and the others wait for its result.
+   */
   async #admits(target: Target, cancellation: Cancellation): Promise<boolean> {
-    const standing = this.#standingOf(target);
-    const firstResult = standing.firstResult();
-    const isFirst = standing.isUnknown && !firstResult;
-    if (isFirst) standing.begin();
+    const reliability = this.#reliabilityOf(target);
+    const firstResult = reliability.firstResult();
+    const isFirst = reliability.isUnknown && !firstResult;
+    if (isFirst) reliability.begin();
     if (firstResult) await Promise.race([firstResult, pause(this.#settings.longestWait, cancellation)]);
     if (cancellation.cancelled) return false;
-    if (standing.doesWell) return true;
+    if (reliability.isReliable) return true;
     const isAllowed = isFirst || this.#budget.hasRoom;
     if (isAllowed) this.#budget.spend();
     return isAllowed;
   }
 
-  #standingOf({ provider, model }: Pick<Target, 'provider' | 'model'>): Standing {
-    let models = this.#standings.get(provider);
-    if (!models) this.#standings.set(provider, (models = new Map()));
-    let standing = models.get(model.id);
-    if (!standing) models.set(model.id, (standing = new Standing()));
-    return standing;
+  #reliabilityOf({ provider, model }: Pick<Target, 'provider' | 'model'>): Reliability {
+    let byModel = this.#reliabilities.get(provider);
+    if (!byModel) this.#reliabilities.set(provider, (byModel = new Map()));
+    let reliability = byModel.get(model.id);
+    if (!reliability) byModel.set(model.id, (reliability = new Reliability()));
+    return reliability;
   }
 }

@@ -1,21 +1,22 @@
 /**
- * How long a target may be silent before its reply. Unless the operator says so, it follows from the request: clients wait
- * longer for a model that thinks hard or has much to read, and a silent vendor should not use up their patience.
+ * Computes how long a target may be silent before its reply. The operator may set it; otherwise it follows
+ * from the request. A model that thinks hard or reads much needs longer, and another target should still get
+ * its turn before the client gives up.
  */
 import type { Parsed, Target } from '../exchange.ts';
 
-/** Milliseconds, where the operator chose them. */
+/** Milliseconds that the operator configured. */
 export interface ChosenTimeouts {
   readonly firstEvent?: number | undefined;
   readonly reply?: number | undefined;
 }
 
 const second = 1000;
-/** To the first event of a model that does not think, with little to read. */
+/** Time to the first event of a model that does not think and has little to read. */
 const base = 45 * second;
-/** Bytes of a prompt that a slow vendor reads in a second. */
+/** Bytes of a prompt that a slow provider reads per second. */
 const bytesPerSecond = 40_000;
-/** For thinking before the first event, by the effort asked for. */
+/** Time to think before the first event, by reasoning effort. */
 const thinking: ReadonlyMap<string, number> = new Map([
   ['none', 0],
   ['minimal', 5 * second],
@@ -23,26 +24,26 @@ const thinking: ReadonlyMap<string, number> = new Map([
   ['medium', 30 * second],
   ['high', 90 * second],
 ]);
-/** For efforts beyond `high`, and those with other names. */
+/** Time for efforts above `high` and unknown ones. */
 const mostThinking = 180 * second;
-/** For a picture: it is one event, and a call that may have made it is never sent again. */
+/** Time for a picture. It is one event, and a call that may have produced one is never retried. */
 const painting = 240 * second;
-/** Tokens of output that a slow vendor generates in a second, and of thinking where a budget is stated. */
+/** Tokens per second of a slow provider: output, and reasoning with a stated budget. */
 const tokensPerSecond = 10;
 const thoughtsPerSecond = 100;
-/** No call waits longer unless the operator says so: the timeouts of common clients. */
+/** Upper limits unless the operator sets others: the timeouts of common clients. */
 const longestSilence = 300 * second;
 const longestReply = 600 * second;
 
-/** Milliseconds from an attempt's start. */
+/** Milliseconds from the start of an attempt. */
 export interface AttemptTimeouts {
   /** To the first event of a stream, or to a whole JSON reply. */
   readonly firstEvent: number;
-  /** To the first output: what only opens a stream may not go on for ever. */
+  /** To the first output: events that only open a stream must not continue forever. */
   readonly opening: number;
 }
 
-/** The provider's own timeouts go first, then the gateway's. */
+/** The provider's own timeouts take precedence over the gateway's. */
 export function attemptTimeouts(
   { call }: Parsed,
   { provider: { patience }, model }: Target,
@@ -51,32 +52,32 @@ export function attemptTimeouts(
   const reply = patience?.reply ?? chosen.reply;
   if (call.stream)
     return {
-      firstEvent: patience?.firstEvent ?? chosen.firstEvent ?? silenceFor(call, model),
+      firstEvent: patience?.firstEvent ?? chosen.firstEvent ?? estimateSilence(call, model),
       opening: reply ?? longestReply,
     };
-  const whole = reply ?? replyFor(call, model);
+  const whole = reply ?? estimateReply(call, model);
   return { firstEvent: whole, opening: whole };
 }
 
-type Asked = Pick<Parsed['call'], 'effort' | 'outputLimit' | 'size' | 'candidates'>;
-type Asker = Pick<Target['model'], 'capabilities' | 'output'>;
+type CallFacts = Pick<Parsed['call'], 'effort' | 'outputLimit' | 'size' | 'candidates'>;
+type ModelFacts = Pick<Target['model'], 'capabilities' | 'output'>;
 
-function silenceFor({ effort, size }: Asked, model: Asker): number {
+function estimateSilence({ effort, size }: CallFacts, model: ModelFacts): number {
   const reading = ((size.textBytes + size.mediaBytes) / bytesPerSecond) * second;
   return Math.min(
-    base + reading + thinkingFor(effort, model) + (model.output.includes('image') ? painting : 0),
+    base + reading + estimateThinking(effort, model) + (model.output.includes('image') ? painting : 0),
     longestSilence,
   );
 }
 
-function thinkingFor(effort: Asked['effort'], { capabilities }: Asker): number {
+function estimateThinking(effort: CallFacts['effort'], { capabilities }: ModelFacts): number {
   if (typeof effort === 'number') return Math.min((effort / thoughtsPerSecond) * second, mostThinking);
   if (effort !== undefined) return thinking.get(effort) ?? mostThinking;
   return capabilities.reasoning.style === 'none' ? 0 : (thinking.get('medium') ?? 0);
 }
 
-/** Without an output limit nobody knows how long a reply will be. */
-function replyFor(call: Asked, model: Asker): number {
+/** Without an output limit the length of the reply is unknown. */
+function estimateReply(call: CallFacts, model: ModelFacts): number {
   if (call.outputLimit === undefined || model.output.includes('image')) return longestReply;
-  return Math.min(silenceFor(call, model) + (call.outputLimit / tokensPerSecond) * second, longestReply);
+  return Math.min(estimateSilence(call, model) + (call.outputLimit / tokensPerSecond) * second, longestReply);
 }

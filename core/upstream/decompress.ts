@@ -1,12 +1,12 @@
 /**
- * A vendor, or a proxy in front of it, may pack its reply though nobody asked for it. It is unpacked piece by piece as
- * it arrives, as fast as it is taken.
+ * Decompresses replies. A provider, or a proxy in front of it, may compress a reply although the request does
+ * not accept that. The body is decompressed chunk by chunk, as fast as it is read.
  */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { UpstreamResponse } from '../provider.ts';
 
-const unpackers = new Map<string, () => Transform>([
+const decoders = new Map<string, () => Transform>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   ['br', () => createBrotliDecompress()],
@@ -14,12 +14,12 @@ const unpackers = new Map<string, () => Transform>([
   ['zstd', () => createZstdDecompress()],
 ]);
 
-/** The reply as it was before it was packed; one that is packed in another way is left to be refused by whoever reads it. */
+/** Decompresses a reply. With an unknown encoding it is returned unchanged, and fails when it is parsed. */
 export function unpacked(response: UpstreamResponse): UpstreamResponse {
   const encoding = response.headers['content-encoding'];
-  const unpacker = encoding === undefined ? undefined : unpackers.get(String(encoding).toLowerCase())?.();
-  if (!unpacker) return response;
-  // Who reads it is told of whatever goes wrong.
-  pipeline(Readable.from(response.body), unpacker, () => undefined);
-  return { ...response, body: unpacker };
+  const decoder = encoding === undefined ? undefined : decoders.get(String(encoding).toLowerCase())?.();
+  if (!decoder) return response;
+  // The reader of the body receives the error.
+  pipeline(Readable.from(response.body), decoder, () => undefined);
+  return { ...response, body: decoder };
 }

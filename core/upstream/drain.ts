@@ -1,18 +1,18 @@
 /**
- * A vendor that bills a whole reply though its client has left can be read on, for the figures it ends with: as long
- * and as much as its provider allows, and not for more than a few at once. Beyond that it is let go of, like all others.
+ * Limits draining: reading a reply to its end after the client has disconnected, for the usage at its end. It
+ * pays only with providers that bill the whole reply. Beyond the limits the connection is closed.
  */
 import { z } from 'zod';
 import { longestDeadline, setDeadline } from '../util/deadlines.ts';
 
 export const drainSchema = z.strictObject({
-  /** Seconds, and bytes of text, that are read on at most. */
+  /** Seconds and bytes of text to read at most. */
   seconds: z.number().positive().max(longestDeadline).default(60),
   bytes: z
     .int()
     .positive()
     .default(4 * 1024 * 1024),
-  /** How many replies of the provider at once. */
+  /** Replies of the provider to drain at once. */
   atOnce: z.int().positive().default(20),
 });
 
@@ -34,7 +34,10 @@ export class Drain {
     running.set(provider, (running.get(provider) ?? 0) + 1);
   }
 
-  /** Undefined where as many are read on as may be; `stop` lets go of the vendor. */
+  /**
+   * Returns undefined if `atOnce` replies are being drained already. `stop` closes the connection to the
+   * provider.
+   */
   static begin(provider: string, limits: DrainLimits, stop: () => void): Drain | undefined {
     return (running.get(provider) ?? 0) < limits.atOnce ? new Drain(provider, limits, stop) : undefined;
   }

@@ -1,4 +1,7 @@
-/** What went wrong between us and a vendor, as the caller may know it, and whether another vendor may do better. */
+/**
+ * Classifies what went wrong with a provider: the error that the client gets, and whether a retry or another
+ * target may help.
+ */
 import { readText } from '../crossing/reply-events.ts';
 import { GatewayError, toGatewayError, type ErrorCode } from '../errors.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
@@ -7,20 +10,25 @@ import { inClientNames, withoutSecrets } from './vendor-names.ts';
 
 const longestErrorBody = 1024 * 1024;
 
-/** A connection that broke is told by why it did: the client's leaving, our deadline, or the vendor. */
+/**
+ * The error of an attempt. A broken connection is explained by its cause: the client disconnected, our
+ * timeout ended it, or the provider failed.
+ */
 export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
   if (cancellation.cancelled)
     return (
       cancellation.reason ??
-      new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown })
+      new GatewayError('client_gone', 'The client disconnected before the reply was complete.', {
+        cause: thrown,
+      })
     );
   if (attempt.cancellation.cancelled)
     return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
-  if (codeOf(thrown) === 'UND_ERR_BODY_TIMEOUT')
-    return new GatewayError('timeout', 'The provider fell silent before its reply was complete.', {
+  if (readErrorCode(thrown) === 'UND_ERR_BODY_TIMEOUT')
+    return new GatewayError('timeout', 'The provider stopped sending before its reply was complete.', {
       cause: thrown,
     });
-  if (codeOf(thrown) !== undefined)
+  if (readErrorCode(thrown) !== undefined)
     return new GatewayError(
       'upstream_failed',
       'The connection to the provider broke before its reply was complete.',
@@ -29,20 +37,30 @@ export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): G
   return inClientNames(toGatewayError(thrown), attempt.target.model);
 }
 
-/** Sockets, DNS and undici put a code on their errors, undici's HTTP parser a name alone; the gateway's own carry theirs under a brand. */
-function codeOf(thrown: unknown): string | undefined {
+/**
+ * Sockets, DNS and undici set a `code` on their errors; undici's HTTP parser sets only a name. A GatewayError
+ * has a `code` of its own kind.
+ */
+function readErrorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || thrown.name === 'GatewayError') return undefined;
   if ('code' in thrown && typeof thrown.code === 'string') return thrown.code;
   return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
 }
 
-/** Why there was no output: the client left first, or the vendor failed. A vendor that refused the call, or failed while it was read on for a client that had left, has served nothing. */
+/**
+ * Why an attempt produced no output: `left-before-output` if the client disconnected while the provider was
+ * working, otherwise `failed`. A provider that refused the call has failed even if the client had
+ * disconnected.
+ */
 export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
   const wasRefused = attempt.status !== undefined && attempt.status !== 200;
   return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
 }
 
-/** What a vendor's refusal means to the caller; its `retry-after` is kept. Where its body is cut off or too long to read, its status alone counts. */
+/**
+ * Decodes an error reply of the provider, with its `retry-after`. If the body is cut or too long, only the
+ * status counts.
+ */
 export async function refusedBy(
   { protocol, model }: Target,
   response: UpstreamResponse,
@@ -50,8 +68,8 @@ export async function refusedBy(
 ): Promise<GatewayError> {
   const text = await readText(response, longestErrorBody).catch(() => '');
   const error = protocol.upstream.decodeError(response.status, withoutSecrets(text, request));
-  const retryAfter = retryAfterIn(response.headers);
-  // The vendor may call the model by another name than its client does.
+  const retryAfter = readRetryAfter(response.headers);
+  // The provider may know the model by another name than the client.
   const message =
     error.code === 'model_not_found'
       ? `The provider does not serve the model "${model.id}" at present.`
@@ -62,23 +80,29 @@ export async function refusedBy(
   });
 }
 
-/** Seconds: nobody waits longer, and much larger numbers are written with an exponent, which the header does not know. */
+/** Seconds. Much larger numbers would print with an exponent, which the header does not allow. */
 const longestWait = 365 * 24 * 3600;
 
-/** Seconds until the vendor wants the call again. `retry-after-ms` is more exact; `retry-after` is a number of seconds or a date. */
-function retryAfterIn(headers: UpstreamResponse['headers']): number | undefined {
+/**
+ * Seconds until the provider accepts the call again. `retry-after-ms` is more exact; `retry-after` is seconds
+ * or a date.
+ */
+function readRetryAfter(headers: UpstreamResponse['headers']): number | undefined {
   const exact = headers['retry-after-ms'];
-  if (typeof exact === 'string' && /^[\d.]+$/.test(exact)) return boundedWait(Number(exact) / 1000);
-  const told = headers['retry-after'];
-  if (typeof told !== 'string' || told === '') return undefined;
-  return boundedWait(/^[\d.]+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000);
+  if (typeof exact === 'string' && /^[\d.]+$/.test(exact)) return boundWait(Number(exact) / 1000);
+  const stated = headers['retry-after'];
+  if (typeof stated !== 'string' || stated === '') return undefined;
+  return boundWait(/^[\d.]+$/.test(stated) ? Number(stated) : (Date.parse(stated) - Date.now()) / 1000);
 }
 
-function boundedWait(seconds: number): number | undefined {
+function boundWait(seconds: number): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), longestWait);
 }
 
-/** A request that is wrong is wrong everywhere; all else concerns this vendor, our key there, or its model. */
+/**
+ * Errors that another target may not have: they concern this provider, our key there, or its model. An
+ * invalid request is invalid everywhere.
+ */
 const othersMayAnswer: ReadonlySet<ErrorCode> = new Set([
   'upstream_failed',
   'upstream_overloaded',
@@ -89,27 +113,30 @@ const othersMayAnswer: ReadonlySet<ErrorCode> = new Set([
   'conflict',
 ]);
 
-/** What a failed attempt tells about the next one. */
+/** What a failed attempt means for the next one. */
 export type FailureKind =
-  /** The request is at fault, or the client left: no other attempt helps. */
+  /** The request is at fault, or the client disconnected: no other attempt helps. */
   | 'request'
-  /** The vendor may have made a picture: nobody may be asked again. */
+  /** The provider may have produced a picture, which costs money: no further attempt. */
   | 'picture'
-  /** The vendor does not accept the sealed reasoning of earlier turns. */
+  /** The provider does not accept the signed reasoning of earlier turns. */
   | 'seal'
-  /** The target takes no call like this one: it refuses the key, lacks the model or a parameter, or a plugin kept the call from it. */
+  /**
+   * The target accepts no such call: it refuses the key, lacks the model or a parameter, or a plugin blocked
+   * it.
+   */
   | 'target'
-  /** The key has reached a limit of its vendor's. */
+  /** The key has reached a rate limit of its provider. */
   | 'limit'
-  /** The vendor said nothing, or nothing more, until the timeout. */
+  /** The provider sent nothing, or nothing more, until the timeout. */
   | 'silence'
   /** The same call may succeed in a moment. */
   | 'transient';
 
-/** Statuses by which vendors refuse a key. A 429 among them is about missing credit. */
+/** Statuses by which providers refuse a key. Of these, 429 means missing credit. */
 const aboutKey: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 
-/** What says only that one target was the wrong one to ask. */
+/** Errors that only mean that this target was the wrong one. */
 const aboutTarget: ReadonlySet<ErrorCode> = new Set(['unsupported_parameter', 'model_not_found']);
 
 export function failureKind({ code, details }: GatewayError, attempt: Attempt): FailureKind {
@@ -130,24 +157,27 @@ export function failureKind({ code, details }: GatewayError, attempt: Attempt): 
   return code === 'timeout' && (status === undefined || status === 200) ? 'silence' : 'transient';
 }
 
-/** Whether an attempt speaks for its target; undefined where it says nothing about it. */
+/** Whether an attempt shows its target to be working; undefined if it shows nothing. */
 export function resultOf(attempt: Attempt): boolean | undefined {
   const { error, status, sent } = attempt;
   if (!error) return true;
   if (error.code === 'client_gone') return undefined;
   const kind = failureKind(error, attempt);
-  // A vendor that refuses one call for its size takes others.
+  // A provider that refuses one call for its size accepts others.
   if (kind === 'request' || kind === 'seal' || error.details.elsewhere || error.code === 'conflict')
     return status === undefined ? undefined : true;
   return kind === 'target' && !sent && status === undefined ? undefined : false;
 }
 
-/** Statuses by which a proxy in front of a vendor says that it does not know what became of the request. */
+/** Statuses by which a proxy in front of a provider reports that it lost the request. */
 function isProxyStatus(status: number): boolean {
   return status === 502 || status === 504 || (status >= 520 && status <= 527);
 }
 
-/** A picture is paid for each time: where its vendor may still make it, or has made it, the call is not sent again. */
+/**
+ * Every picture costs money. If the provider has produced one, or may still do so, the call is not sent
+ * again.
+ */
 function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): boolean {
   return (
     target.model.output.includes('image') &&
@@ -157,8 +187,8 @@ function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): b
 }
 
 /**
- * The error of a call whose attempts all failed. Where one target was asked it is that target's own. `isFinal` tells the
- * client not to send the call again.
+ * The error of a call whose attempts all failed: the error of the target if only one was tried. `isFinal`
+ * asks the client not to retry.
  */
 export function finalError(attempts: readonly Attempt[], last: GatewayError, isFinal: boolean): GatewayError {
   if (!othersMayAnswer.has(last.code)) return last;
@@ -168,19 +198,19 @@ export function finalError(attempts: readonly Attempt[], last: GatewayError, isF
       ? new GatewayError(last.code, last.message, { ...last.details, isFinal })
       : last;
   const failures = attempts.flatMap(({ error }) => (error && !aboutTarget.has(error.code) ? [error] : []));
-  const told = failures.at(-1);
-  if (!told) return last;
+  const latest = failures.at(-1);
+  if (!latest) return last;
   const times = failures.flatMap(({ details }) => details.retryAfter ?? []);
   const details = {
     retryAfter: times.length > 0 ? Math.min(...times) : undefined,
-    vendor: told.details.vendor,
+    vendor: latest.details.vendor,
     cause: last,
   };
   if (failures.every(({ code }) => code === 'rate_limited'))
-    return new GatewayError('rate_limited', told.message, details);
-  return new GatewayError(
-    'upstream_overloaded',
-    `None of the ${asked} providers or keys that were tried could answer.`,
-    { ...details, vendor: undefined, isFinal },
-  );
+    return new GatewayError('rate_limited', latest.message, details);
+  return new GatewayError('upstream_overloaded', `All ${asked} providers or keys that were tried failed.`, {
+    ...details,
+    vendor: undefined,
+    isFinal,
+  });
 }

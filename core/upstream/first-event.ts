@@ -1,6 +1,6 @@
 /**
- * Waits for the first output of a reply. What opens a stream (its id, its model) is held back until then, so that another
- * target can still take over.
+ * Waits for the first output of a reply. What opens a stream (its id, its model) is held back until then, so
+ * that another target can still take over.
  */
 import type { RunningAttempt } from '../attempt.ts';
 import { GatewayError } from '../errors.ts';
@@ -8,7 +8,10 @@ import type { Piece } from '../lanes.ts';
 import type { Loss } from '../loss.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
-/** Characters before the first output. OpenAI's responses repeat the request's instructions and tools there, twice. */
+/**
+ * Characters before the first output. OpenAI's responses repeat the request's instructions and tools there,
+ * twice.
+ */
 const longestOpening = 8 * 1024 * 1024;
 
 export interface StartedReply {

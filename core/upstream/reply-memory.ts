@@ -1,17 +1,17 @@
 /**
- * The memory that vendors' replies take while they are held: a JSON reply until its client has it, an event until it is
- * whole, what opens a stream until there is output. All calls share one budget, which follows from the heap and from the
- * machine or container. So hostile vendors cost the calls that ask them, and not the process.
+ * Limits the memory of provider replies: a JSON reply until its client has it, an event until it is whole,
+ * the opening of a stream until there is output. All calls share one budget, derived from the heap and the
+ * machine or container. So a hostile provider fails its own calls, not the process.
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { GatewayError } from '../errors.ts';
 
-/** Of the memory and of the heap: a reply exists several times over while it is read, translated and sent. */
-const part = 1 / 32;
-/** Bytes that each call has for nothing: replies of usual size are served however full the budget is. */
-const free = 64 * 1024;
-/** The share of the budget from which on new calls are turned away. */
+/** The share of memory and heap. A reply exists several times while it is read, translated and sent. */
+const memoryShare = 1 / 32;
+/** Bytes of each call that are not counted: ordinary replies are served however full the budget is. */
+const uncounted = 64 * 1024;
+/** New calls are refused above this share of the budget. */
 const nearlyAll = 0.9;
 
 interface Machine {
@@ -26,23 +26,23 @@ function thisMachine(): Machine {
   };
 }
 
-/** Bytes of all replies where the configuration does not say. Workers share the memory, and each has a heap. */
+/** The default for bytes of all replies. Workers share the memory, but each has a heap. */
 export function mostReplies(
   { workers }: { readonly workers: number },
   { memory, heap }: Machine = thisMachine(),
 ): number {
-  return Math.max(free, Math.floor(Math.min((memory * part) / workers, heap * part)));
+  return Math.max(uncounted, Math.floor(Math.min((memory * memoryShare) / workers, heap * memoryShare)));
 }
 
 function overloaded(): GatewayError {
   return new GatewayError(
     'overloaded',
-    'The gateway holds as many large replies as it can at the moment; try again soon.',
+    'The gateway has reached its limit for large replies in memory; try again soon.',
     { retryAfter: 2 },
   );
 }
 
-/** What all calls hold. */
+/** The bytes that all calls hold. */
 export class ReplyBudget {
   readonly limit: number;
   #held = 0;
@@ -51,12 +51,12 @@ export class ReplyBudget {
     this.limit = repliesLimit;
   }
 
-  /** Throws `overloaded` where there is no room for the reply of a new call. */
+  /** Throws `overloaded` if there is no room for another reply. */
   checkRoom(): void {
     if (this.#held > this.limit * nearlyAll) throw overloaded();
   }
 
-  /** Throws `overloaded` where so many bytes more are too many. */
+  /** Throws `overloaded` if the budget cannot hold so many more bytes. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.limit) throw overloaded();
     this.#held += bytes;
@@ -67,7 +67,7 @@ export class ReplyBudget {
   }
 }
 
-/** What one call holds. */
+/** The bytes that one call holds. */
 export class ReplyMemory {
   readonly #budget: ReplyBudget;
   #size = 0;
@@ -78,30 +78,32 @@ export class ReplyMemory {
     this.#budget = budget;
   }
 
-  /** Throws `upstream_failed` where the reply by itself is too large, and `overloaded` where all replies together are. */
+  /**
+   * Throws `upstream_failed` if this reply alone is too large, and `overloaded` if all replies together are.
+   */
   add(bytes: number): void {
     if (this.#isReleased || bytes === 0) return;
     const size = this.#size + bytes;
-    const charge = Math.max(0, size - free);
+    const charge = Math.max(0, size - uncounted);
     if (charge > this.#budget.limit) throw tooLong();
     if (charge !== this.#charged) this.#budget.hold(charge - this.#charged);
     this.#size = size;
     this.#charged = charge;
   }
 
-  /** A part of it that grows and shrinks. */
+  /** Opens a part that grows and shrinks. */
   slot(): Slot {
     return new Slot(this);
   }
 
-  /** Gives everything back. What is added later, as a reply is broken off, counts for nothing. */
+  /** Releases everything. What a cancelled reply adds later is not counted. */
   release(): void {
     this.#isReleased = true;
     this.#budget.release(this.#charged);
     this.#charged = 0;
   }
 
-  /** Gives everything back, for another attempt of the same call. */
+  /** Releases everything for another attempt of the same call. */
   reset(): void {
     if (!this.#isReleased) this.add(-this.#size);
   }
@@ -128,12 +130,15 @@ export function tooLong(): GatewayError {
 }
 
 const [brace, bracket, comma] = [0x7b, 0x5b, 0x2c];
-/** Bytes of text that an object or list, and a member, take as much memory as. */
+/** The memory of an object or list, and of a member, in bytes of text. */
 const perContainer = 16;
 const perMember = 4;
 
-/** What parsed JSON takes beyond its text, in bytes of text: three bytes can be an object of fifty. */
-export function structureOf(bytes: Uint8Array): number {
+/**
+ * The memory that parsed JSON takes beyond its text, in bytes of text: three bytes can become an object of
+ * fifty.
+ */
+export function weighBytes(bytes: Uint8Array): number {
   let weight = 0;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];
@@ -143,9 +148,9 @@ export function structureOf(bytes: Uint8Array): number {
   return weight;
 }
 
-/** The same of text: as long texts are rare, they are looked through and short ones are not. */
-export function structureOfText(text: string): number {
-  if (text.length < free) return 0;
+/** The same for text. Only long texts are scanned, since they are rare. */
+export function weighText(text: string): number {
+  if (text.length < uncounted) return 0;
   let weight = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);

@@ -1,6 +1,7 @@
 /**
- * Who serves a model, and by which protocol: the client's own where the provider speaks it and its vendor takes the call
- * on it, else the one that its provider chooses for the request at hand, or the first that it speaks.
+ * Finds the targets of a model and chooses a protocol for each. It is the client's own if the provider
+ * supports it and accepts the call in it. Otherwise the provider chooses one for the request, or its first is
+ * used.
  */
 import type { Catalog } from '../catalog.ts';
 import type { Parsed, Target } from '../exchange.ts';
@@ -9,7 +10,7 @@ import type { Protocol } from '../protocol.ts';
 
 export type FindTargets = (model: string, client: Protocol) => readonly Target[];
 
-/** Looked up for every call, and changed only by the catalogue. */
+/** Caches targets, since every call needs them and only the catalogue changes them. */
 export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): FindTargets {
   const known = new Map<string, readonly Target[]>();
   let knownVersion = catalog.version;
@@ -28,7 +29,7 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
       const protocol = spoken.includes(client.name) ? client : wires[0];
       return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
     });
-    // A tap that sorted them in place, or changed one, would do so for every call that follows.
+    // A tap that changed or sorted them in place would do so for all later calls.
     for (const target of targets) Object.freeze(target);
     Object.freeze(targets);
     if (targets.length > 0) known.set(key, targets);
@@ -36,7 +37,7 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
   };
 }
 
-/** The targets with the protocols that suit the request: where there is a choice at all, its provider makes it. */
+/** Chooses the protocol of each target. If a target has several, its provider decides. */
 export function fitWires(targets: readonly Target[], parsed: Parsed): readonly Target[] {
   return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
 }

@@ -1,6 +1,6 @@
 /**
- * Counting the tokens of an input. The vendor's own figure is asked for where it has an address for that; where it
- * has none the gateway answers with an estimate from bytes, which its reply says.
+ * Counts the tokens of an input. The provider is asked if it has an endpoint for that. Otherwise the gateway
+ * estimates from bytes, and the reply says so.
  */
 import { inputEstimate } from '../billing/charge.ts';
 import { readText } from '../crossing/reply-events.ts';
@@ -10,17 +10,17 @@ import type { Piece } from '../lanes.ts';
 import type { CountSide, Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 
-/** Whether the target's vendor can be asked: its protocol knows how to count, and its provider has an address for calls. */
+/** True if the target can count tokens: its protocol defines a count, and its provider has an endpoint. */
 export function countsTokens({ protocol, provider }: Target): boolean {
   return protocol.count !== undefined && provider.endpoints[protocol.name] !== undefined;
 }
 
-/** Whether the vendor has nothing at the address of counts. */
+/** True if the provider has no endpoint for counts. */
 export function lacksCount({ status }: UpstreamResponse): boolean {
   return status === 404 || status === 405 || status === 501;
 }
 
-/** A vendor's count in the client's words; its own text where these are the same. */
+/** Translates a count to the client's protocol; its text is unchanged if both protocols are the same. */
 export async function* crossCount(
   { protocol, attempt }: Routed,
   response: UpstreamResponse,
@@ -29,7 +29,7 @@ export async function* crossCount(
   const text = await readText(response);
   const tokens = decodeCount(vendor, text);
   yield {
-    text: vendor === protocol ? text : JSON.stringify(sideOf(protocol).encodeReply(tokens)),
+    text: vendor === protocol ? text : JSON.stringify(requireCountSide(protocol).encodeReply(tokens)),
     last: true,
     opening: false,
   };
@@ -37,7 +37,7 @@ export async function* crossCount(
 
 function decodeCount(vendor: Protocol, text: string): number {
   try {
-    return sideOf(vendor).decodeReply(JSON.parse(text));
+    return requireCountSide(vendor).decodeReply(JSON.parse(text));
   } catch (error) {
     throw new GatewayError('upstream_failed', 'The provider sent a count that could not be read.', {
       cause: error,
@@ -45,15 +45,17 @@ function decodeCount(vendor: Protocol, text: string): number {
   }
 }
 
-function sideOf({ count, name }: Protocol): CountSide {
+function requireCountSide({ count, name }: Protocol): CountSide {
   if (count) return count;
-  throw new GatewayError('internal', `The protocol "${name}" counts no tokens.`);
+  throw new GatewayError('internal', `The protocol "${name}" cannot count tokens.`);
 }
 
 export async function* estimatedCount(exchange: Routed): AsyncGenerator<Piece> {
   yield {
     text: JSON.stringify(
-      sideOf(exchange.protocol).encodeReply(inputEstimate(exchange.call, exchange.attempt.target.model)),
+      requireCountSide(exchange.protocol).encodeReply(
+        inputEstimate(exchange.call, exchange.attempt.target.model),
+      ),
     ),
     last: true,
     opening: false,

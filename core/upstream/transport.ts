@@ -1,7 +1,7 @@
 /**
- * One request over undici's pool, at its lowest level: the reply's chunks come straight from the socket, in the
- * order they arrive, and the socket is paused while nobody takes them. A Readable in between would cost a third
- * of the time a call takes here.
+ * Sends one request through undici's dispatcher, its lowest level. The chunks of the reply come straight from
+ * the socket, which is paused while nothing reads them. A Readable in between would cost a third of the time
+ * a call takes here.
  */
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
@@ -9,15 +9,15 @@ import type { Dispatcher } from 'undici';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
 import type { Cancellation } from '../util/cancellation.ts';
 
-/** Bytes that may wait to be taken before the vendor is slowed down; a slow client costs some of these, and no more. */
+/** Bytes to buffer before the socket is paused. A slow client costs a few such buffers, no more. */
 const mostWaiting = 8 * 1024;
 
-/** All vendors' sockets are read by it, since each read is over before the next begins. */
+/** One buffer for all sockets, since each read finishes before the next begins. */
 const read = new Uint8Array(8 * 1024);
 
 /**
- * How a vendor's socket is read. Node would set 64 kB aside for each read; for a slow client several such buffers wait,
- * as many again are not collected yet, and the text made of them is as long.
+ * Options for provider sockets. Node would allocate 64 kB for each read. With a slow client several such
+ * buffers wait, as many more are not yet collected, and the text decoded from them is as long again.
  */
 export const smallReads = {
   highWaterMark: read.length,
@@ -29,7 +29,9 @@ export const smallReads = {
   },
 };
 
-/** A reply's body while it arrives: taken by one reader, let go of by ending the iteration. */
+/**
+ * The body of a reply as it arrives. It has one reader, which closes the connection by ending the iteration.
+ */
 class Body implements AsyncIterableIterator<Uint8Array> {
   readonly #controller: Dispatcher.DispatchController;
   #chunks: Uint8Array[] = [];
@@ -47,7 +49,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
     if (!this.#reader || this.#scheduled) return;
-    // Not at once: a vendor sends each event as a chunk, and the socket holds many of them, to be read now in a few goes.
+    // Deferred: a provider sends each event as a chunk, and the socket may hold many. The reader then gets
+    // them together.
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -62,7 +65,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     reader.resolve({ value: this.#take(), done: false });
   }
 
-  /** All that waits, in one piece. */
+  /** Returns all buffered chunks as one. */
   #take(): Uint8Array {
     const [only] = this.#chunks;
     const value = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
@@ -74,7 +77,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
 
   end(error?: Error): void {
     this.#end ??= { error };
-    // A reply that is there whole is handed on at once.
+    // A reply that is complete already is delivered at once.
     this.#deliver();
     const reader = this.#reader;
     this.#reader = undefined;
@@ -93,7 +96,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 
   return(): Promise<IteratorResult<Uint8Array>> {
-    if (!this.#end) this.#controller.abort(new Error('the rest of the reply is not wanted'));
+    if (!this.#end) this.#controller.abort(new Error('the rest of the reply is not needed'));
     return Promise.resolve({ value: undefined, done: true });
   }
 
@@ -102,21 +105,24 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-const givenUp = 'the call was given up';
+const cancelledText = 'the call was cancelled';
 
-const addresses = new LRUCache<string, { readonly origin: string; readonly path: string }>({ max: 1000 });
+const parsedUrls = new LRUCache<string, { readonly origin: string; readonly path: string }>({ max: 1000 });
 
-/** A gateway calls the same few addresses all its life. */
-function addressOf(url: string): { readonly origin: string; readonly path: string } {
-  const known = addresses.get(url);
+/** Caches parsed URLs, since a gateway calls few endpoints. */
+function parseUrl(url: string): { readonly origin: string; readonly path: string } {
+  const known = parsedUrls.get(url);
   if (known) return known;
   const { origin, pathname, search } = new URL(url);
   const address = { origin, path: pathname + search };
-  addresses.set(url, address);
+  parsedUrls.set(url, address);
   return address;
 }
 
-/** Whether the other side closed a connection on which it had sent something before, if only the reply to another request. */
+/**
+ * True if the provider closed a connection on which it had sent something before, if only the reply to
+ * another request.
+ */
 export function wasKept(error: unknown): boolean {
   if (
     !(error instanceof Error) ||
@@ -132,8 +138,9 @@ export function wasKept(error: unknown): boolean {
 }
 
 /**
- * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the call is cancelled.
- * `onSent` is called when the request goes on a connection: until then the vendor knows nothing of it.
+ * Sends a request. Resolves with the head of the reply. When the call is cancelled, it rejects or breaks off
+ * the body. `onSent` is called when the request is assigned to a connection; before that, the provider knows
+ * nothing of it.
  */
 export function send(
   dispatcher: Dispatcher,
@@ -141,7 +148,7 @@ export function send(
   cancellation: Cancellation,
   onSent: () => void,
 ): Promise<UpstreamResponse> {
-  const { origin, path } = addressOf(url);
+  const { origin, path } = parseUrl(url);
   return new Promise((resolve, reject) => {
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
@@ -151,11 +158,11 @@ export function send(
       if (error) reject(error);
     };
     const stop = (): void => {
-      const error = new Error(givenUp);
+      const error = new Error(cancelledText);
       if (connection) connection.abort(error);
       else over(error);
     };
-    if (cancellation.cancelled) return reject(new Error(givenUp));
+    if (cancellation.cancelled) return reject(new Error(cancelledText));
     const release = cancellation.onCancel(stop);
     dispatcher.dispatch(
       { origin, path, method, headers, body },
@@ -166,7 +173,7 @@ export function send(
           onSent();
         },
         onResponseStart(controller, status, responseHeaders) {
-          // 1xx replies come before the real one.
+          // Informational (1xx) replies precede the real one.
           if (status < 200) return;
           reply = new Body(controller);
           resolve({ status, headers: responseHeaders, body: reply });

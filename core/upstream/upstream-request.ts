@@ -1,9 +1,9 @@
 /**
- * The request a vendor is sent: the address where its provider speaks the protocol, headers from an allow-list and
- * nothing else of the client's, and the provider's signature over the finished bytes.
+ * Builds the request to a provider: its endpoint, headers from an allow-list, and the provider's signature
+ * over the finished bytes.
  */
 import { GatewayError } from '../errors.ts';
-import type { Routed } from '../exchange.ts';
+import type { Routed, Target } from '../exchange.ts';
 import type { EncodedBody } from '../lanes.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
@@ -13,17 +13,9 @@ export async function requestFor(
 ): Promise<UpstreamRequest> {
   const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
-  const endpoint = provider.endpoints[protocol.name];
-  if (endpoint === undefined)
-    throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
   const request: UpstreamRequest = {
     method: 'POST',
-    url:
-      typeof endpoint === 'string'
-        ? operation === 'count'
-          ? (protocol.count?.addressFor(endpoint) ?? endpoint)
-          : endpoint
-        : endpoint(attempt.target, operation, call.stream),
+    url: buildUrl(attempt.target, operation, call.stream),
     headers: {
       ...protocol.upstream.headers(exchange.protocol === protocol ? headers : {}),
       'content-type': contentType,
@@ -34,4 +26,13 @@ export async function requestFor(
     body,
   };
   return provider.sign(provider.wrap ? provider.wrap(request, attempt.target, operation) : request);
+}
+
+function buildUrl(target: Target, operation: EncodedBody['operation'], stream: boolean): string {
+  const { provider, protocol } = target;
+  const endpoint = provider.endpoints[protocol.name];
+  if (endpoint === undefined)
+    throw new GatewayError('internal', `The provider "${provider.name}" has no ${protocol.name} endpoint.`);
+  if (typeof endpoint === 'function') return endpoint(target, operation, stream);
+  return (operation === 'count' ? protocol.count?.addressFor(endpoint) : undefined) ?? endpoint;
 }

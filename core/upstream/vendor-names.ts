@@ -1,4 +1,4 @@
-/** A vendor's error in the client's terms: the client knows the model by another name, and our key not at all. */
+/** Rewrites provider errors for the client: they show the client's name of the model, and never our key. */
 import type { Model } from '../catalog.ts';
 import { GatewayError } from '../errors.ts';
 import type { UpstreamRequest } from '../provider.ts';
@@ -7,42 +7,48 @@ import type { UpstreamRequest } from '../provider.ts';
 const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 const shortestSecret = 6;
 
-/** The text of a refusal without our key, should the vendor repeat it. */
+/** Removes our credentials from an error text, in case the provider echoes them. */
 export function withoutSecrets(text: string, { headers }: UpstreamRequest): string {
   const secrets = secretHeaders.flatMap((name) => headers[name]?.split(' ').at(-1) ?? []);
   return secrets.reduce(
-    (told, secret) => (secret.length < shortestSecret ? told : told.replaceAll(secret, '[redacted]')),
+    (redacted, secret) =>
+      secret.length < shortestSecret ? redacted : redacted.replaceAll(secret, '[redacted]'),
     text,
   );
 }
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** Finds the vendor's name of a model in a text. A plain word counts only in quotes, since it may mean anything. */
-function patternFor({ id, upstream }: Model): RegExp {
-  const name = escaped(upstream);
+/**
+ * A pattern that finds the provider's name of a model. A plain word counts only in quotes, since it may mean
+ * anything.
+ */
+function buildPattern({ id, upstream }: Model): RegExp {
+  const name = escapePattern(upstream);
   if (/^[a-z]+$/i.test(upstream)) return new RegExp(`(?<=['"\`])${name}(?=['"\`])`, 'g');
-  const before = id.endsWith(upstream) ? escaped(id.slice(0, -upstream.length)) : '';
+  const before = id.endsWith(upstream) ? escapePattern(id.slice(0, -upstream.length)) : '';
   return new RegExp(`(?<![\\w-]${before ? `|${before}` : ''})${name}(?![\\w-]|\\.\\w)`, 'g');
 }
 
-function replaced(value: unknown, pattern: RegExp, id: string): unknown {
+function replaceDeep(value: unknown, pattern: RegExp, id: string): unknown {
   if (typeof value === 'string') return value.replace(pattern, () => id);
-  if (Array.isArray(value)) return value.map((each) => replaced(each, pattern, id));
+  if (Array.isArray(value)) return value.map((each) => replaceDeep(each, pattern, id));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, replaced(each, pattern, id)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, replaceDeep(each, pattern, id)]),
+  );
 }
 
-/** The error with the client's id of the model where the vendor wrote its own name. */
+/** Replaces the provider's name of the model with the client's. */
 export function inClientNames(error: GatewayError, model: Model): GatewayError {
   const { code, message, details } = error;
   const { vendor } = details;
   if (!vendor || model.upstream === model.id) return error;
-  const pattern = patternFor(model);
+  const pattern = buildPattern(model);
   const body =
     vendor.body &&
     Object.fromEntries(
-      Object.entries(vendor.body).map(([name, value]) => [name, replaced(value, pattern, model.id)]),
+      Object.entries(vendor.body).map(([name, value]) => [name, replaceDeep(value, pattern, model.id)]),
     );
   return new GatewayError(
     code,

@@ -1,22 +1,22 @@
 /**
- * Whether something is still wanted. An `AbortSignal` says the same to plugins and libraries, but costs more than
- * the rest of a call's bookkeeping, so one is made only for whoever asks; core itself registers callbacks.
+ * Cancels work in progress, like an `AbortSignal`. A signal costs more than the rest of a call's bookkeeping,
+ * so one is created only on demand; core registers callbacks.
  */
 import type { GatewayError } from '../errors.ts';
 
 export class Cancellation {
   cancelled = false;
-  /** Why the gateway itself ended it; undefined where the client left or time ran out. */
+  /** Why the gateway cancelled; undefined if the client disconnected or a timeout passed. */
   reason: GatewayError | undefined;
   #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  /** Whether it was the client who gave up. */
+  /** True if the client disconnected. */
   get left(): boolean {
     return this.cancelled && this.reason === undefined;
   }
 
-  /** The same as a signal, for whoever needs one. */
+  /** The same as an `AbortSignal`, for plugins and libraries. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -25,7 +25,10 @@ export class Cancellation {
     return this.#controller.signal;
   }
 
-  /** Calls back once when it is cancelled, at once if it is; the answer takes the callback back. */
+  /**
+   * Calls back once on cancellation, immediately if it is cancelled already. Returns a function that removes
+   * the callback.
+   */
   onCancel(callback: () => void): () => void {
     if (this.cancelled) callback();
     else this.#callbacks.push(callback);

@@ -1,9 +1,11 @@
-/** Deadlines, none of which keeps the process alive. */
+/** Timers that do not keep the process alive. */
 
-/** The longest in seconds: Node's timers count milliseconds in 31 bits, and what is longer would be over at once. */
+/**
+ * The longest timer in seconds. Node's timers count milliseconds in 31 bits; a longer one would fire at once.
+ */
 export const longestDeadline = 2_147_483;
 
-/** Calls back once `milliseconds` have passed; the answer clears the deadline. */
+/** Calls back after `milliseconds`. Returns a function that clears the timer. */
 export function setDeadline(milliseconds: number, callback: () => void): () => void {
   const timer = setTimeout(callback, milliseconds).unref();
   return () => clearTimeout(timer);

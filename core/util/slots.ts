@@ -1,7 +1,8 @@
 /**
- * Things that come and go with every call, each at a place that is given back. A `Set` would keep them alive too long:
- * V8 moves it to a new table every few dozen changes, and each table it leaves points to the next. Once one of them is in
- * the old generation, none that follow, nor anything that stood in them, is freed before the next full collection.
+ * A collection of items that come and go with every call, each in a slot that is reused.
+ * A `Set` keeps removed items alive too long. V8 moves it to a new table every few dozen changes, and each
+ * old table points to the next. Once one of them is in the old generation, no later one is freed before the
+ * next full collection.
  */
 export class Running<Item> implements Iterable<Item> {
   readonly #items: (Item | undefined)[] = [];
@@ -11,17 +12,17 @@ export class Running<Item> implements Iterable<Item> {
     return this.#items.length - this.#free.length;
   }
 
-  /** Answers the place to give back. */
+  /** Returns the slot to pass to `remove`. */
   add(item: Item): number {
-    const place = this.#free.pop() ?? this.#items.length;
-    this.#items[place] = item;
-    return place;
+    const slot = this.#free.pop() ?? this.#items.length;
+    this.#items[slot] = item;
+    return slot;
   }
 
-  /** Gives a place back, once. */
-  remove(place: number): void {
-    this.#items[place] = undefined;
-    this.#free.push(place);
+  /** Frees a slot. Must be called once. */
+  remove(slot: number): void {
+    this.#items[slot] = undefined;
+    this.#free.push(slot);
   }
 
   *[Symbol.iterator](): Generator<Item> {

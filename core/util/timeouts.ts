@@ -1,12 +1,12 @@
-/** Waiting, for so long and no longer. */
+/** Timeouts for promises. */
 import { GatewayError } from '../errors.ts';
 import type { Cancellation } from './cancellation.ts';
 import { setDeadline } from './deadlines.ts';
 
-/** What a promise gives, or undefined when it takes longer than `milliseconds`; the promise goes on. */
+/** Resolves like the promise, or with undefined after `milliseconds`. The promise itself continues. */
 export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    follow(
+    settleWith(
       promise,
       setDeadline(milliseconds, () => resolve(undefined)),
       resolve,
@@ -15,7 +15,7 @@ export function within<Value>(promise: Promise<Value>, milliseconds: number): Pr
   });
 }
 
-/** Resolves after `milliseconds`, or as soon as the call is cancelled. */
+/** Resolves after `milliseconds`, or when the call is cancelled. */
 export async function pause(milliseconds: number, cancellation: Cancellation): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const clearDeadline = setDeadline(milliseconds, resolve);
@@ -25,8 +25,8 @@ export async function pause(milliseconds: number, cancellation: Cancellation): P
   release();
 }
 
-/** Hands on what a promise gives, once `done` has ended the wait. */
-function follow<Value>(
+/** Settles like the promise, after a call to `done`. */
+function settleWith<Value>(
   promise: Promise<Value>,
   done: () => void,
   resolve: (value: Value) => void,
@@ -43,22 +43,25 @@ function follow<Value>(
   promise.then(give, fail);
 }
 
-/** Milliseconds for which a plugin may go on with a call that nobody wants any more. */
-const longestHeed = 1000;
+/** Milliseconds that a plugin may take to react to a cancelled call. */
+const longestReaction = 1000;
 
-/** What a promise gives. Rejects where it still gives nothing a while after its call was cancelled, as with a tap that never answers; the promise goes on. */
+/**
+ * Settles like the promise. Rejects if the promise is still pending some time after the call was cancelled,
+ * for example because a tap never returns. The promise itself continues.
+ */
 export function heeding<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
   return new Promise((resolve, reject) => {
     let clearDeadline: (() => void) | undefined;
     const release = cancellation.onCancel(() => {
-      clearDeadline = setDeadline(longestHeed, () =>
-        reject(new GatewayError('internal', 'A plugin went on though it was told to stop.')),
+      clearDeadline = setDeadline(longestReaction, () =>
+        reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     });
     const done = (): void => {
       release();
       clearDeadline?.();
     };
-    follow(promise, done, resolve, reject);
+    settleWith(promise, done, resolve, reject);
   });
 }
