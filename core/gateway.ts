@@ -1,4 +1,7 @@
-/** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
+/**
+ * Builds a gateway from its configuration: applies the plugins, opens it, and releases everything when it
+ * closes.
+ */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -40,29 +43,29 @@ import { ReplyBudget } from './upstream/reply-memory.ts';
 import { targetFinder } from './upstream/targets.ts';
 
 export interface Gateway extends Core {
-  /** What plugins have to tell whoever starts the gateway, and calls to paste. */
+  /** Lines that plugins print at the start, and example commands. */
   readonly notes: readonly string[];
   readonly examples: readonly Example[];
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
-  /** Plugins that do nothing, each with what would switch it on. */
+  /** Plugins that are off, each with what switches it on. */
   readonly off: ReadonlyMap<string, string>;
   readonly examinations: Registry<Examination>;
-  /** The data files its plugins read: when one changes, the configuration is to be read again. */
+  /** Data files that plugins read. A change reloads the configuration. */
   readonly files: ReadonlySet<string>;
-  /** Runs the `ready` hook; afterwards nothing can be tapped any more. */
+  /** Runs the `ready` hook. Hooks cannot be tapped afterwards. */
   open(): Promise<void>;
-  /** Runs the `close` hook and lets go of every resource. */
+  /** Runs the `close` hook and releases every resource. */
   close(): Promise<void>;
 }
 
-/** A command to paste, and what the model in it gives. */
+/** An example command, and what its model returns. */
 export interface Example {
   readonly line: string;
   readonly output: 'text' | 'image';
 }
 
-/** What plugins say of themselves when they are applied. */
+/** What plugins say about themselves when they are applied. */
 interface Told {
   readonly notes: string[];
   readonly examples: Example[];
@@ -107,7 +110,7 @@ function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
   };
 }
 
-/** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
+/** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
   const protocols = new Registry<Protocol>('protocol');
@@ -147,7 +150,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const operatorDoors = new Set<Door>();
   let ending: NodeJS.Timeout | undefined;
 
-  /** A reload finds the listener open, and puts its own routes behind it once all of it is ready. */
+  /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
   async function openOperatorDoor(address: {
     readonly host: string;
     readonly port: number;
@@ -224,12 +227,12 @@ async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Prom
   await sweepUploads(uploadFolder);
 }
 
-/** What a plugin fails at is told with its name and the file. */
+/** Names the plugin and the file in an error. */
 function act(plugin: Plugin, what: string, file: string, action: () => unknown): void {
   try {
     const answer = action();
     if (!(answer instanceof Promise)) return;
-    // What it fails at later would end the process.
+    // A later rejection would end the process.
     answer.catch(() => undefined);
     throw new Error(
       `"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`,
@@ -239,7 +242,7 @@ function act(plugin: Plugin, what: string, file: string, action: () => unknown):
   }
 }
 
-/** What is right of each plugin by itself may be wrong beside the others. */
+/** Checks what only all plugins together can get wrong. */
 function lookOver(core: Core, { looks }: Told, file: string): void {
   for (const look of looks) look();
   try {

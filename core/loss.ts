@@ -1,44 +1,44 @@
 /**
- * What a target's wire cannot say is never dropped in silence: an encoder lists each loss by the path of the
- * client's own field, and the lane tells the caller, or refuses the call where the caller or the operator asks.
+ * Nothing that a target's wire cannot express is dropped in silence. An encoder lists each loss by the path
+ * of the client's field; the lane reports it, or refuses the call if the client or the operator wants that.
  */
 import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError, isGatewayError } from './errors.ts';
 
-/** What became of a thing that could not be said as it was: a closed set, since metrics count by it. */
+/** Why a field was lost. A closed set, because metrics count by it. */
 export const lossCodes = [
   /** The target's protocol has no place for it. */
   'unsupported',
-  /** The protocol has, but this model does not take it. */
+  /** The protocol has a place, but this model does not accept it. */
   'model',
-  /** It was said in another way, or only in part. */
+  /** It was expressed in another way, or in part. */
   'approximated',
   /** Only the vendor that the client had in mind knows it. */
   'vendor',
   /** It is sealed for another vendor. */
   'state',
-  /** It was left out so that the rest fits into the model. */
+  /** It was left out so that the rest fits the model. */
   'truncated',
-  /** It is a part of the reply that the client's protocol has no place for. */
+  /** A part of the reply that the client's protocol has no place for. */
   'reply',
 ] as const;
 
 export type LossCode = (typeof lossCodes)[number];
 
 export interface Loss {
-  /** The field that is lost, as the client wrote it: `tools[2].strict`; of a reply, the kind of thing: `reply.audio`. */
+  /** The client's field: `tools[2].strict`. For a reply, the kind of part: `reply.audio`. */
   readonly path: string;
-  /** Why, in a few words fit for a caller. */
+  /** Why, in a few words for the client. */
   readonly reason: string;
   readonly code: LossCode;
 }
 
 const headerBudget = 2048;
 
-/** The most losses that are listed for one request. Nobody reads more, and each costs a place in memory and the log. */
+/** Maximum losses listed per request. Nobody reads more, and each one takes memory and space in the log. */
 const mostLosses = 1000;
 
-/** The losses by their first thousand paths, each once, and one more that says how many others there are. */
+/** The first thousand distinct paths, and one entry that counts the others. */
 export function boundLosses(losses: readonly Loss[]): readonly Loss[] {
   if (losses.length <= 1) return losses;
   const paths = new Set<string>();
@@ -67,10 +67,10 @@ function joined(parts: readonly (string | number)[]): string {
 }
 
 /**
- * A canonical path in the client's own words: from the deepest thing on the way that knows where it stood (its `at`),
- * or else by the client's name for the field of the request. In `names`, `.cache` is the field of any such thing (of tools
- * alone, `tools.cache`), `..` its name where it is a field of whatever the thing stands in, and `reasoning.` is for what is
- * inside a field that the client has under several names.
+ * A canonical path in the client's spelling: from the deepest node that recorded its source position (`at`),
+ * otherwise from the client's name of the request's field. In `names`, `.cache` is that field of any node
+ * (`tools.cache` of tools only), `..` is a node's name if it is a field of its parent, and `reasoning.`
+ * covers fields inside one that the client has under several names.
  */
 export function clientPath(
   path: string,
@@ -80,7 +80,7 @@ export function clientPath(
   const parts = segments(path);
   const [first = path] = parts;
   const own = request.names ?? {};
-  // A client may call a field `constructor`, which every object has.
+  // A client may name a field `constructor`, which every object has.
   const named = (name: string | number): string | undefined => {
     const known = Object.hasOwn(own, name) ? own : names;
     return Object.hasOwn(known, name) ? known[name] : undefined;
@@ -102,7 +102,7 @@ function within(at: string, [first, ...rest]: readonly (string | number)[]): str
   return first === '..' ? at.replace(/\.[^.]*$/, '') + joined(rest) : at + joined([first, ...rest]);
 }
 
-/** What an encoder gives; where it refuses a field of the request itself, the refusal names the field as the client does. */
+/** Runs an encoder. If it refuses a field of the request, the error names the field as the client does. */
 export function inClientWords<Encoded>(
   encode: () => Encoded,
   names: Readonly<Record<string, string>>,
@@ -116,13 +116,13 @@ export function inClientWords<Encoded>(
   }
 }
 
-/** How many losses a bounded list stands for beside its entries. */
+/** The number of losses that the last entry of a bounded list counts. */
 function unlisted(losses: readonly Loss[]): number {
   const { path = '' } = losses.at(-1) ?? {};
   return path.startsWith('+') ? Math.max(0, Number(path) - 1) || 0 : 0;
 }
 
-/** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N` for the rest. */
+/** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N`. */
 export function lossHeader(losses: readonly Loss[]): string {
   const told: string[] = [];
   let length = 0;
@@ -135,7 +135,7 @@ export function lossHeader(losses: readonly Loss[]): string {
   return told.join(',');
 }
 
-/** The refusal of a call whose losses are not wanted; names the first one as the field at fault. */
+/** The error of a call whose losses are not accepted. It names the first one. */
 export function lossRefusal(losses: readonly Loss[], target: string): GatewayError {
   const told = losses.slice(0, 8).map((loss) => `${loss.path} (${loss.reason})`);
   return new GatewayError('unsupported_parameter', `${target} cannot be given: ${told.join(', ')}.`, {

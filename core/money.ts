@@ -1,5 +1,5 @@
 /**
- * Money is an integer count of nano-USD (10^-9 USD) in a BigInt, prices are integers of nano-USD per million
+ * Money is an integer count of nano-USD (10^-9 USD) in a BigInt. Prices are integers of nano-USD per million
  * tokens, and a call is rounded once, half to even. No floating-point number takes part.
  */
 import { z } from 'zod';
@@ -11,7 +11,7 @@ export type Nano = bigint;
 const nanoDigits = 9;
 const million = 1_000_000n;
 
-/** `"0.0375"` → 37500000n. Throws on anything but a plain decimal of at most nine places. */
+/** `"0.0375"` → 37500000n. Throws unless it is a plain decimal with at most nine places. */
 export function parseUsd(text: string): Nano {
   const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
   if (!match) throw new RangeError(`not an amount in USD with at most ${nanoDigits} decimals: "${text}"`);
@@ -20,19 +20,19 @@ export function parseUsd(text: string): Nano {
   return sign === '-' ? -nano : nano;
 }
 
-/** 37500000n → `"0.0375"`, exact, without trailing zeros. */
+/** 37500000n → `"0.0375"`: exact, without trailing zeros. */
 export function formatUsd(nano: Nano): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(nanoDigits + 1, '0');
   const fraction = digits.slice(-nanoDigits).replace(/0+$/, '');
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}${fraction && `.${fraction}`}`;
 }
 
-/** The nearest double of an amount in USD: only the balance reply shows money as a JSON number. */
+/** The nearest double of an amount in USD. Only the balance reply shows money as a JSON number. */
 export function toUsdNumber(nano: Nano): number {
   return Number(formatUsd(nano));
 }
 
-/** A price as a decimal string in USD, kept as an integer. */
+/** A price as a decimal string in USD, parsed to an integer. */
 export const usd = z
   .string('an amount in USD is a decimal string, as "0.20": numbers are not exact')
   .transform((text, context) => {
@@ -58,21 +58,21 @@ const rates = {
   outputImage: usd.optional(),
 };
 
-/** What a million tokens of each kind cost in USD, and what a call costs apart from its tokens. */
+/** USD per million tokens of each kind, and fees apart from tokens. */
 export const priceSchema = z.strictObject({
   ...rates,
   request: usd.optional(),
-  /** What each picture that is made costs, where a vendor counts pictures. */
+  /** Per picture made, if the vendor counts pictures. */
   image: usd.optional(),
-  /** What each search of the web costs that a vendor made for a call. */
+  /** Per web search that the vendor made. */
   webSearch: usd.optional(),
-  /** What each search costs that a vendor made in files it keeps. */
+  /** Per search in the vendor's file store. */
   fileSearch: usd.optional(),
-  /** What each container costs that a vendor opened to run a call's code in. */
+  /** Per container that the vendor opened for a call's code. */
   container: usd.optional(),
-  /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
+  /** Rates for the whole call if its input exceeds `above` tokens. The highest tier that applies wins. */
   tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
-  /** Rates of calls that the vendor serves otherwise than usual, by the name of how: before others, or in one country alone. */
+  /** Rates of other service modes by name, such as `fast` or `us`. */
   modes: z.record(z.string().min(1), z.strictObject(rates)).optional(),
 });
 
@@ -81,7 +81,7 @@ type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'fileSearch' | 'con
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
-/** The rates of a call that is served so; undefined where none is named, and where they are not known. */
+/** Rates of a service mode. Undefined for the usual mode and for unknown ones. */
 export function ratesIn({ modes }: Price, mode: string | undefined): Rates | undefined {
   return modes && mode !== undefined && Object.hasOwn(modes, mode) ? modes[mode] : undefined;
 }
@@ -97,7 +97,7 @@ function ratesFor(price: Price, { input = 0, mode }: Usage): Rates {
   return rates;
 }
 
-/** Numerator over a million, rounded half to even. */
+/** A numerator over a million, rounded half to even. */
 function roundMillionths(value: bigint): Nano {
   const quotient = value / million;
   const twice = 2n * (value % million);
@@ -113,7 +113,7 @@ function least(first: bigint, second: bigint): bigint {
   return first < second ? first : second;
 }
 
-/** One kind of what a call used: `units` of it at `rate` nano-USD, for a million of them where they are tokens. */
+/** One kind of use: `units` at `rate` nano-USD, per million if they are tokens. */
 export interface CostLine {
   readonly kind: string;
   readonly units: bigint;
@@ -122,8 +122,8 @@ export interface CostLine {
 }
 
 /**
- * What a call with this usage costs, kind by kind. Parts (cached, audio, images, reasoning) that a price does not
- * name cost as the whole they belong to; a part is never larger than what is left of the whole.
+ * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
+ * cost what the whole costs. A part is never larger than the rest of its whole.
  */
 export function costLines(usage: Usage, price: Price): CostLine[] {
   const rates = ratesFor(price, usage);
@@ -152,7 +152,7 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   return lines;
 }
 
-/** The sound that is not counted with what was read from the cache. */
+/** Audio input that was not read from the cache. */
 function freshAudio(
   { inputAudio = 0, cacheReadAudio = 0 }: Usage,
   { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
@@ -160,7 +160,7 @@ function freshAudio(
   return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
 }
 
-/** Adds what is priced apart; answers how much that is. */
+/** Adds the lines of parts with their own price, and returns their sum of tokens. */
 function addPart(
   lines: CostLine[],
   kind: string,
@@ -174,37 +174,39 @@ function addPart(
   return units;
 }
 
-/** Sums the exact cost of every line, and rounds once. */
+/** The exact sum of all lines, rounded once. */
 export function sumLines(lines: readonly CostLine[]): Nano {
   let millionths = 0n;
   for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
   return roundMillionths(millionths);
 }
 
-/** What a call with this usage costs. */
+/** What a usage costs. */
 export function costOf(usage: Usage, price: Price): Nano {
   return sumLines(costLines(usage, price));
 }
 
-/** How much of everything a call can use at most. */
+/** The most that a call can use. */
 export interface UseBound {
   readonly input: number;
-  /** Of a cache that the vendor keeps: input beside `input`, at the price of cached tokens. */
+  /** Input from a cache that the vendor keeps, besides `input`, at the cached rate. */
   readonly cached?: number;
   /** Whether nothing is written to a cache. */
   readonly uncached?: boolean;
-  /** Of each candidate. */
+  /** Per candidate. */
   readonly output: number;
   readonly candidates: number;
   readonly webSearches?: number;
   readonly fileSearches?: number;
-  /** To run code in. */
+  /** Code containers. */
   readonly containers?: number;
-  /** How it asks to be served, where not as usual. */
+  /** The service mode that the call asks for. */
   readonly mode?: string | undefined;
 }
 
-/** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
+/**
+ * The worst case: every input token at the highest input rate, every output token at the highest output rate.
+ */
 export function worstCost(bound: UseBound, price: Price): Nano {
   const rates = dearest(price, bound);
   const total = inputCost(bound, rates) + tokens(bound.output) * BigInt(bound.candidates) * rates.output;
@@ -215,7 +217,7 @@ function inputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest):
   return tokens(input) * rates.input + (cached ? tokens(cached) * rates.cached : 0n);
 }
 
-/** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
+/** Fees apart from tokens. If pictures are counted, each candidate is one. */
 function fixedCost(
   { candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>,
   { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price,
@@ -229,7 +231,10 @@ function fixedCost(
   );
 }
 
-/** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
+/**
+ * The largest output limit per candidate whose worst case fits `amount`. Negative if the input alone does not
+ * fit.
+ */
 export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
   const rates = dearest(price, bound);
   const left = (amount - fixedCost(bound, price)) * million - inputCost(bound, rates);
@@ -245,12 +250,12 @@ interface Dearest {
 }
 
 /**
- * By the rates that a call asks for, the number of tiers that its input can reach, and whether it writes to a cache. Looked up for every reservation; a
- * catalogue has few prices, and they live as long as it does.
+ * Cache of the highest rates by rates, number of reachable tiers, and cache writes. Every reservation reads
+ * it; a catalogue has few prices, which live as long as it does.
  */
 const dearestOf = new WeakMap<Rates, Dearest[]>();
 
-/** The tiers that this much input can reach: a call that stays below a tier is never charged at its rates. */
+/** The tiers that this much input can reach. A call that stays below a tier never pays its rates. */
 function tiersWithin({ tiers }: Price, { input, cached = 0 }: Omit<UseBound, 'output'>): Price['tiers'] {
   return tiers.length === 0 ? tiers : tiers.filter(({ above }) => input + cached > above);
 }
@@ -273,7 +278,7 @@ const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as con
 
 function dearestAmong(all: readonly Rates[], uncached: boolean | undefined): Dearest {
   const input = highest(all, uncached ? readKinds : inputKinds);
-  // Where one of them has no rate for it, cached input costs what other input does.
+  // If one of them has no cached rate, cached input costs what other input does.
   const cached = all.every(({ cacheRead }) => cacheRead !== undefined)
     ? highest(all, ['cacheRead', 'cacheReadAudio'])
     : input;
