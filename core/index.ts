@@ -1,4 +1,4 @@
-/** What a plugin may import; nothing else in core is public. */
+/** Everything a plugin may import. The rest of core is internal. */
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type {
   ClientAddress,

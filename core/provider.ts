@@ -1,6 +1,6 @@
 /**
  * A provider is data: where each protocol is spoken, which models there are, and how a finished request is
- * signed. `defineProvider` makes a plugin of that data; switched off until its key (or address) is set.
+ * signed. `defineProvider` makes a plugin of that data. It is off until its key (or base URL) is set.
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import type { Operation } from './protocol.ts';
 import { drainSchema, type DrainLimits } from './upstream/drain.ts';
 import { longestDeadline } from './util/deadlines.ts';
 
-/** A request as the vendor will see it: nothing of the client's but what was put here on purpose. */
+/** A request as the provider sees it. Nothing of the client's headers is in it unless put here on purpose. */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -23,7 +23,10 @@ export interface UpstreamRequest {
   readonly body: string | Uint8Array;
 }
 
-/** A vendor's reply: its head, and its body as it arrives. Ending the iteration early lets go of the connection. */
+/**
+ * A provider's reply: status, headers, and the body as it arrives. Ending the iteration early closes the
+ * connection.
+ */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -31,66 +34,75 @@ export interface UpstreamResponse {
 }
 
 /**
- * An absolute URL, or how to make one. A plain one is the address of calls; a vendor that counts tokens, or edits
- * at another address, gives a function.
+ * An absolute URL, or a function that makes one. A provider that counts tokens, or edits, at another URL uses
+ * a function.
  */
 export type Endpoint = string | ((target: Target, operation: Operation, stream: boolean) => string);
 
 export interface Provider {
   readonly name: string;
-  /** Where the provider has several keys, the number (from 1) of the one that signs: each is a target of its own, and rests by itself. */
+  /**
+   * Number (from 1) of the key that signs, if the provider has several. Each key is a target of its own and
+   * rests by itself.
+   */
   readonly credential?: number;
-  /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
+  /** URL of each protocol, by protocol name. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /**
-   * Asked where the provider speaks several protocols, and either not the client's or its vendor refuses the call on it:
-   * passed the request and the model it is for; the answer is the name of the protocol to use, undefined for the first.
+   * Chooses among several protocols if the provider does not speak the client's, or rejects the call on it.
+   * Returns a protocol name; undefined: the first one.
    */
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
-  /** How far a reply is read on whose client has left, for a vendor that bills the whole of it; cancelled at once where undefined. */
+  /**
+   * How far to read a reply after its client disconnected, if the provider bills all of it. Undefined: cancel
+   * at once.
+   */
   readonly onAbort?: DrainLimits | undefined;
-  /** Of a cloud that wraps a protocol: passed the finished request and what it asks; the answer is that request as the cloud takes it, its body spliced so that what is verbatim stays so. */
+  /**
+   * For clouds that wrap a protocol: returns the finished request as the cloud accepts it. It splices the
+   * body, so that verbatim bytes stay.
+   */
   readonly wrap?: (request: UpstreamRequest, target: Target, operation: Operation) => UpstreamRequest;
-  /** The way back: passed the cloud's reply; the answer is the reply as the protocol has it, frames as server-sent events. */
+  /** The way back: returns the cloud's reply as the protocol has it, frames as server-sent events. */
   readonly unwrap?: (
     response: UpstreamResponse,
     target: Target,
     operation: Operation,
   ) => UpstreamResponse | Promise<UpstreamResponse>;
-  /** Milliseconds it has to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own. */
+  /** Milliseconds to the first event of a stream, and to a JSON reply, instead of the gateway's. */
   readonly patience?:
     | { readonly firstEvent?: number | undefined; readonly reply?: number | undefined }
     | undefined;
-  /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
+  /** Returns the finished request with our credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
 
 export interface ProviderSpec {
   readonly name: string;
-  /** The environment variables that switch the provider on and move its address. */
+  /** Environment variables that switch the provider on and set its base URL. */
   readonly env: { readonly key: string; readonly baseUrl: string };
-  /** The vendor's own address; without one the provider is off until its address is set. */
+  /** The vendor's base URL. Without one the provider is off until its URL is set. */
   readonly baseUrl?: string;
-  /** Paths below the address, by protocol name; a function where the path depends on the call. */
+  /** Paths below the base URL, by protocol name. A function if the path depends on the call. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
-  /** Which protocol suits a translated request, where the vendor speaks several; the first unless there is a reason. */
+  /** Chooses the protocol for a translated request, if the vendor speaks several. Default: the first. */
   readonly choose?: Provider['choose'];
-  /** A catalogue file, or the path below the address where the vendor lists its models. */
+  /** A catalogue file, or the path of the vendor's model list. */
   readonly models: URL | { readonly discover: string };
-  /** A path below the address where a GET that costs nothing tells whether the key is accepted; not needed where models are discovered. */
+  /** A path whose GET costs nothing and tells whether the key works. Not needed if models are discovered. */
   readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
-  /** Its own timeouts in milliseconds, where its replies begin later than those of most vendors; the operator's go first. */
+  /** Timeouts in milliseconds, if replies start later than usual. The operator's options win. */
   readonly patience?: Provider['patience'];
-  /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
+  /** How the key is sent. Default: `Authorization: Bearer`. */
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
 }
 
-/** When a client leaves: the vendor's reply is cancelled at once, or read on for its figures, within limits. */
+/** When a client disconnects: cancel the provider's reply, or drain it for its usage, within limits. */
 export const onAbortSchema = z
   .union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })])
   .default('cancel');
 
-/** How far a reply is read on by that choice. */
+/** Limits of draining. */
 export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits | undefined {
   if (choice === 'cancel') return undefined;
   return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
@@ -102,34 +114,34 @@ const seconds = z
   .max(longestDeadline)
   .transform((value) => value * 1000);
 
-/** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
+/** Seconds to the first event of a stream, and to a JSON reply, instead of the gateway's. */
 export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
 
-/** What a header can hold: a key with a line break behind it would fail every call without saying why. */
+/** Characters that a header can hold: a key with a line break would fail every call without saying why. */
 export const secretSchema = z
   .string()
   .regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
 /** One key, or several that take turns. */
 export const keySchema = z.union([secretSchema, z.array(secretSchema).min(1)]);
 
-/** Where a vendor is asked. */
+/** A base URL. */
 export const addressSchema = z.url({
   protocol: /^https?$/,
   error: 'has to be an address with its scheme, as https://host/v1',
 });
 
 const optionsSchema = z.strictObject({
-  /** The vendor's key, or several of them; its usual environment variable unless given. */
+  /** Key or keys. Default: the usual environment variable. */
   apiKey: keySchema.optional(),
-  /** The vendor's address, with its version segment; its usual environment variable, or the vendor's own, unless given. */
+  /** Base URL with its version segment. Default: the usual environment variable, or the vendor's own. */
   baseUrl: addressSchema.optional(),
-  /** Of discovered models: that they cost nothing. */
+  /** Discovered models cost nothing. */
   free: z.literal(true).optional(),
-  /** Of discovered models: what each costs, in USD per million tokens. */
+  /** Price of discovered models in USD per million tokens. */
   price: priceSchema.optional(),
-  /** Of discovered models whose vendor does not say: how many tokens of input and output fit into one. */
+  /** Context length in tokens of discovered models that do not state it. */
   contextLength: z.int().positive().default(8192),
-  /** Seconds between two looks at the vendor's list of models. */
+  /** Seconds between two reads of the model list. */
   discoverEvery: z.int().positive().max(longestDeadline).default(60),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
@@ -145,7 +157,9 @@ function bearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
-/** Makes a provider plugin of its data. The plugin registers nothing while it has neither key nor, for a local one, address. */
+/**
+ * Makes a provider plugin from data. It registers nothing without a key (or base URL, for a local server).
+ */
 export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
   return definePlugin({
     name: spec.name,
