@@ -65,12 +65,12 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [
     message({ role: 'assistant', content: null }),
     'messages[0].content',
-    /only beside tool calls it may be null/,
+    /it may be null only if there are tool calls/,
   ],
   [
     message({ role: 'assistant', content: null, tool_calls: [] }),
     'messages[0].content',
-    /is missing: .* only beside tool calls it may be null/,
+    /is missing: .* it may be null only if there are tool calls/,
   ],
   [
     message({ role: 'tool', content: 'x' }),

@@ -1,10 +1,9 @@
 /**
- * An id for a tool call whose vendor gave none (Google's chat layer leaves it empty). It is made of where the call
- * stands, so that reading the same reply twice gives the same id, and two replies of one conversation differ.
+ * Generates an id for a tool call that came without one (Google's chat endpoint leaves it empty). It is derived from the
+ * call's position: the same reply always gives the same id, and two replies of a conversation give different ones.
  */
 import { createHash } from 'node:crypto';
 
-/** Passed the id of the reply, and which call of it this is. */
 export function makeCallId(reply: string, candidate: number, ordinal: number): string {
   return `call_${createHash('sha256')
     .update(JSON.stringify([reply, candidate, ordinal]))

@@ -1,8 +1,8 @@
 /**
- * Canonical events as parts of a candidate's message, the way a chunk's delta holds them. A stream sends the parts
- * one by one, a whole reply joins them: what there is to say is decided here for both.
+ * Turns canonical events into parts of a candidate's message, in the shape of a chunk's delta. A stream sends the parts one
+ * by one; a whole reply joins them.
  */
-import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
 import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
@@ -11,14 +11,15 @@ import { encodeAnnotation, type Annotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
-import { envelopeDetails, ofText } from './reasoning.ts';
+import { markAsTextState, sealDetails } from './reasoning.ts';
+import { writeSignatures } from './signatures.ts';
 
 export interface ChoicePart {
   readonly candidate: number;
   readonly delta: Fields;
   readonly logprobs?: Fields;
   readonly finish?: string;
-  /** What the vendor called the end, where this wire has no word for it. */
+  /** The provider's own finish reason, if this protocol has no name for it. */
   readonly native?: string;
 }
 
@@ -27,23 +28,23 @@ type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type
 interface Candidate {
   calls: number;
   entries: number;
-  /** Characters of text so far: citations are placed by them. */
+  /** Characters of text so far, for the offsets of citations. */
   length: number;
-  /** Log probabilities that wait for the text they belong to. */
+  /** Log probabilities that wait for their text. */
   logprobs: Fields | undefined;
 }
 
 interface OpenBlock {
   readonly start: Event<'block-start'>;
-  /** Of a tool call: which of the candidate's calls it is. */
+  /** The index of a tool call in its candidate. */
   readonly call: number;
   /** Characters of the message before this block. */
   readonly offset: number;
-  /** What is only told at the block's end: an image, and reasoning that is sealed then. */
+  /** Data that is only sent at the block's end: an image, or reasoning with its seal. */
   readonly said: Transcript;
-  /** Citations that do not say where they stand: they are of all its text, which Anthropic's stream brings behind them. */
+  /** Citations without offsets. They cite all of the block's text, which Anthropic's stream sends after them. */
   readonly cited: Annotation[];
-  over: boolean;
+  isOver: boolean;
 }
 
 export class ChoiceParts {
@@ -55,7 +56,7 @@ export class ChoiceParts {
     this.#context = context;
   }
 
-  /** Passed one event; the answer is what it adds to its candidate's message, if anything. */
+  /** Returns what an event adds to its candidate's message, if anything. */
   push(event: CanonicalEvent): ChoicePart | undefined {
     switch (event.type) {
       case 'block-delta':
@@ -100,7 +101,7 @@ export class ChoiceParts {
       offset: candidate.length,
       said: new Transcript(),
       cited: [],
-      over: false,
+      isOver: false,
     });
     if (start.kind === 'audio')
       return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
@@ -119,11 +120,11 @@ export class ChoiceParts {
       : { type: 'function', function: { name, arguments: '' } };
     return {
       candidate: start.candidate,
-      delta: { tool_calls: [{ index: call, id, ...called, ...signatures(opaque) }] },
+      delta: { tool_calls: [{ index: call, id, ...called, ...writeSignatures(opaque, seal) }] },
     };
   }
 
-  /** What a sound is called; one of another vendor has none of what clients expect beside its data. */
+  /** Audio of other protocols has no id, transcript or expiry, which clients expect next to its data. */
   #audioHead({ id }: Event<'block-start'>): Fields {
     return id === undefined
       ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created }
@@ -137,15 +138,15 @@ export class ChoiceParts {
       case 'text': {
         const candidate = this.#candidate(index);
         candidate.length += text.length;
-        return this.#weighed(index, candidate, { content: text });
+        return this.#withLogprobs(index, candidate, { content: text });
       }
       case 'refusal':
-        return this.#weighed(index, this.#candidate(index), { refusal: text });
+        return this.#withLogprobs(index, this.#candidate(index), { refusal: text });
       case 'reasoning':
         block.said.add(text);
         return { candidate: index, delta: { reasoning_content: text } };
       case 'tool-call': {
-        return { candidate: index, delta: { tool_calls: [callPiece(block, text)] } };
+        return { candidate: index, delta: { tool_calls: [callFragment(block, text)] } };
       }
       case 'audio':
         return {
@@ -156,22 +157,26 @@ export class ChoiceParts {
         block.said.add(text);
         return undefined;
       default:
-        // What a vendor runs itself (its search, its code) has no place in this wire.
+        // This protocol has no place for hosted search and code.
         return undefined;
     }
   }
 
   #cite({ candidate, block: number, annotation }: Event<'annotation'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
-    if (block && !block.over && annotation.start === undefined) {
+    if (block && !block.isOver && annotation.start === undefined) {
       block.cited.push(annotation);
       return undefined;
     }
-    const annotations = this.#written([annotation], candidate, block);
+    const annotations = this.#encodeAnnotations([annotation], candidate, block);
     return annotations.length > 0 ? { candidate, delta: { annotations } } : undefined;
   }
 
-  #written(annotations: readonly Annotation[], candidate: number, block: OpenBlock | undefined): Fields[] {
+  #encodeAnnotations(
+    annotations: readonly Annotation[],
+    candidate: number,
+    block: OpenBlock | undefined,
+  ): Fields[] {
     return annotations.flatMap((annotation) => {
       const written = encodeAnnotation(annotation, block?.offset ?? 0, this.#candidate(candidate).length);
       if (!written)
@@ -180,7 +185,7 @@ export class ChoiceParts {
     });
   }
 
-  #weighed(index: number, candidate: Candidate, delta: Fields): ChoicePart {
+  #withLogprobs(index: number, candidate: Candidate, delta: Fields): ChoicePart {
     const { logprobs } = candidate;
     candidate.logprobs = undefined;
     return logprobs ? { candidate: index, delta, logprobs } : { candidate: index, delta };
@@ -190,21 +195,24 @@ export class ChoiceParts {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
     const { start, said, cited } = block;
-    block.over = true;
-    const annotations = this.#written(cited, index, block);
+    block.isOver = true;
+    const annotations = this.#encodeAnnotations(cited, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
       const url = bag.fields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
       return {
         candidate: index,
-        delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] },
+        delta: { images: [{ type: 'image_url', image_url: { url }, ...writeSignatures(opaque, seal) }] },
       };
     }
     if (opaque.length === 0) return citing && { candidate: index, delta: citing };
     if (start.kind === 'tool-call') {
       const late = opaque.slice(start.opaque?.length ?? 0);
       return late.length > 0
-        ? { candidate: index, delta: { tool_calls: [{ ...callPiece(block, ''), ...signatures(late) }] } }
+        ? {
+            candidate: index,
+            delta: { tool_calls: [{ ...callFragment(block, ''), ...writeSignatures(late, seal) }] },
+          }
         : undefined;
     }
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
@@ -212,11 +220,11 @@ export class ChoiceParts {
       return undefined;
     }
     const candidate = this.#candidate(index);
-    // What seals text travels beside the thoughts, and says so.
+    // State of the text is sent with the reasoning, and marked.
     const details =
       start.kind === 'reasoning'
-        ? envelopeDetails({ text: said.text, opaque }, candidate.entries)
-        : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
+        ? sealDetails({ text: said.text, opaque }, candidate.entries)
+        : sealDetails({ text: '', opaque: opaque.map(markAsTextState) }, candidate.entries);
     candidate.entries += 1;
     return { candidate: index, delta: { ...citing, reasoning_details: details } };
   }
@@ -228,25 +236,14 @@ export class ChoiceParts {
       this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#candidate(index);
     return {
-      ...this.#weighed(index, candidate, {}),
+      ...this.#withLogprobs(index, candidate, {}),
       finish: encodeFinish(reason.unified, candidate.calls > 0),
       ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
     };
   }
 }
 
-/** A piece of a call: clients that check chunks take none without the object of its kind, though there is nothing in it. */
-function callPiece({ start, call }: OpenBlock, text: string): Fields {
+/** A fragment of a call. Clients that validate chunks require the object of its type, even if it is empty. */
+function callFragment({ start, call }: OpenBlock, text: string): Fields {
   return { index: call, ...(start.custom ? { custom: { input: text } } : { function: { arguments: text } }) };
-}
-
-/** What seals a call or a picture, in the slot Google's chat layer has for it. */
-function signatures(opaque: readonly Opaque[]): Fields {
-  return opaque.length > 0
-    ? {
-        extra_content: Object.fromEntries(
-          opaque.map((state) => [state.vendor, { thought_signature: seal(state) }]),
-        ),
-      }
-    : {};
 }

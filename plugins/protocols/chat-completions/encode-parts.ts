@@ -1,30 +1,31 @@
 /**
- * Canonical text and media as the content of a message. A part that this wire has no words for is told as lost;
- * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
+ * Turns canonical text and media into the content of a message. A part that this protocol cannot express is reported as
+ * lost. Content that the answer depends on (a video, another vendor's file) fails the call instead.
  */
 import type { Block, Model } from '../../../core/index.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
+import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { fileVendor } from './decode-messages.ts';
+import { fileVendor } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
 import { audioFormat, shortForm, writeUrl, type MediaBlock } from './media.ts';
 
-/** What the encoding of one request goes by. */
+/** What the encoders of one request need to know. */
 export interface Encoding {
-  /** Whether the request was read in this protocol: then what the client wrote is restored. */
+  /** Whether the client uses this protocol: the encoder then restores what it wrote. */
   readonly own: boolean;
-  /** Whether the later additions to the wire may be used. */
+  /** Whether the provider takes OpenAI's later additions to the protocol. */
   readonly extras: boolean;
-  /** Whether the model takes marks for what to cache. */
+  /** Whether the model takes cache marks. */
   readonly marks: boolean;
-  /** The owner of the model: the only one who understands state that was sealed for it. */
+  /** The vendor of the model, which alone can read the state that it sealed. */
   readonly owner: string;
   readonly model: Model;
-  /** Whether the call says that the model is not to think. */
-  readonly thoughtless: boolean;
+  readonly flags: ReturnType<typeof chatFlags>;
+  /** Whether the call turns reasoning off. */
+  readonly reasoningOff: boolean;
   readonly lose: Lose;
 }
 
@@ -47,7 +48,7 @@ export function cacheMark(
   return { mode: 'explicit' };
 }
 
-/** Mostly one part of a message's content: none where it is lost, two where something is said of a document. */
+/** Returns one part, none if the block is lost, or two if a document has a context. */
 export function encodeParts(block: ContentBlock, path: string, encoding: Encoding): Fields[] {
   if (block.opaque?.length)
     encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
@@ -55,10 +56,8 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
     block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   if (!wire) return [];
   const mark = cacheMark(block, path, encoding);
-  const part = overlay(
-    bag.fields(block),
-    mark ? { ...wire, prompt_cache_breakpoint: mark } : block.cache ? { ...wire, ...ownMark(block) } : wire,
-  );
+  const marks = mark ? { prompt_cache_breakpoint: mark } : ownMark(block);
+  const part = overlay(bag.fields(block), { ...wire, ...marks });
   const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'text', text: context }, part];
 }
@@ -73,7 +72,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   return encodeDocument(block, path, encoding);
 }
 
-/** Many vendors speak this wire, and of them OpenAI alone keeps the files that its ids are of. */
+/** Of the providers with this protocol, only OpenAI stores the files that the ids refer to. */
 function encodeVendorFile(
   block: MediaBlock,
   { vendor, id }: { vendor: string; id: string },
@@ -93,24 +92,23 @@ function encodeVideo(block: MediaBlock): Fields {
   return { type: 'video_url', video_url: form.includes(shortForm) ? url : { url } };
 }
 
-function encodeImage(block: MediaBlock, path: string, { own, lose, model }: Encoding): Fields | undefined {
+function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Encoding): Fields | undefined {
   const url = own ? writeUrl(block, bag.form(block)) : pictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'not an image chat-completions can carry');
     return undefined;
   }
-  if (chatFlags(model.capabilities).shortForms && bag.form(block).includes(shortForm))
-    return { type: 'image_url', image_url: url };
+  if (flags.shortForms && bag.form(block).includes(shortForm)) return { type: 'image_url', image_url: url };
   if (own || details.has(block.detail))
     return { type: 'image_url', image_url: { url, detail: block.detail } };
   lose(`${path}.detail`, 'chat-completions has no such detail');
   return { type: 'image_url', image_url: { url } };
 }
 
-function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
+function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
   const { source, mediaType } = block;
   const form = bag.form(block);
-  if (chatFlags(model.capabilities).shortForms && form.includes(shortForm)) {
+  if (flags.shortForms && form.includes(shortForm)) {
     return {
       type: 'input_audio',
       input_audio: source.type === 'base64' && form.includes('bare') ? source.data : writeUrl(block, form),
@@ -122,12 +120,12 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
   return refusePart(block, path, 'The provider of this model takes sound as WAV or MP3 data only.');
 }
 
-/** This wire's files are PDFs; a text document is said as text, under its name. */
-function encodeDocument(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
+/** Files of this protocol are PDFs. A text document becomes text, under its name. */
+function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   const isShort = form.includes(shortForm);
-  if (isShort && chatFlags(model.capabilities).shortForms)
+  if (isShort && flags.shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
   if (source.type === 'text') return textDocument(source.text, filename);
   if (source.type === 'base64' && !own && isTextual(mediaType)) {
@@ -160,8 +158,8 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
 }
 
 /**
- * Parts as a message's content. Plain text is one string, which every vendor takes; parts that a client wrote as
- * parts stay so. Undefined where there are none.
+ * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts. Returns
+ * undefined if there are none.
  */
 function joinParts(
   parts: readonly Fields[],
@@ -173,14 +171,12 @@ function joinParts(
   return parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
 }
 
-/** Vendors other than Mistral refuse content without parts. */
+/** Providers other than Mistral refuse an empty list of parts. */
 export function contentOf(
   parts: readonly Fields[],
   form: readonly string[],
   separator: string,
-  { model }: Encoding,
+  { flags }: Encoding,
 ): ReturnType<typeof joinParts> {
-  return parts.length === 0 && !chatFlags(model.capabilities).shortForms
-    ? undefined
-    : joinParts(parts, form, separator);
+  return parts.length === 0 && !flags.shortForms ? undefined : joinParts(parts, form, separator);
 }

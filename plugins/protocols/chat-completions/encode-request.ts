@@ -25,7 +25,7 @@ import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
 import { refuses } from './fields.ts';
-import { isThinkingOff, refusesExtensions } from './reasoning.ts';
+import { isReasoningOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
 export function encodeRequest(
@@ -42,7 +42,8 @@ export function encodeRequest(
     marks: own || flags.cacheMarks,
     owner: model.id.slice(0, model.id.indexOf('/')),
     model,
-    thoughtless: own ? isThinkingOff(bag.fields(request)) : request.reasoning?.effort === 'none',
+    flags,
+    reasoningOff: own ? isReasoningOff(bag.fields(request)) : request.reasoning?.effort === 'none',
     lose,
   };
   const alike = flags.extras ? openaiFieldsFor(flags.cacheMarks) : undefined;
@@ -122,7 +123,7 @@ function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
   );
 }
 
-function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, model: Model, { own, flags, lose }: Encoding): Fields {
   const form = bag.form(request);
   const { logprobs, seed } = request;
   const rows = [
@@ -139,7 +140,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field)))
-      fields[chatFlags(model.capabilities).fields[field] ?? field] = value;
+      fields[flags.fields[field] ?? field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -166,7 +167,7 @@ function encodeStop(
   return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
-function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }: Encoding): Fields {
+function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, lose }: Encoding): Fields {
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
@@ -179,10 +180,10 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
       lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
-  if (wanted === 'none' && canDisable && chatFlags(model.capabilities).thinkingMode && !own)
+  if (wanted === 'none' && canDisable && flags.thinkingMode && !own)
     return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
-  else if (display !== undefined && chatFlags(model.capabilities).extras && refusesExtensions(model))
+  else if (display !== undefined && flags.extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);

@@ -1,27 +1,27 @@
 /**
- * Why a candidate ended, in both directions. Whether tools were called is seen from the calls, not from the word:
- * vendors say `stop` beside calls. Only a cut or filtered reply keeps its reason, since a call in it may be broken.
+ * Finish reasons in both directions. Whether tools were called is decided by the calls: some providers send `stop` with
+ * calls. Only a cut or filtered reply keeps its reason, since a call in it may be incomplete.
  */
 import type { FinishReason } from '../../../core/index.ts';
 
-const read: Readonly<Record<string, FinishReason>> = {
+const decoded: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   end_turn: 'stop',
   eos: 'stop',
   stop_sequence: 'stop-sequence',
   length: 'length',
   max_tokens: 'length',
-  // Mistral's word for a full context.
+  // Mistral: the context is full.
   model_length: 'context-length',
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   content_filter: 'content-filter',
-  // OpenRouter's word for a provider that failed, and DeepSeek's for its own lack of machines.
+  // OpenRouter: the provider failed. DeepSeek: it is out of capacity.
   error: 'error',
   insufficient_system_resource: 'error',
 };
 
-const keepsItsReason: ReadonlySet<FinishReason> = new Set([
+const outranksCalls: ReadonlySet<FinishReason> = new Set([
   'length',
   'context-length',
   'content-filter',
@@ -30,16 +30,16 @@ const keepsItsReason: ReadonlySet<FinishReason> = new Set([
   'error',
 ]);
 
-function seeCalls(reason: FinishReason, calls: boolean): FinishReason {
-  return calls && !keepsItsReason.has(reason) ? 'tool-calls' : reason;
+function considerCalls(reason: FinishReason, calls: boolean): FinishReason {
+  return calls && !outranksCalls.has(reason) ? 'tool-calls' : reason;
 }
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  return seeCalls(Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other', calls);
+  return considerCalls(Object.hasOwn(decoded, raw) ? (decoded[raw] ?? 'other') : 'other', calls);
 }
 
-/** A turn that was paused or broken off is not finished: `length` is this wire's only word for that. */
-const written: Readonly<Record<FinishReason, string>> = {
+/** A paused or broken turn is not finished, for which this protocol only has `length`. */
+const encoded: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   'stop-sequence': 'stop',
   length: 'length',
@@ -53,10 +53,10 @@ const written: Readonly<Record<FinishReason, string>> = {
 };
 
 export function encodeFinish(reason: FinishReason, calls: boolean): string {
-  return written[seeCalls(reason, calls)];
+  return encoded[considerCalls(reason, calls)];
 }
 
-/** Reasons this wire has no word for are told beside it, as OpenRouter does. */
+/** Whether this protocol has no name for a reason. OpenRouter's `native_finish_reason` then holds the original. */
 export function isApproximated(reason: FinishReason): boolean {
   return reason === 'other' || reason === 'pause' || reason === 'error' || reason === 'refusal';
 }

@@ -1,9 +1,9 @@
 /**
- * Follows JSON that comes in pieces to the end of its first value, by its brackets and strings. Each piece is looked at
- * once: parsing all that there is with every piece would take quadratic time.
+ * Finds the end of the first JSON value in text that comes in pieces, by its brackets and strings. Each piece is scanned
+ * once: parsing the whole text with every piece would take quadratic time.
  */
 
-/** What the scan looks for next: in a string its end or an escape, elsewhere a string or a bracket. */
+/** What the scan looks for: inside a string its end or an escape, elsewhere a string or a bracket. */
 const inString = /["\\]/g;
 const outside = /["{}[\]]/g;
 
@@ -14,7 +14,7 @@ export class JsonEnd {
   #closed = false;
   #more = false;
 
-  /** Whether every bracket is closed, and nothing but white space followed. */
+  /** Whether every bracket is closed and only white space followed. */
   get closed(): boolean {
     return this.#closed && !this.#more;
   }
@@ -30,15 +30,15 @@ export class JsonEnd {
         this.#more = piece.slice(at).trim() !== '';
         return;
       }
-      const sought = this.#inString ? inString : outside;
-      sought.lastIndex = at;
-      if (!sought.test(piece)) return;
-      at = this.#meet(piece, sought.lastIndex);
+      const pattern = this.#inString ? inString : outside;
+      pattern.lastIndex = at;
+      if (!pattern.test(piece)) return;
+      at = this.#handle(piece, pattern.lastIndex);
     }
   }
 
-  /** Takes the character before `at`. Returns where the scan goes on. */
-  #meet(piece: string, at: number): number {
+  /** Handles the character before `at`. Returns where the scan continues. */
+  #handle(piece: string, at: number): number {
     const code = piece.charCodeAt(at - 1);
     if (code === 92) {
       this.#escaped = at === piece.length;

@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
- * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
+ * Reads a client's request: checks it, and collects the facts that the gateway decides by. The canonical form is decoded
+ * on first use, since most calls are passed on verbatim.
  */
 import type {
   CanonicalRequest,
@@ -15,35 +15,32 @@ import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
-import { base64Length } from '../../shared/wire-kit/media.ts';
 import { askedModes } from '../../shared/wire-kit/modes.ts';
-import { preferencesOf, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
+import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { decodeReasoning, decodeRequest, isSearch, leastLimit, referredName } from './decode-request.ts';
+import { checkRequest } from './check-request.ts';
+import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
+import { isSearch } from './decode-tools.ts';
 import { refuses } from './fields.ts';
-import { isThinkingOff, lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
+import { mediaOf, sizeOf } from './input-size.ts';
+import { isReasoningOff, lacksReasoning, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { usesShortForms } from './short-forms.ts';
 import { takesCallId } from './tool-names.ts';
 import {
   isKnownCall,
   isKnownMessage,
-  isKnownPart,
-  isNamedChoice,
   isOwnTool,
-  requestWire,
   type WireAnyMessage,
   type WireMessage,
-  type WirePart,
   type WireRequest,
   type WireTool,
 } from './wire.ts';
 
-/** The two names of the output limit, the former one first. */
+/** The names of the output limit, the old one first. */
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
-/** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
+/** A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated. */
 export class ChatCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -57,16 +54,16 @@ export class ChatCall implements ClientCall {
   readonly carriesState: boolean;
   readonly framing = 'events';
   readonly modes: readonly Mode[];
-  /** How sound is wanted, where it is. */
+  /** The format of audio output, if the client wants any. */
   readonly soundFormat: string | undefined;
-  /** The output limits as they stand in the body, by their names there. */
+  /** The output limits in the body, by field. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
-  /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire, or an empty list of calls, which it refuses. */
-  readonly #extended: boolean;
+  /** Whether assistant messages hold what OpenAI refuses: reasoning, images, or an empty list of calls. */
+  readonly #isExtended: boolean;
   readonly #thinksInContent: boolean;
-  /** Whether tools gave pictures, which their messages cannot hold: they are shown by the user. */
+  /** Whether tool results hold media, which the encoder moves to a user message. */
   readonly #showsResults: boolean;
-  /** Whether it holds what Mistral alone takes in a shorter form. */
+  /** Whether it uses short forms that only Mistral takes. */
   readonly #short: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
@@ -79,7 +76,7 @@ export class ChatCall implements ClientCall {
       max_tokens: wire.max_tokens ?? undefined,
       max_completion_tokens: wire.max_completion_tokens ?? undefined,
     };
-    this.outputLimit = leastLimit(wire);
+    this.outputLimit = readLimit(wire);
     this.candidates = wire.n ?? 1;
     this.effort = wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined;
     this.soundFormat = wire.audio?.format;
@@ -96,7 +93,7 @@ export class ChatCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);
     const known = wire.messages.filter(isKnownMessage);
-    this.#extended = known.some(isExtended);
+    this.#isExtended = known.some(isExtended);
     this.#thinksInContent = known.some(
       ({ role, content }) =>
         role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'),
@@ -109,12 +106,13 @@ export class ChatCall implements ClientCall {
 
   suits(model: Model): boolean {
     const flags = chatFlags(model.capabilities);
-    if (!keepsFormat(this.#wire, model)) return false;
-    if (this.#extended && refusesExtensions(model)) return false;
+    if (!supportsFormat(this.#wire, model)) return false;
+    if (this.#isExtended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
     if (this.#short && !flags.shortForms) return false;
-    if (flags.thinkingMode && !isThinkingOff(this.#wire) && lacksThoughts(this.#wire.messages)) return false;
-    if (this.#showsResults || !isKnown(this.#wire, model)) return false;
+    if (flags.thinkingMode && !isReasoningOff(this.#wire) && lacksReasoning(this.#wire.messages))
+      return false;
+    if (this.#showsResults || !hasAcceptedFields(this.#wire, model)) return false;
     return (
       flags.callIds === 'any' ||
       this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities))
@@ -133,26 +131,22 @@ export class ChatCall implements ClientCall {
   }
 }
 
-/** Whether the vendor takes the format that the answer is asked for in. */
-function keepsFormat({ response_format: format, tools }: WireRequest, model: Model): boolean {
+/** Whether the model supports the requested response format. */
+function supportsFormat({ response_format: format, tools }: WireRequest, model: Model): boolean {
   if (!format || format.type === 'text' || model.capabilities.structuredOutput) return true;
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
-/** Whether a request holds nothing that its vendor refuses it for, be it null; what asks for usage goes by the edits. */
-function isKnown(wire: WireRequest, model: Model): boolean {
-  const strange = Object.keys(chatFlags(model.capabilities).fields);
-  if (strange.some((field) => field !== 'stream_options' && field in wire)) return false;
-  if (
-    strange.length > 0 &&
-    wire.messages.some((message) =>
-      Object.keys(message).some(
-        (field) => refuses(model, field) && !(field === 'name' && message.role === 'tool'),
-      ),
-    )
-  )
-    return false;
-  return true;
+/** Whether the provider accepts all fields, which it may refuse even if they are null. Retargeting handles `stream_options`. */
+function hasAcceptedFields(wire: WireRequest, model: Model): boolean {
+  const special = Object.keys(chatFlags(model.capabilities).fields);
+  if (special.length === 0) return true;
+  if (special.some((field) => field !== 'stream_options' && field in wire)) return false;
+  return !wire.messages.some((message) =>
+    Object.keys(message).some(
+      (field) => refuses(model, field) && !(field === 'name' && message.role === 'tool'),
+    ),
+  );
 }
 
 function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
@@ -163,7 +157,7 @@ function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
   ];
 }
 
-/** What a vendor runs itself is charged apart, or is another model; what day it is costs nothing. */
+/** Other hosted tools are charged apart, or are other models. OpenRouter's date tool is free. */
 function toolModes(tool: WireTool, place: number): Mode[] {
   if (isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
   return [{ name: tool.type ?? '', field: `tools[${place}].type`, untold: true }];
@@ -172,13 +166,13 @@ function toolModes(tool: WireTool, place: number): Mode[] {
 const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-compression']);
 const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 'native']);
 
-/** xAI's live search, which it bills by each source it used. */
+/** xAI's live search, which is billed by the number of sources. */
 function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
   const isOn = isObject(search) && search.mode !== 'off';
   return isOn ? [{ name: 'live search', field: 'search_parameters', untold: true }] : [];
 }
 
-/** OpenRouter's plugins: searches by what they find, and reading of documents by their pages, at prices that its list of models does not tell. */
+/** OpenRouter bills search plugins by results and document plugins by pages, at prices that its model list lacks. */
 function pluginModes({ plugins }: WireRequest): Mode[] {
   const all: unknown[] = Array.isArray(plugins) ? plugins : [];
   return all.flatMap((plugin, place): Mode[] => {
@@ -205,150 +199,7 @@ function isExtended(message: WireMessage): boolean {
   );
 }
 
-/** Throws `invalid_request` naming the field at fault. */
+/** Throws `invalid_request`, naming the field. */
 export function readRequest(body: unknown, text: string): ChatCall {
-  const wire = checkWire(requestWire, body);
-  checkTogether(wire);
-  for (const [index, message] of wire.messages.entries())
-    if (isKnownMessage(message)) checkMessage(message, index);
-  return new ChatCall(wire, text);
-}
-
-function checkTogether(wire: WireRequest): void {
-  if (wire.stream_options && !wire.stream)
-    throw badField('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
-  if (wire.top_logprobs && !wire.logprobs) {
-    throw badField(
-      'top_logprobs',
-      'is only for calls with log probabilities',
-      '"logprobs": true with it, or leave it out',
-    );
-  }
-  const { models } = wire;
-  if (Array.isArray(models) && models.length > 0) refuseOtherModels('models');
-  checkToolChoice(wire);
-  const { function_call: call, functions = [] } = wire;
-  if (typeof call === 'object' && call && !functions?.some(({ name }) => name === call.name)) {
-    throw badField(
-      'function_call',
-      `names "${call.name}", which is not in "functions"`,
-      'the name of one of them',
-    );
-  }
-}
-
-function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
-  if ((choice === 'required' || choice === 'any') && !tools?.length)
-    throw badField('tool_choice', `is "${choice}" without any tools`, '"tools" with it, or leave it out');
-  if (!choice || typeof choice === 'string' || !isNamedChoice(choice)) return;
-  const known = new Set(
-    tools?.filter(isOwnTool).map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
-  );
-  const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
-  const missing = wanted.flatMap(referredName).find((name) => !known.has(name));
-  if (missing !== undefined)
-    throw badField('tool_choice', `names "${missing}", which is not in "tools"`, 'the name of one of them');
-}
-
-function checkMessage(message: WireMessage, place: number): void {
-  if (message.role === 'assistant') {
-    const says =
-      message.content ??
-      message.refusal ??
-      message.tool_calls?.[0] ??
-      message.function_call ??
-      message.audio ??
-      message.images;
-    if (says === undefined || says === null) {
-      throw badField(
-        `messages[${place}].content`,
-        'is missing',
-        'a string or an array of parts; only beside tool calls it may be null',
-      );
-    }
-  }
-  if (message.role !== 'user' || typeof message.content === 'string') return;
-  for (const [index, part] of message.content.entries()) {
-    if (isKnownPart(part) && part.type === 'file' && !part.file.file_data && !part.file.file_id) {
-      throw badField(
-        `messages[${place}].content[${index}].file`,
-        'holds no file',
-        'its content as "file_data" or its id as "file_id"',
-      );
-    }
-  }
-}
-
-/** The most tokens of an answer in sound, of which OpenAI keeps the bytes: a later request has its id alone. */
-const longestSound = 16_384;
-
-/** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf(messages: readonly WireAnyMessage[], text: string, rounds: number | undefined): InputSize {
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched = false;
-  for (const message of messages) {
-    if (!isKnownMessage(message) || hasStrangePart(message)) fetched = true;
-    if (!isKnownMessage(message)) continue;
-    if (message.role === 'assistant' && message.audio) mediaBytes += longestSound;
-    for (const part of mediaOf(message)) {
-      const length = base64Of(part);
-      base64 += length;
-      if (part.type === 'image_url') {
-        images += 1;
-        continue;
-      }
-      fetched ||= length === 0;
-      mediaBytes += Math.floor((length * 3) / 4);
-    }
-  }
-  return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
-    rounds,
-  };
-}
-
-/** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
-function hasStrangePart({ role, content }: WireMessage): boolean {
-  return role !== 'assistant' && Array.isArray(content) && !content.every(isKnownPart);
-}
-
-const mediaTypes: ReadonlySet<string> = new Set([
-  'image_url',
-  'input_audio',
-  'file',
-  'video_url',
-  'document_url',
-]);
-
-/** The parts of a message that may be media. */
-function mediaOf(message: WireMessage): readonly WirePart[] {
-  if (message.role === 'assistant') return message.images ?? [];
-  return typeof message.content === 'string' || !message.content
-    ? []
-    : message.content.filter(isKnownPart).filter(({ type }) => mediaTypes.has(type));
-}
-
-/** OpenRouter takes the address of a document in the place of its bytes. */
-const isAddress = /^https?:/i;
-
-function base64Of(part: WirePart): number {
-  if (part.type === 'image_url') return base64Length(urlOf(part.image_url));
-  if (part.type === 'input_audio')
-    return typeof part.input_audio === 'string'
-      ? base64Length(part.input_audio)
-      : part.input_audio.data.length;
-  if (part.type === 'video_url') return base64Length(urlOf(part.video_url));
-  if (part.type === 'document_url') return base64Length(part.document_url);
-  return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data)
-    ? base64Length(part.file.file_data)
-    : 0;
-}
-
-function urlOf(media: string | { readonly url: string }): string {
-  return typeof media === 'string' ? media : media.url;
+  return new ChatCall(checkRequest(body), text);
 }

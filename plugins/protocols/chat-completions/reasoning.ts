@@ -1,7 +1,7 @@
 /**
- * Reasoning as the vendors of this wire show it: `reasoning_content` (DeepSeek, vLLM) or `reasoning` (OpenRouter,
- * Groq) is text alone; an entry of OpenRouter's `reasoning_details` can carry a vendor's sealed state as well, and
- * its `format` says whose. Clients are given sealed state in the same entries, in the gateway's own envelope.
+ * Reasoning in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter, Groq) hold text only. An
+ * entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its `format` names the vendor.
+ * Clients get sealed state in such entries, in the gateway's own envelope.
  */
 import type { Block, Model, Opaque } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
@@ -19,7 +19,7 @@ const formats: Readonly<Record<string, string>> = {
   xai: 'xai-responses-v1',
 };
 
-/** `anthropic-claude-v1` → `anthropic`: the owner of the models that understand the state. */
+/** `anthropic-claude-v1` → `anthropic`: the vendor whose models can read the state. */
 function vendorOf(format: unknown): string {
   if (typeof format !== 'string') return '';
   return (
@@ -33,14 +33,15 @@ function formatOf(vendor: string): string | undefined {
   return vendor === '' ? undefined : (formats[vendor] ?? vendor);
 }
 
-/** What one entry says, and the names of the fields it says it in. */
+/** An entry of `reasoning_details`. */
 export interface Detail {
   readonly text: string;
   readonly summary: boolean;
   readonly opaque: readonly Opaque[];
-  /** Whether its state came in our own envelope: then the entry is ours too. */
+  /** Whether its state is in our envelope, so that we wrote the entry. */
   readonly enveloped: boolean;
   readonly rest: Fields;
+  /** The fields that were read. */
   readonly read: readonly string[];
 }
 
@@ -49,15 +50,15 @@ const sealed = [
   { field: 'data', kind: 'encrypted' },
 ] as const;
 
-function textOf(value: unknown): string | undefined {
+export function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 export function readDetail(entry: Fields): Detail {
-  const text = textOf(entry.text);
-  const summary = text === undefined ? textOf(entry.summary) : undefined;
+  const text = stringOf(entry.text);
+  const summary = text === undefined ? stringOf(entry.summary) : undefined;
   const states = sealed.flatMap(({ field, kind }) => {
-    const value = textOf(entry[field]);
+    const value = stringOf(entry[field]);
     if (!value) return [];
     const ours = unseal(value);
     return [
@@ -85,7 +86,7 @@ interface Thought {
   readonly opaque: readonly Opaque[];
 }
 
-/** Entries that say a thought: its text, with the signature on it where there is one, then what else is sealed. */
+/** Writes a thought as entries: its text with the signature, if there is one, then the other sealed state. */
 function writeDetails(
   { text, summary, opaque }: Thought,
   common: (state: Opaque | undefined) => Fields,
@@ -93,7 +94,7 @@ function writeDetails(
 ): Fields[] {
   const signature = opaque.find(({ kind }) => kind === 'signature');
   const field = summary ? 'summary' : 'text';
-  const said = {
+  const textEntry = {
     type: `reasoning.${field}`,
     [field]: text,
     ...(signature ? { signature: write(signature) } : {}),
@@ -101,17 +102,17 @@ function writeDetails(
   };
   const others = opaque.filter((state) => state !== signature);
   return [
-    ...(text !== '' || signature ? [said] : []),
+    ...(text !== '' || signature ? [textEntry] : []),
     ...others.map((state) => ({ type: 'reasoning.encrypted', data: write(state), ...common(state) })),
   ];
 }
 
-/** Entries for a client: its own and other vendors' state alike in envelopes, all with the index of their thought. */
-export function envelopeDetails(thought: Thought, index: number): Fields[] {
+/** Writes a thought for a client, with all state in envelopes. The entries have the index of their thought. */
+export function sealDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
-/** OpenAI and Mistral refuse messages with fields they do not know; others that speak this wire have some for thoughts and pictures, or pass over them. */
+/** Whether the provider refuses messages with unknown fields, as OpenAI and Mistral do. Others take or ignore them. */
 export function refusesExtensions(model: Model): boolean {
   return (
     (chatFlags(model.capabilities).extras && model.id.startsWith('openai/')) ||
@@ -123,50 +124,50 @@ function isAnswer({ role }: Fields): boolean {
   return role === 'assistant';
 }
 
-/** Whether a conversation in which tools were called has answers without what was thought before them. */
-export function lacksThoughts(messages: readonly Fields[]): boolean {
+/** Whether a conversation with tool calls has assistant messages without their reasoning. */
+export function lacksReasoning(messages: readonly Fields[]): boolean {
   const answers = messages.filter(isAnswer);
   return answers.some((answer) => answer.tool_calls) && !answers.every((answer) => answer.reasoning_content);
 }
 
-/** Whether a call says that the model is not to think: then DeepSeek wants no thoughts back. */
-export function isThinkingOff({ thinking }: Fields): boolean {
+/** Whether a call turns reasoning off, so that DeepSeek does not need earlier reasoning. */
+export function isReasoningOff({ thinking }: Fields): boolean {
   return isObject(thinking) && thinking.type === 'disabled';
 }
 
-/** A blank in place of thoughts that are gone or were another vendor's: DeepSeek takes that, and an empty text for none. */
-export function blankThoughts(messages: readonly Fields[]): Fields[] {
+/** Puts a blank in place of missing reasoning. DeepSeek accepts that, but no empty text. */
+export function blankReasoning(messages: readonly Fields[]): Fields[] {
   return messages.map((message) =>
     isAnswer(message) ? { ...message, reasoning_content: message.reasoning_content || ' ' } : message,
   );
 }
 
-/** What stands for a seal on thoughts that are wanted back and come without one: it says whose they are. */
-export function unsealed({ id, capabilities }: Model): readonly Opaque[] {
+/** An empty seal for reasoning that comes without one but has to be sent back: it names the vendor. */
+export function markUnsealed({ id, capabilities }: Model): readonly Opaque[] {
   return chatFlags(capabilities).thinkingMode
     ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }]
     : [];
 }
 
-/** How thoughts are written that are parts of the content. */
+/** Flag of reasoning that is a part of the content. */
 export const thinkingForm = 'thinking';
 
-/** Mistral's API alone has thoughts in the content; what others host of its models is told them beside it. */
+/** Only Mistral's own API takes reasoning in the content; other hosts of its models want it in a field. */
 export function takesThinkingParts({ id }: Model): boolean {
   return id.startsWith('mistral/');
 }
 
-const textMark = ' of text';
+const textSuffix = ' of text';
 
-/** State that belongs to the text of the answer and not to the thoughts it stands among. */
-export function ofText(opaque: Opaque): Opaque {
-  return { ...opaque, kind: opaque.kind + textMark };
+/** Marks state that belongs to the answer's text and not to the reasoning it is sent with. */
+export function markAsTextState(opaque: Opaque): Opaque {
+  return { ...opaque, kind: opaque.kind + textSuffix };
 }
 
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
-/** The reasoning of an assistant's message as blocks, and the fields they were read from. */
+/** Reads the reasoning of an assistant message. `text` is the state of its text, `read` the fields that were read. */
 export function readReasoning(
   message: Fields,
   at: string,
@@ -174,15 +175,15 @@ export function readReasoning(
   const details = message[detailsField];
   if (Array.isArray(details) && details.length > 0) {
     const entries: unknown[] = details;
-    // The entries we wrote hold the text as well; a vendor's may differ from it, and both are kept.
+    // Entries that we wrote repeat the text. A vendor's may differ from it, so both are kept.
     const ours = entries.some((entry) => isObject(entry) && readDetail(entry).enveloped);
     return {
-      ...apart(readEntries(entries, `${at}.${detailsField}`)),
+      ...separateTextState(readEntries(entries, `${at}.${detailsField}`)),
       read: ours ? [detailsField, ...textFields] : [detailsField],
     };
   }
   const field = textFields.find((name) => typeof message[name] === 'string');
-  const text = field && textOf(message[field]);
+  const text = field && stringOf(message[field]);
   if (field === undefined || text === undefined) return { blocks: [], read: [] };
   return {
     blocks: [{ type: 'reasoning', text, at: `${at}.${field}`, ...bag.keep({}, [field]) }],
@@ -190,14 +191,16 @@ export function readReasoning(
   };
 }
 
-/** The thoughts, and the state of the text that came with them. */
-function apart(blocks: readonly ReasoningBlock[]): { blocks: ReasoningBlock[]; text: readonly Opaque[] } {
+function separateTextState(blocks: readonly ReasoningBlock[]): {
+  blocks: ReasoningBlock[];
+  text: readonly Opaque[];
+} {
   const isText = ({ opaque = [] }: ReasoningBlock): boolean =>
-    opaque.some(({ kind }) => kind.endsWith(textMark));
+    opaque.some(({ kind }) => kind.endsWith(textSuffix));
   const text = blocks.filter(isText).flatMap(({ opaque = [] }) => opaque);
   return {
     blocks: blocks.filter((block) => !isText(block)),
-    text: text.map((state) => ({ ...state, kind: state.kind.slice(0, -textMark.length) })),
+    text: text.map((state) => ({ ...state, kind: state.kind.slice(0, -textSuffix.length) })),
   };
 }
 
@@ -217,15 +220,19 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
       at,
     } as const;
     if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest, [detailsField, ...read]) });
-    else if (before && text === '' && entry.index === previous) blocks.splice(-1, 1, joined(before, opaque));
+    else if (before && text === '' && entry.index === previous)
+      blocks.splice(-1, 1, addState(before, opaque));
     else blocks.push(facts);
     previous = entry.index;
   }
   return blocks;
 }
 
-/** A thought whose state came in an entry of its own; as an envelope's content it is no longer this wire's own. */
-function joined({ text, summary, opaque = [], at }: ReasoningBlock, more: readonly Opaque[]): ReasoningBlock {
+/** Adds state that came in an entry of its own. Since it was in an envelope, the block is no longer restored as written. */
+function addState(
+  { text, summary, opaque = [], at }: ReasoningBlock,
+  more: readonly Opaque[],
+): ReasoningBlock {
   for (const state of more) opaque.push(state);
   return {
     type: 'reasoning',
@@ -236,7 +243,7 @@ function joined({ text, summary, opaque = [], at }: ReasoningBlock, more: readon
   };
 }
 
-/** An entry as it was read, in the fields it was read from. */
+/** Writes an entry as it was read, in the same fields. */
 function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read: readonly string[]): Fields {
   const fields = Object.fromEntries(
     sealed.map(({ field, kind }) => [field, opaque.find((state) => state.kind === kind)?.value]),
@@ -250,8 +257,8 @@ function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read
 }
 
 /**
- * Reasoning blocks as fields of an assistant's message. What this protocol read goes back where it stood; what its
- * vendor sealed and a client kept for it goes back in that vendor's own entries, and an empty seal in plain text.
+ * Writes reasoning blocks as fields of an assistant message. What this protocol read is restored. State that a vendor
+ * sealed becomes entries in that vendor's format. Blocks with an empty seal become plain text.
  */
 export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   const texts: Record<string, string> = {};

@@ -1,10 +1,10 @@
-/** The entries of `reasoning_details` in a reply, and which of them belong to the block of reasoning that is open. */
+/** Reads the parts of a reply that come as lists: `reasoning_details`, content in parts, and `images`. */
 import type { Opaque } from '../../../core/index.ts';
 import type { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { readDetail, type Detail } from './reasoning.ts';
 
-/** A block of reasoning: its text so far, the index of the entry it came from, and the state sealed with it. */
+/** A block of reasoning: its text so far, the index of its entry, and its sealed state. */
 export interface OpenReasoning {
   readonly said: Transcript | undefined;
   entry: unknown;
@@ -17,7 +17,7 @@ export interface Entry extends Pick<Detail, 'text' | 'opaque'> {
   readonly isSealing: boolean;
 }
 
-/** The entries that say something, and whether any of them has text. */
+/** Returns the entries with text or sealed state, and whether any has text. */
 export function readEntries(details: readonly unknown[]): {
   readonly entries: readonly Entry[];
   readonly hasText: boolean;
@@ -33,17 +33,17 @@ export function readEntries(details: readonly unknown[]): {
   };
 }
 
-/** Whether an entry begins a block or belongs to the open one. It may repeat the whole text of that one, only to seal it. */
-export function relationOf(
+/** How an entry relates to the open block. A provider may repeat the block's whole text only to seal it. */
+export function compareEntry(
   { text, index, isSealing }: Entry,
   open: OpenReasoning | undefined,
-): 'begins' | 'goes on' | 'repeats' {
+): 'begins' | 'continues' | 'repeats' {
   if (!open || (index !== undefined && open.entry !== undefined && open.entry !== index)) return 'begins';
   if (isSealing && text === open.said?.text) return 'repeats';
-  return text === '' || open.opaque.length === 0 ? 'goes on' : 'begins';
+  return text === '' || open.opaque.length === 0 ? 'continues' : 'begins';
 }
 
-/** Content in parts: Mistral writes it so once there is reasoning in it. */
+/** Reads content in parts, which Mistral sends if it holds reasoning. */
 export function* readParts(
   parts: readonly unknown[],
 ): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {
@@ -57,7 +57,7 @@ export function* readParts(
   }
 }
 
-/** The addresses of pictures in `images`, as OpenRouter writes them. */
+/** Reads the URLs in OpenRouter's `images`. */
 export function* readImages(images: readonly unknown[]): Generator<string> {
   for (const image of images) {
     const url = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined;

@@ -1,16 +1,15 @@
-/** The end of a reply that has no finish reason. */
+/**
+ * Decides how a reply without a finish reason ended. OpenRouter (with Nebius and Novita), Snowflake and LiteLLM send such
+ * replies. JSON that parses is complete, and so is a stream whose last chunk before `[DONE]` reports usage.
+ */
 import type { CanonicalEvent, ClientCall, Usage } from '../../../core/index.ts';
 
-/**
- * Some vendors never say why a reply ended: OpenRouter by way of Nebius and Novita, Snowflake, LiteLLM. JSON that can be
- * parsed is complete all the same, and so is a stream whose last chunk reports usage before `[DONE]`.
- */
 export class SilentEnd {
   readonly #call: ClientCall;
   #output = 0;
-  /** Whether the latest chunk with anything in it reported usage. */
+  /** Whether the latest chunk with content reported usage. */
   isMarked = false;
-  /** Whether an event could not be read, and was skipped. */
+  /** Whether an unreadable event was skipped. */
   isLost = false;
 
   constructor(call: ClientCall) {
@@ -22,13 +21,13 @@ export class SilentEnd {
     this.#output = usage?.output ?? this.#output;
   }
 
-  /** An event could not be read. It may have held the reason: from here on usage is no sign of the end. */
+  /** Records an unreadable event. It may have held the finish reason, so usage no longer marks the end. */
   lose(): CanonicalEvent {
     this.isLost = true;
     return { type: 'unreadable' };
   }
 
-  /** A reply as long as it may be was cut by its limit. */
+  /** A reply that is as long as its limit was cut by it. */
   get reason(): 'length' | 'stop' {
     const { outputLimit = Infinity, candidates } = this.#call;
     return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';

@@ -1,11 +1,11 @@
-/** What the first chunk of a reply, or a whole completion, says of the reply as such. */
+/** Reads what the first chunk, or a whole completion, states about the reply. */
 import { knownCount, type CanonicalEvent } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 
-/** Known fields of a chunk, and those that are about the vendor's account rather than the reply. */
+/** Fields that are read elsewhere, and fields about our account with the provider, which clients must not see. */
 const chunkFields = new Set([
   'id',
   'object',
@@ -21,7 +21,7 @@ const chunkFields = new Set([
 ]);
 const nothing: Fields = {};
 
-function unknownIn(chunk: Fields): Fields {
+function readUnknown(chunk: Fields): Fields {
   let unknown: Record<string, unknown> | undefined;
   for (const name of Object.keys(chunk)) {
     if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
@@ -36,5 +36,5 @@ export function decodeStart(chunk: Fields): ResponseStart {
   if (typeof id === 'string') start.id = id;
   if (typeof model === 'string') start.model = model;
   if (created !== undefined) start.created = created;
-  return Object.assign(start, bag.keep(unknownIn(chunk)));
+  return Object.assign(start, bag.keep(readUnknown(chunk)));
 }

@@ -1,54 +1,56 @@
 /**
- * The tool calls of one candidate, put together from their fragments. The index tells them apart where vendors
- * keep to it; some send every call as index 0 with an id of its own, some without any id, and Google's chat layer
- * with empty ids. All calls stay open until the candidate ends, since fragments may still come for any of them.
+ * Assembles the tool calls of one candidate from their fragments. The index distinguishes the calls, if the provider
+ * uses it as documented. Some send every call as index 0 with an id of its own, some send no ids, and Google's chat
+ * endpoint sends empty ones. Calls stay open until the candidate ends, since more fragments may come for any of them.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { unwrapInput, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { parsed } from '../../shared/wire-kit/event-data.ts';
+import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
+import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
 import { areNone, mayBeNone, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
-import { readSignatures } from './decode-messages.ts';
 import { JsonEnd } from './json-end.ts';
+import { readSignatures } from './signatures.ts';
 
-/** What a call needs of the reply it stands in. */
-export interface CallPlace {
-  readonly candidate: number;
+/** The reply that choices and tool calls are part of. */
+export interface ReplySink {
+  /** Returns the number of the next block. */
   nextBlock(): number;
   emit(event: CanonicalEvent): void;
-  /** What tells this reply from others, for ids that have to be made. */
-  reply(): string;
-  /** The tool a client meant, where the vendor knows it by this other name or in another form. */
-  asked(name: string): AskedTool | undefined;
+  /** Identifies this reply, for call ids that have to be generated. */
+  replyId(): string;
+  /** Finds the client's tool if the provider knows it under this other name or in another form. */
+  findTool(name: string): AskedTool | undefined;
 }
 
 interface Call {
   readonly ordinal: number;
-  /** Undefined until the name is known: a call cannot be told without one. */
+  /** Undefined until the name is known, since a block of a call starts with it. */
   block: number | undefined;
   id: string;
   name: string;
   custom: boolean;
-  /** Whether the input has to be taken out of its arguments, at the end. */
-  disguised: boolean;
-  /** What it is called with so far. */
+  /** Whether a custom tool was offered as a function; its input is then unwrapped from the arguments at the end. */
+  isWrapped: boolean;
+  /** The arguments so far. */
   readonly said: Transcript;
-  /** The part of it that was not told yet. */
+  /** The arguments that were not emitted yet. */
   waiting: string;
   readonly end: JsonEnd;
-  /** Whether what is said is a whole object; undefined until somebody asks. */
+  /** Whether the arguments are a whole object; undefined until `isWhole` parses them. */
   isObject: boolean | undefined;
   readonly opaque: Opaque[];
 }
 
-function word(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Arguments are JSON text; some vendors send the object itself. */
-function textOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : word(value);
+/** Arguments are JSON text; some providers send the object itself. */
+function readArguments(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : stringOrEmpty(value);
 }
 
 function addText(call: Call, text: string): void {
@@ -58,133 +60,123 @@ function addText(call: Call, text: string): void {
   call.isObject = undefined;
 }
 
-/** Whether the arguments of a call are a whole object. Parses them only once their brackets are closed, and not with each fragment. */
+/** Whether a call's arguments are a whole object. They are parsed only when their brackets are closed, not with each fragment. */
 function isWhole(call: Call): boolean {
   if (!call.end.closed) return false;
-  call.isObject ??= isObjectText(call.said.text);
+  call.isObject ??= isObject(parsed(call.said.text));
   return call.isObject;
 }
 
-function isObjectText(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
-
 export class ToolCalls {
-  readonly #place: CallPlace;
+  readonly #candidate: number;
+  readonly #reply: ReplySink;
   readonly #byIndex = new Map<unknown, Call>();
-  #open: Call[] = [];
+  #calls: Call[] = [];
   #count = 0;
 
-  constructor(place: CallPlace) {
-    this.#place = place;
+  constructor(candidate: number, reply: ReplySink) {
+    this.#candidate = candidate;
+    this.#reply = reply;
   }
 
   get any(): boolean {
     return this.#count > 0;
   }
 
-  /** Whether the arguments of every open call are complete, as far as that can be seen. */
+  /** Whether the arguments of every open call look complete. */
   get whole(): boolean {
-    return this.#open.every((call) => call.custom || areNone(call.said.text) || isWhole(call));
+    return this.#calls.every((call) => call.custom || areNone(call.said.text) || isWhole(call));
   }
 
-  /** Passed a fragment, and where it stands among those that came with it. */
+  /** Takes a fragment. Its position among those of the same chunk replaces a missing index. */
   take(fragment: Fields, position: number): void {
     const called = isObject(fragment.custom) ? fragment.custom : fragment.function;
     const body = isObject(called) ? called : {};
     const index = fragment.index ?? position;
-    const id = word(fragment.id);
-    const name = word(body.name);
-    const text = textOf(body.arguments ?? body.input);
+    const id = stringOrEmpty(fragment.id);
+    const name = stringOrEmpty(body.name);
+    const text = readArguments(body.arguments ?? body.input);
     let call = this.#byIndex.get(index);
-    // Snowflake and some relays send a call with nothing in it beside plain text.
+    // Snowflake and some relays send an empty call along with plain text.
     if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
-      call = {
-        ordinal: this.#count,
-        block: undefined,
-        id,
-        name,
-        custom: isObject(fragment.custom),
-        disguised: false,
-        said: new Transcript(),
-        waiting: '',
-        end: new JsonEnd(),
-        isObject: undefined,
-        opaque: [],
-      };
-      this.#count += 1;
+      call = this.#open(id, name, isObject(fragment.custom));
       this.#byIndex.set(index, call);
-      this.#open.push(call);
     }
     call.id ||= id;
     call.name ||= name;
     if (text !== '') addText(call, text);
     if (fragment.extra_content !== undefined)
       for (const state of readSignatures(fragment.extra_content).opaque) call.opaque.push(state);
-    if (call.name !== '') this.#tell(call);
+    if (call.name !== '') this.#emit(call);
   }
 
-  /** Ends every call that is open. */
+  #open(id: string, name: string, custom: boolean): Call {
+    const call: Call = {
+      ordinal: this.#count,
+      block: undefined,
+      id,
+      name,
+      custom,
+      isWrapped: false,
+      said: new Transcript(),
+      waiting: '',
+      end: new JsonEnd(),
+      isObject: undefined,
+      opaque: [],
+    };
+    this.#count += 1;
+    this.#calls.push(call);
+    return call;
+  }
+
+  /** Ends every open call. */
   end(): void {
-    const { candidate, emit } = this.#place;
-    for (const call of this.#open) {
-      if (call.disguised) call.waiting = unwrapInput(call.said.text);
-      // Other vendors, and the examples of OpenAI's clients, read arguments as JSON.
+    for (const call of this.#calls) {
+      if (call.isWrapped) call.waiting = unwrapInput(call.said.text);
+      // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.
       else if (!call.custom && areNone(call.said.text)) call.waiting = noArguments;
-      const block = this.#tell(call, true);
-      emit({
-        type: 'block-end',
-        candidate,
-        block,
-        ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}),
-      });
+      const block = this.#emit(call, true);
+      const sealed = call.opaque.length > 0 ? { opaque: call.opaque } : {};
+      this.#reply.emit({ type: 'block-end', candidate: this.#candidate, block, ...sealed });
     }
-    this.#open = [];
+    this.#calls = [];
     this.#byIndex.clear();
   }
 
-  /** Gives on what is known of a call and was not told yet; `last`: nothing more comes. */
-  #tell(call: Call, last = false): number {
-    const { candidate, emit, nextBlock, reply, asked } = this.#place;
-    if (call.block === undefined) {
-      const tool = asked(call.name);
-      call.block = nextBlock();
-      call.disguised = !call.custom && (tool?.custom ?? false);
-      const custom = call.custom || call.disguised ? { custom: true } : {};
-      const id = call.id || makeCallId(reply(), candidate, call.ordinal);
-      const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
-      emit({
-        type: 'block-start',
-        candidate,
-        block: call.block,
-        kind: 'tool-call',
-        id,
-        name: tool?.name ?? call.name,
-        ...custom,
-        ...sealed,
-      });
-    }
-    const isUntold = call.said.length === call.waiting.length;
-    const isHeld = !last && (call.disguised || (!call.custom && isUntold && mayBeNone(call.waiting)));
+  /** Emits what is known of a call and was not emitted yet. If `last`, nothing more comes. Returns its block. */
+  #emit(call: Call, last = false): number {
+    const block = call.block ?? this.#start(call);
+    const isUnsent = call.said.length === call.waiting.length;
+    const isHeld = !last && (call.isWrapped || (!call.custom && isUnsent && mayBeNone(call.waiting)));
     if (!isHeld && call.waiting !== '') {
-      emit({ type: 'block-delta', candidate, block: call.block, text: call.waiting });
+      this.#reply.emit({ type: 'block-delta', candidate: this.#candidate, block, text: call.waiting });
       call.waiting = '';
     }
-    return call.block;
+    return block;
+  }
+
+  #start(call: Call): number {
+    const [candidate, reply] = [this.#candidate, this.#reply];
+    const tool = reply.findTool(call.name);
+    const block = reply.nextBlock();
+    call.block = block;
+    call.isWrapped = !call.custom && (tool?.custom ?? false);
+    const id = call.id || makeCallId(reply.replyId(), candidate, call.ordinal);
+    const name = tool?.name ?? call.name;
+    const custom = call.custom || call.isWrapped ? { custom: true } : {};
+    const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
+    reply.emit({ type: 'block-start', candidate, block, kind: 'tool-call', id, name, ...custom, ...sealed });
+    return block;
   }
 }
 
-/** The one call of vendors that still write it as `function_call`. Snowflake writes an empty one beside plain text. */
-export function formerCall(call: unknown): unknown[] {
+/** The single call of providers that still write `function_call`. Snowflake sends an empty one along with plain text. */
+export function readFunctionCall(call: unknown): unknown[] {
   return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
-/** Whether a fragment with the index of `call` begins another one: by its id, or by coming after whole arguments. */
+/** Whether a fragment with the index of `call` begins another call: it has another id, or it follows whole arguments. */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
   return name !== '' && (text !== '' || name !== call.name) && isWhole(call);

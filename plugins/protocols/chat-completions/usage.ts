@@ -1,16 +1,16 @@
 /**
- * Token counts of this wire. Its totals include their parts, with two exceptions that would be sold for nothing:
- * xAI and Google's chat layer leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
+ * Token counts in both directions. Totals include their parts, with one exception that would lose money: xAI and Google's
+ * chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-function inside(wire: Fields, name: string): Fields {
+function readObject(wire: Fields, name: string): Fields {
   const value = wire[name];
   return isObject(value) ? value : {};
 }
 
-function outputOf(wire: Fields): number | undefined {
+function readOutput(wire: Fields): number | undefined {
   const completion = knownCount(wire.completion_tokens);
   const prompt = knownCount(wire.prompt_tokens);
   const total = knownCount(wire.total_tokens);
@@ -18,27 +18,27 @@ function outputOf(wire: Fields): number | undefined {
   return Math.max(completion, total - prompt);
 }
 
-/** Where a chunk has its counts: those of Groq stand in a field of its own. */
-export function usageIn({ usage, x_groq: groq }: Fields): Fields | undefined {
+/** Returns a chunk's counts. Groq sends them in a field of its own. */
+export function findUsage({ usage, x_groq: groq }: Fields): Fields | undefined {
   if (isObject(usage)) return usage;
   return isObject(groq) && isObject(groq.usage) ? groq.usage : undefined;
 }
 
-/** Undefined where nothing in it is a count. */
+/** Returns undefined if nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
-  const prompt = inside(wire, 'prompt_tokens_details');
-  const completion = inside(wire, 'completion_tokens_details');
+  const prompt = readObject(wire, 'prompt_tokens_details');
+  const completion = readObject(wire, 'completion_tokens_details');
   const tools = isObject(wire.server_tool_use)
     ? wire.server_tool_use
-    : inside(wire, 'server_tool_use_details');
-  return known({
+    : readObject(wire, 'server_tool_use_details');
+  return keepKnown({
     input: knownCount(wire.prompt_tokens),
     // DeepSeek counted its cache before OpenAI had a name for that.
     cacheRead: knownCount(prompt.cached_tokens) ?? knownCount(wire.prompt_cache_hit_tokens),
     cacheWrite5m: knownCount(prompt.cache_write_tokens),
     inputAudio: knownCount(prompt.audio_tokens),
     inputImage: knownCount(prompt.image_tokens),
-    output: outputOf(wire),
+    output: readOutput(wire),
     reasoning: knownCount(completion.reasoning_tokens),
     outputAudio: knownCount(completion.audio_tokens),
     outputImage: knownCount(completion.image_tokens),
@@ -48,8 +48,8 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   });
 }
 
-/** Undefined where none of the counts is known: a zero that nobody counted would be believed. */
-function known(
+/** Returns undefined if no count is known: clients would believe a zero that was never counted. */
+function keepKnown(
   counts: Readonly<Record<string, number | undefined>>,
 ): Record<string, number | undefined> | undefined {
   let found: Record<string, number | undefined> | undefined;
@@ -69,19 +69,19 @@ export function encodeUsage(usage: Usage): Fields {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    prompt_tokens_details: known({
+    prompt_tokens_details: keepKnown({
       cached_tokens: usage.cacheRead,
       cache_write_tokens: sum(usage.cacheWrite5m, usage.cacheWrite1h),
       audio_tokens: usage.inputAudio,
       image_tokens: usage.inputImage,
     }),
-    completion_tokens_details: known({
+    completion_tokens_details: keepKnown({
       reasoning_tokens: usage.reasoning,
       audio_tokens: usage.outputAudio,
       image_tokens: usage.outputImage,
       accepted_prediction_tokens: usage.acceptedPrediction,
       rejected_prediction_tokens: usage.rejectedPrediction,
     }),
-    server_tool_use: known({ web_search_requests: usage.webSearches }),
+    server_tool_use: keepKnown({ web_search_requests: usage.webSearches }),
   };
 }

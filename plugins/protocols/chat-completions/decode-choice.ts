@@ -1,0 +1,182 @@
+/**
+ * Turns the deltas of one choice into the events of one candidate: which blocks they open, fill and close. A whole
+ * completion passes its message as a single delta.
+ */
+import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { decodeAnnotation } from './annotations.ts';
+import { bag } from './bag.ts';
+import { readUrl } from './media.ts';
+import { compareEntry, readEntries, readImages, readParts, type OpenReasoning } from './reply-details.ts';
+import { readFunctionCall, ToolCalls, type ReplySink } from './tool-calls.ts';
+
+interface OpenBlock extends OpenReasoning {
+  readonly block: number;
+  readonly kind: BlockKind;
+}
+
+type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
+
+/** What all choices of a reply have in common. */
+export interface ReplyFacts {
+  /** The state that marks reasoning which came without a seal. */
+  readonly unsealed: readonly Opaque[];
+  /** The media type of audio in the reply. */
+  readonly soundType: string | undefined;
+}
+
+export class ChoiceDecoder {
+  readonly index: number;
+  readonly #reply: ReplySink;
+  readonly #facts: ReplyFacts;
+  readonly #calls: ToolCalls;
+  #open: OpenBlock | undefined;
+  /** The latest text block, which annotations belong to. */
+  #text: number | undefined;
+  isFinished = false;
+
+  constructor(index: number, reply: ReplySink, facts: ReplyFacts) {
+    this.index = index;
+    this.#reply = reply;
+    this.#facts = facts;
+    this.#calls = new ToolCalls(index, reply);
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.any;
+  }
+
+  /** Whether no tool call breaks off in its arguments. */
+  get isWhole(): boolean {
+    return this.#calls.whole;
+  }
+
+  read(delta: Fields, logprobs: unknown): void {
+    const { content, refusal, tool_calls: calls, reasoning_details: details } = delta;
+    if (!(Array.isArray(details) && this.#readDetails(details)))
+      this.#addReasoning(delta.reasoning_content ?? delta.reasoning);
+    if (isObject(logprobs)) this.#readLogprobs(logprobs);
+    if (typeof content === 'string') this.#addText('text', content);
+    else if (Array.isArray(content)) this.#readParts(content);
+    // After the text that they annotate: a whole message holds both.
+    if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations);
+    if (typeof refusal === 'string') this.#addText('refusal', refusal);
+    if (isObject(delta.audio)) this.#readAudio(delta.audio);
+    if (Array.isArray(delta.images)) this.#readImages(delta.images);
+    const fragments: unknown[] = Array.isArray(calls) ? calls : readFunctionCall(delta.function_call);
+    if (fragments.length === 0) return;
+    this.#close();
+    for (const [position, fragment] of fragments.entries())
+      if (isObject(fragment)) this.#calls.take(fragment, position);
+  }
+
+  /** Closes every block. */
+  end(): void {
+    this.#close();
+    this.#calls.end();
+  }
+
+  #addText(kind: BlockKind, text: string): void {
+    if (text === '') return;
+    const block = this.#blockOf(kind);
+    this.#reply.emit({ type: 'block-delta', candidate: this.index, block, text });
+  }
+
+  /** The open block if it is of this kind, or else a new one. */
+  #blockOf(kind: BlockKind, facts?: BlockFacts): number {
+    return (this.#open?.kind === kind ? this.#open : this.#start(kind, facts)).block;
+  }
+
+  #start(kind: BlockKind, facts: BlockFacts = {}): OpenBlock {
+    this.#close();
+    const block = this.#reply.nextBlock();
+    const said = kind === 'reasoning' ? new Transcript() : undefined;
+    const open: OpenBlock = { block, kind, said, entry: undefined, opaque: [] };
+    this.#open = open;
+    if (kind === 'text') this.#text = block;
+    this.#reply.emit({ type: 'block-start', candidate: this.index, block, kind, ...facts });
+    return open;
+  }
+
+  #close(): void {
+    const open = this.#open;
+    if (!open) return;
+    this.#open = undefined;
+    const isUnsealed = open.kind === 'reasoning' && open.opaque.length === 0;
+    const opaque = isUnsealed ? this.#facts.unsealed : open.opaque;
+    this.#reply.emit({
+      type: 'block-end',
+      candidate: this.index,
+      block: open.block,
+      ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
+    });
+  }
+
+  /** Text that follows a seal belongs to another block of reasoning. */
+  #addReasoning(text: unknown): void {
+    if (typeof text !== 'string' || text === '') return;
+    const isOpen = this.#open?.kind === 'reasoning' && this.#open.opaque.length === 0;
+    const open = isOpen && this.#open ? this.#open : this.#start('reasoning');
+    open.said?.add(text);
+    this.#addText('reasoning', text);
+  }
+
+  /** Returns whether the entries held text; the plain field next to them then repeats it. */
+  #readDetails(details: readonly unknown[]): boolean {
+    const { entries, hasText } = readEntries(details);
+    for (const entry of entries) {
+      const open = this.#open?.kind === 'reasoning' ? this.#open : undefined;
+      const relation = compareEntry(entry, open);
+      const current = open && relation !== 'begins' ? open : this.#start('reasoning');
+      current.entry ??= entry.index;
+      if (relation !== 'repeats') this.#addReasoning(entry.text);
+      for (const state of entry.opaque) current.opaque.push(state);
+    }
+    return hasText;
+  }
+
+  #readParts(parts: readonly unknown[]): void {
+    for (const [kind, text] of readParts(parts)) {
+      if (kind === 'text') this.#addText(kind, text);
+      else this.#addReasoning(text);
+    }
+  }
+
+  #readAnnotations(annotations: readonly unknown[]): void {
+    for (const wire of annotations.filter(isObject)) {
+      const block = this.#text ?? this.#start('text').block;
+      const annotation = decodeAnnotation(wire);
+      this.#reply.emit({ type: 'annotation', candidate: this.index, block, annotation });
+    }
+  }
+
+  /** Log probabilities are emitted before their text. */
+  #readLogprobs(logprobs: Fields): void {
+    for (const [field, kind] of [
+      ['content', 'text'],
+      ['refusal', 'refusal'],
+    ] as const) {
+      const content: unknown = logprobs[field];
+      if (!Array.isArray(content) || content.length === 0) continue;
+      const block = this.#blockOf(kind);
+      this.#reply.emit({ type: 'logprobs', candidate: this.index, block, content });
+    }
+  }
+
+  #readAudio({ id, data, ...rest }: Fields): void {
+    const { soundType: mediaType } = this.#facts;
+    const block = this.#blockOf('audio', typeof id === 'string' ? { id, mediaType } : { mediaType });
+    const text = typeof data === 'string' ? data : '';
+    this.#reply.emit({ type: 'block-delta', candidate: this.index, block, text, ...bag.keep(rest) });
+  }
+
+  #readImages(images: readonly unknown[]): void {
+    for (const url of readImages(images)) {
+      const { source, mediaType } = readUrl(url);
+      this.#start('image', source.type === 'url' ? bag.keep({ url }) : { mediaType });
+      if (source.type === 'base64') this.#addText('image', source.data);
+      this.#close();
+    }
+  }
+}

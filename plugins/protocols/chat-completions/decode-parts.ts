@@ -1,0 +1,179 @@
+/** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
+import type { Block } from '../../../core/index.ts';
+import { documentType, isUrl } from '../../shared/wire-kit/media.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
+import { thinkingForm } from './reasoning.ts';
+import { readSignatures } from './signatures.ts';
+import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
+
+/** The vendor whose file ids this protocol uses. */
+export const fileVendor = 'openai';
+/** Flag of an image that a model generated, which is in a field of its own next to the content. */
+export const generatedImage = 'made';
+
+const cacheTimes = ['5m', '30m', '1h'] as const;
+
+/** Something that only some providers know. If the user sent it, the call is no use to the others without it. */
+export function keepForeign(value: Fields, at: string, isInput: boolean): Block {
+  return {
+    type: 'foreign',
+    protocol: protocolName,
+    value,
+    at,
+    ...(isInput ? markUnknown(protocolName) : {}),
+  };
+}
+
+export function contentForm(content: WireContent | null | undefined): string[] {
+  return Array.isArray(content) ? ['parts'] : [];
+}
+
+/** `isInput` is false for content that the model wrote. */
+export function decodeContent(content: WireContent, at: string, isInput: boolean): Block[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
+  return content.map((part, index) => {
+    const place = `${at}[${index}]`;
+    return isKnownPart(part) ? { ...decodePart(part), at: place } : keepForeign(part, place, isInput);
+  });
+}
+
+const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
+const refusalFields = new Set(['type', 'refusal']);
+const thinkingFields = new Set(['type', 'thinking']);
+
+function decodePart(part: WirePart): Block {
+  if (part.type === 'text') {
+    const sides = bag.keep({ ...leftover(part, textFields), ...leftoverCache(part) });
+    return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
+  }
+  if (part.type === 'refusal')
+    return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
+  if (part.type === 'thinking') {
+    const text = part.thinking.map((thought) => thought.text ?? '').join('');
+    return { type: 'reasoning', text, ...bag.keep(leftover(part, thinkingFields), [thinkingForm]) };
+  }
+  return { ...decodeMedia(part), ...decodeCache(part) };
+}
+
+type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
+type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
+
+/** What a media part says, without the fields of its inner object that are kept as they are. */
+interface Media extends Pick<MediaBlock, 'source' | 'mediaType' | 'detail' | 'filename'> {
+  readonly form: readonly string[];
+  readonly inner?: object;
+  readonly known?: ReadonlySet<string>;
+}
+
+function decodeMedia(part: MediaPart, flags: readonly string[] = []): MediaBlock {
+  const { inner = {}, known = none, form, ...facts } = readMedia(part);
+  const outside = leftover(part, mediaFields[part.type]);
+  const rest = { ...outside, ...leftoverCache(part), ...nested(part.type, leftover(inner, known)) };
+  return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest, [...form, ...flags]) };
+}
+
+const kinds = {
+  image_url: 'image',
+  input_audio: 'audio',
+  video_url: 'video',
+  document_url: 'document',
+  file: 'document',
+} as const;
+const mediaFields = {
+  image_url: new Set(['type', 'prompt_cache_breakpoint', 'image_url']),
+  input_audio: new Set(['type', 'prompt_cache_breakpoint', 'input_audio']),
+  video_url: new Set(['type', 'prompt_cache_breakpoint', 'video_url']),
+  document_url: new Set(['type', 'prompt_cache_breakpoint', 'document_url', 'document_name']),
+  file: new Set(['type', 'prompt_cache_breakpoint', 'file']),
+};
+const none: ReadonlySet<string> = new Set();
+const imageFields = new Set(['url', 'detail']);
+const videoFields = new Set(['url']);
+const documentFields = new Set(['document_name']);
+const audioFields = new Set(['data', 'format']);
+const fileIdFields = new Set(['file_id', 'filename']);
+const fileDataFields = new Set(['file_data', 'filename']);
+
+function readMedia(part: MediaPart): Media {
+  switch (part.type) {
+    case 'image_url': {
+      const { image_url: image } = part;
+      if (typeof image === 'string') return readShort(image);
+      const detail = image.detail ?? undefined;
+      return { ...readUrl(image.url), detail, inner: image, known: imageFields };
+    }
+    case 'video_url': {
+      const { video_url: video } = part;
+      if (typeof video === 'string') return readShort(video);
+      return { ...readUrl(video.url), inner: video, known: videoFields };
+    }
+    case 'document_url': {
+      const { document_url: url, document_name: name } = part;
+      const inner = { document_name: name };
+      return { ...readShort(url), filename: name ?? undefined, inner, known: documentFields };
+    }
+    case 'input_audio':
+      return readAudio(part.input_audio);
+    default:
+      return readFile(part.file);
+  }
+}
+
+/** Reads a URL in the place of the object that other providers want around it. */
+function readShort(url: string): Media {
+  const { form, ...facts } = readUrl(url);
+  return { ...facts, form: [...form, shortForm] };
+}
+
+/** Mistral takes audio without a format: bare data, or a URL. */
+function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
+  if (typeof audio !== 'string') {
+    const { data, format } = audio;
+    const source = { type: 'base64', data } as const;
+    return { source, mediaType: audioType(format), form: [], inner: audio, known: audioFields };
+  }
+  if (isUrl(audio)) return readShort(audio);
+  const source = { type: 'base64', data: audio } as const;
+  return { source, mediaType: soundTypeOf(audio), form: ['bare', shortForm] };
+}
+
+function readFile(file: PartOf<'file'>['file']): Media {
+  const { file_data: data, file_id: id } = file;
+  const filename = file.filename ?? undefined;
+  if (!data) {
+    const source = { type: 'file', vendor: fileVendor, id: id ?? '' } as const;
+    return { source, filename, form: [], inner: file, known: fileIdFields };
+  }
+  if (isUrl(data)) return { ...readUrl(data), filename, inner: file, known: fileDataFields };
+  const facts = { source: { type: 'base64', data }, mediaType: documentType(data), filename } as const;
+  return { ...facts, form: ['bare'], inner: file, known: fileDataFields };
+}
+
+/** An image that the model generated, which its provider may have signed. */
+export function decodeGeneratedImage({ extra_content: extra, ...part }: PartOf<'image_url'>): MediaBlock {
+  const { opaque } = readSignatures(extra);
+  return { ...decodeMedia(part, [generatedImage]), ...(opaque.length > 0 ? { opaque } : {}) };
+}
+
+interface Cacheable {
+  readonly prompt_cache_breakpoint?: PartOf<'file'>['prompt_cache_breakpoint'];
+}
+
+function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
+  return cacheTimes.find((time) => time === ttl);
+}
+
+function decodeCache({ prompt_cache_breakpoint: mark }: Cacheable): Pick<MediaBlock, 'cache'> {
+  return mark?.mode === 'explicit' ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
+}
+
+/** What the canonical cache mark does not express. */
+function leftoverCache({ prompt_cache_breakpoint: mark }: Cacheable): Fields {
+  if (!mark) return {};
+  if (mark.mode !== 'explicit') return { prompt_cache_breakpoint: mark };
+  const known = new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']);
+  return nested('prompt_cache_breakpoint', leftover(mark, known));
+}

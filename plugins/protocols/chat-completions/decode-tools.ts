@@ -1,0 +1,154 @@
+/**
+ * Tools and the choice among them as canonical ones. `functions` and `function_call` are the old names of `tools` and
+ * `tool_choice`; which ones a client used is kept in the form.
+ */
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
+import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { withToolMark } from './foreign-marks.ts';
+import {
+  isNamedChoice,
+  isOwnTool,
+  type WireNamedChoice,
+  type WireRequest,
+  type WireTool,
+  type WireToolReference,
+} from './wire.ts';
+
+type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
+
+export interface DecodedTools {
+  readonly tools: Tool[] | undefined;
+  readonly choice: ToolChoice | undefined;
+  readonly form: readonly string[];
+}
+
+export function decodeTools(wire: WireRequest): DecodedTools {
+  const form: string[] = [];
+  const tools = decodeList(wire, form);
+  const choice = decodeEitherChoice(wire, form);
+  return { tools, choice, form };
+}
+
+function decodeList(wire: WireRequest, form: string[]): Tool[] | undefined {
+  let tools = wire.tools?.map((tool, index) => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
+  if (!wire.tools && wire.functions) {
+    form.push('functions');
+    tools = wire.functions.map((definition, index) => ({
+      ...decodeTool({ type: 'function', function: definition }),
+      at: `functions[${index}]`,
+    }));
+  }
+  const at = 'web_search_options';
+  const { [at]: value } = wire;
+  if (!value) return tools;
+  if (!tools) form.push('no-tools');
+  const sides = bag.keep({}, ['options']);
+  const search = { type: 'hosted', protocol: protocolName, kind: 'web-search', value, at, ...sides } as const;
+  return [...(tools ?? []), search];
+}
+
+function decodeEitherChoice(wire: WireRequest, form: string[]): ToolChoice | undefined {
+  const call = wire.function_call;
+  if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
+  if (typeof call !== 'string') {
+    form.push('function-call');
+    const rest = nested('function', leftover(call, nameField));
+    return { mode: 'one', names: [call.name], ...bag.keep(rest) };
+  }
+  const mode = decodeMode(call);
+  if (mode) form.push('function-call');
+  return mode && { mode };
+}
+
+const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
+const customFields = new Set(['name', 'description', 'format']);
+
+/** What is left of an object and of the one inside it that has the type's name. */
+function leftoverInside(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
+  return { ...leftover(outer, new Set(['type', name])), ...nested(name, leftover(inner, known)) };
+}
+
+export function isSearch({ type }: WireTool): boolean {
+  return type?.includes('web_search') ?? false;
+}
+
+function decodeTool(tool: WireTool): Tool {
+  if (!isOwnTool(tool)) {
+    const kind = isSearch(tool) ? 'web-search' : 'other';
+    return { type: 'hosted', protocol: protocolName, kind, value: tool };
+  }
+  if (tool.type === 'custom') {
+    const { name, description, format } = tool.custom;
+    return {
+      type: 'custom',
+      name,
+      description: description ?? undefined,
+      format: format ?? undefined,
+      ...bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields)),
+    };
+  }
+  const { name, description, parameters, strict } = tool.function;
+  return {
+    type: 'function',
+    name,
+    description: description ?? undefined,
+    schema: parameters ?? undefined,
+    strict: strict ?? undefined,
+    ...bag.keep(leftoverInside(tool, 'function', tool.function, functionFields)),
+  };
+}
+
+const nameField = new Set(['name']);
+const allowedFields = new Set(['mode', 'tools']);
+
+const modes = ['none', 'auto', 'required'] as const;
+
+/** Mistral writes "any" for "required". */
+function decodeMode(mode: string): (typeof modes)[number] | undefined {
+  return mode === 'any' ? 'required' : oneOfKnown(mode, modes);
+}
+
+/** Returns undefined also for a choice that only its provider knows; `leftoverChoice` keeps that one. */
+function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
+  if (!choice) return undefined;
+  if (typeof choice !== 'string') return isNamedChoice(choice) ? decodeNamed(choice) : undefined;
+  const mode = decodeMode(choice);
+  return mode && { mode };
+}
+
+function decodeNamed(choice: WireNamedChoice): ToolChoice {
+  if (choice.type !== 'allowed_tools') {
+    const inner = choice.type === 'function' ? choice.function : choice.custom;
+    const rest = leftoverInside(choice, choice.type, inner, nameField);
+    return { mode: 'one', names: [inner.name], ...bag.keep(rest) };
+  }
+  const { mode, tools } = choice.allowed_tools;
+  const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
+  return {
+    mode: 'subset',
+    names: tools.flatMap(referredName),
+    required: mode === 'required',
+    ...bag.keep(rest),
+  };
+}
+
+/** The choices that only their provider knows. */
+export function leftoverChoice({ tool_choice: choice, function_call: call }: WireRequest): Fields {
+  const isKnown =
+    !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : isNamedChoice(choice));
+  const isKnownCall = typeof call !== 'string' || decodeMode(call) !== undefined;
+  return { ...(isKnown ? {} : { tool_choice: choice }), ...(isKnownCall ? {} : { function_call: call }) };
+}
+
+type AnyReference = Extract<WireNamedChoice, { type: 'allowed_tools' }>['allowed_tools']['tools'][number];
+
+function isReference(reference: AnyReference): reference is WireToolReference {
+  return reference.type === 'function' || reference.type === 'custom';
+}
+
+export function referredName(reference: AnyReference): string[] {
+  if (!isReference(reference)) return [];
+  return [reference.type === 'function' ? reference.function.name : reference.custom.name];
+}

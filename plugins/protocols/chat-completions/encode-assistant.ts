@@ -1,0 +1,184 @@
+/** Turns of the assistant as messages: text, reasoning, refusals, tool calls and generated images. */
+import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { wholeCall } from './decode-messages.ts';
+import { generatedImage } from './decode-parts.ts';
+import { contentOf, encodeParts, type Encoding } from './encode-parts.ts';
+import { refuses } from './fields.ts';
+import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
+import { writeUrl, type MediaBlock } from './media.ts';
+import {
+  refusesExtensions,
+  takesThinkingParts,
+  thinkingForm,
+  writeReasoning,
+  type ReasoningBlock,
+} from './reasoning.ts';
+import { writeSignatures } from './signatures.ts';
+import { fitCallId, fitName } from './tool-names.ts';
+
+type ToolCall = Extract<Block, { type: 'tool-call' }>;
+type Refusal = Extract<Block, { type: 'refusal' }>;
+
+/** A block with its canonical path. */
+export interface Placed<Kind extends Block = Block> {
+  readonly block: Kind;
+  readonly path: string;
+}
+
+/** The parts of a message that is being written. */
+interface Draft {
+  readonly content: Fields[];
+  readonly reasoning: ReasoningBlock[];
+  readonly calls: Fields[];
+  readonly images: Fields[];
+  readonly fields: Record<string, unknown>;
+}
+
+export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {
+  const draft: Draft = { content: [], reasoning: [], calls: [], images: [], fields: {} };
+  for (const each of placed) addBlock(draft, each, encoding);
+  const { calls, images, fields } = draft;
+  const form = bag.form(turn);
+  const hasOthers = calls.length > 0 || Object.keys(fields).length > 0 || Boolean(bag.fields(turn).audio);
+  const empty = form.includes('no-content') ? undefined : emptyContent(hasOthers);
+  return overlay(bag.fields(turn), {
+    role: 'assistant',
+    name: turn.name,
+    content: contentOf(draft.content, form, '', encoding) ?? empty,
+    ...writeReasoning(draft.reasoning),
+    ...fields,
+    images: images.length > 0 ? images : undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
+    ...messageMark(turn.blocks),
+  });
+}
+
+function emptyContent(hasOthers: boolean): null | '' {
+  return hasOthers ? null : '';
+}
+
+function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): void {
+  switch (block.type) {
+    case 'text':
+      draft.content.push(...encodeParts(block, path, encoding));
+      break;
+    case 'reasoning':
+      addReasoning(draft, { block, path }, encoding);
+      break;
+    case 'refusal':
+      addRefusal(draft, block, encoding);
+      break;
+    case 'tool-call':
+      if (bag.form(block).includes('function'))
+        draft.fields.function_call = overlay(bag.fields(block), {
+          name: block.name,
+          arguments: block.arguments,
+        });
+      else draft.calls.push(encodeCall({ block, path }, encoding));
+      break;
+    case 'media':
+      if (isGenerated(block, encoding)) draft.images.push(encodeGenerated({ block, path }, encoding));
+      break;
+    default:
+      if (isOwnForeign(block))
+        (bag.form(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
+      else encoding.lose(path, 'an assistant message has no place for it');
+  }
+}
+
+function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, encoding: Encoding): void {
+  const isPart = bag.form(block).includes(thinkingForm);
+  if (isPart && takesThinkingParts(encoding.model)) draft.content.push(encodeThinking(block));
+  else if (!isPart && isReplayable(block, encoding)) draft.reasoning.push(block);
+  else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+}
+
+function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
+  const { text } = block;
+  const isRefused = refuses(model, 'refusal');
+  if (!isRefused && (bag.form(block).includes('field') || (!own && extras))) draft.fields.refusal = text;
+  else if (!isRefused && own) draft.content.push(encodeRefusal(block));
+  else draft.content.push({ type: 'text', text });
+}
+
+export function encodeRefusal(block: Refusal): Fields {
+  return overlay(bag.fields(block), { type: 'refusal', refusal: block.text });
+}
+
+/** Reasoning as a part of the content, as Mistral writes it. */
+export function encodeThinking(block: ReasoningBlock): Fields {
+  return overlay(bag.fields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
+}
+
+/** Whether a block holds a value of this protocol that the decoder did not know. It is restored as it was. */
+export function isOwnForeign(block: Block): block is Extract<Block, { type: 'foreign' }> & { value: Fields } {
+  return block.type === 'foreign' && block.protocol === protocolName && isObject(block.value);
+}
+
+/** Whether an image goes back into the field that this protocol read it from. */
+function isGenerated(block: MediaBlock, { own, model }: Encoding): boolean {
+  return own && bag.form(block).includes(generatedImage) && !refusesExtensions(model);
+}
+
+function encodeGenerated({ block, path }: Placed<MediaBlock>, encoding: Encoding): Fields {
+  return overlay(bag.fields(block), {
+    type: 'image_url',
+    image_url: { url: writeUrl(block, bag.form(block)), detail: block.detail },
+    ...encodeSignatures(block.opaque, path, encoding),
+  });
+}
+
+/** Media of the assistant, which its message cannot hold: the user shows it instead. */
+export function encodeShown(placed: readonly Placed[], encoding: Encoding): Fields[] {
+  const media = placed.flatMap(({ block, path }) =>
+    block.type === 'media' && !isGenerated(block, encoding) ? [{ block, path }] : [],
+  );
+  for (const { path } of media) encoding.lose(path, 'sent as if the user showed it', 'approximated');
+  const parts = media.flatMap(({ block, path }) => encodeParts(block, path, encoding));
+  return parts.length > 0 ? [{ type: 'text', text: 'What the assistant showed:' }, ...parts] : [];
+}
+
+function encodeSignatures(opaque: Opaque[] = [], path: string, { owner, lose }: Encoding): Fields {
+  const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
+  if (kept.length < opaque.length)
+    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  return writeSignatures(kept, ({ value }) => value);
+}
+
+/** A call id that the model accepts. A client of this protocol keeps its own ids if the model accepts any. */
+export function encodeCallId(id: string, { own, flags, model }: Encoding): string {
+  return own && flags.callIds === 'any' ? id : fitCallId(id, model.capabilities);
+}
+
+/**
+ * Whether reasoning can be sent to this model. Sealed state only goes to the vendor that sealed it. Unsealed reasoning
+ * from another protocol goes to no model, since its vendor is unknown.
+ */
+function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
+  const { opaque = [] } = block;
+  if (refusesExtensions(model)) return false;
+  const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
+  return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
+}
+
+function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
+  const { own, extras, lose } = encoding;
+  const { arguments: text, custom, namespace } = block;
+  const id = encodeCallId(block.id, encoding);
+  const name = own ? block.name : fitName(block.name);
+  if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
+  if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
+  const extra = { ...encodeSignatures(block.opaque, path, encoding), ...ownMark(block) };
+  if (custom && (own || extras))
+    return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
+  const json = custom ? wrapInput(text) : text;
+  return overlay(bag.fields(block), {
+    id,
+    type: 'function',
+    function: { name, arguments: own ? json : json || '{}' },
+    ...extra,
+  });
+}

@@ -1,0 +1,82 @@
+/** Measures a request's input, for the cost that is reserved before the call. */
+import type { InputSize } from '../../../core/index.ts';
+import { base64Length } from '../../shared/wire-kit/media.ts';
+import { isKnownMessage, isKnownPart, type WireAnyMessage, type WireMessage, type WirePart } from './wire.ts';
+
+/** The most tokens of an audio answer. OpenAI stores the audio, and later requests only hold its id. */
+const mostAudioTokens = 16_384;
+
+/** An upper bound of the input. Media in base64 is counted as media, not as text. */
+export function sizeOf(
+  messages: readonly WireAnyMessage[],
+  text: string,
+  rounds: number | undefined,
+): InputSize {
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  let fetched = false;
+  for (const message of messages) {
+    if (!isKnownMessage(message) || hasUnknownPart(message)) fetched = true;
+    if (!isKnownMessage(message)) continue;
+    if (message.role === 'assistant' && message.audio) mediaBytes += mostAudioTokens;
+    for (const part of mediaOf(message)) {
+      const length = base64Of(part);
+      base64 += length;
+      if (part.type === 'image_url') {
+        images += 1;
+        continue;
+      }
+      fetched ||= length === 0;
+      mediaBytes += Math.floor((length * 3) / 4);
+    }
+  }
+  return {
+    textBytes: Buffer.byteLength(text) - base64,
+    images,
+    mediaBytes,
+    fetched: fetched || undefined,
+    rounds,
+  };
+}
+
+/** Whether a message has parts of unknown types: a provider may read any amount of input for them. */
+function hasUnknownPart({ role, content }: WireMessage): boolean {
+  return role !== 'assistant' && Array.isArray(content) && !content.every(isKnownPart);
+}
+
+const mediaTypes: ReadonlySet<string> = new Set([
+  'image_url',
+  'input_audio',
+  'file',
+  'video_url',
+  'document_url',
+]);
+
+/** The media parts of a message. */
+export function mediaOf(message: WireMessage): readonly WirePart[] {
+  if (message.role === 'assistant') return message.images ?? [];
+  return typeof message.content === 'string' || !message.content
+    ? []
+    : message.content.filter(isKnownPart).filter(({ type }) => mediaTypes.has(type));
+}
+
+/** OpenRouter takes a document's URL in place of its bytes. */
+const isAddress = /^https?:/i;
+
+function base64Of(part: WirePart): number {
+  if (part.type === 'image_url') return base64Length(urlOf(part.image_url));
+  if (part.type === 'input_audio')
+    return typeof part.input_audio === 'string'
+      ? base64Length(part.input_audio)
+      : part.input_audio.data.length;
+  if (part.type === 'video_url') return base64Length(urlOf(part.video_url));
+  if (part.type === 'document_url') return base64Length(part.document_url);
+  return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data)
+    ? base64Length(part.file.file_data)
+    : 0;
+}
+
+function urlOf(media: string | { readonly url: string }): string {
+  return typeof media === 'string' ? media : media.url;
+}
