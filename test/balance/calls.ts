@@ -1,5 +1,6 @@
 /** Calls as the ledger sees them, for tests that need no more of one. */
 import type { Nano } from '../../core/index.ts';
+import { methodsOf } from '../../plugins/meters/balance/operations.ts';
 import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
 
 /** A price of a nano-USD a token: what calls here are charged at. */
@@ -67,31 +68,9 @@ export function storeWith(operations: Partial<Store>): Store {
     throw new Error('the store was asked for what it should not be');
   };
   return {
+    ...methodsOf(unasked),
     owner: 'test',
     health: () => undefined,
-    reserve: unasked,
-    settle: unasked,
-    beat: unasked,
-    owners: unasked,
-    recover: unasked,
-    expire: unasked,
-    definePrice: unasked,
-    findClaim: unasked,
-    sweep: unasked,
-    balance: unasked,
-    createAccount: unasked,
-    listAccounts: unasked,
-    credit: unasked,
-    createKey: unasked,
-    findKey: unasked,
-    hasKeys: unasked,
-    listKeys: unasked,
-    changeKey: unasked,
-    rotateKey: unasked,
-    entries: unasked,
-    usage: unasked,
-    listPending: unasked,
-    totals: unasked,
     audit: unasked,
     close: unasked,
     ...operations,

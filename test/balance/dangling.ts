@@ -1,5 +1,5 @@
 /** A ledger full of what dead processes left, of every state and age, and the gateway that is started on it. */
-import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { request } from '../contract/store.ts';
 import { openHouse } from '../support/house.ts';

@@ -7,7 +7,7 @@ import { Decimal } from 'decimal.js';
 import { z } from 'zod';
 import { checkModel, definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
-import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';

@@ -1,6 +1,6 @@
 /** A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { openHouse } from '../support/house.ts';
 import { troubledStore, type Trouble } from './troubles.ts';

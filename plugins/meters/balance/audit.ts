@@ -6,90 +6,9 @@
  * more is posted than was reserved. I8: the charge is what the usage costs at the price of that day. I9: totals only
  * change by credits.
  */
-import {
-  costOf,
-  formatUsd,
-  priceSchema,
-  usageSchema,
-  type Nano,
-  type Price,
-  type Usage,
-} from '../../../core/index.ts';
+import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
+import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
-
-export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
-
-export interface Finding {
-  readonly rule: Rule;
-  /** The number of the wrong entry; undefined where the rule is not broken by a single one. */
-  readonly entry: number | undefined;
-  readonly account: string | undefined;
-  readonly message: string;
-}
-
-export interface AuditReport {
-  readonly ok: boolean;
-  /** How many were read, over all audits of this auditor. */
-  readonly entries: number;
-  readonly accounts: number;
-  readonly pending: number;
-  readonly broken: number;
-  /** The first rules found broken; `broken` counts all. */
-  readonly findings: readonly Finding[];
-}
-
-/** A reservation that is pending, as the store keeps it. */
-export interface PendingRow {
-  readonly call: string;
-  readonly number: number;
-  readonly account: string;
-  readonly amount: Nano;
-}
-
-/** Sums kept beside the entries, as of the moment after the last entry that the auditor was given. */
-export interface Kept {
-  readonly accounts: Iterable<AccountRecord>;
-  readonly keys: Iterable<KeyRecord & { readonly root: string }>;
-  readonly pending: Iterable<PendingRow>;
-}
-
-/** Reads a price by its version and a usage from its text; undefined where that fails. */
-export interface Readers {
-  price(version: string): Price | undefined;
-  usage(text: string): Usage | undefined;
-}
-
-/** Reads each price once; `ratesOf` finds the text of its rates. */
-export function priceReader(ratesOf: (version: string) => string | undefined): Readers['price'] {
-  const known = new Map<string, Price>();
-  return (version) => {
-    const found = known.get(version);
-    if (found) return found;
-    const price = priceSchema.safeParse(inTodaysWords(parsed(ratesOf(version))));
-    if (price.success) known.set(version, price.data);
-    return price.data;
-  };
-}
-
-export function usageReader(text: string): Usage | undefined {
-  return usageSchema.safeParse(inTodaysWords(parsed(text))).data;
-}
-
-/** Entries keep the words of their time. Before there were modes, a field `fast` held the rates of calls served first, or said that a call was. */
-function inTodaysWords(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('fast' in value)) return value;
-  const { fast, ...rest } = value;
-  if (typeof fast === 'boolean') return fast ? { ...rest, mode: 'fast' } : rest;
-  return { ...rest, modes: { fast } };
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const mostFindings = 50;
 

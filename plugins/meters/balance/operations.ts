@@ -1,58 +1,57 @@
-/** The messages between the event loop and the ledger's threads: operations of the store, by name and in groups. */
-import type { AuditReport } from './audit.ts';
-import type { Store } from './store.ts';
+/** Operations as messages: their names and arguments, derived from the table in `store.ts`. */
+import type { AuditReport } from './audit-report.ts';
+import { operations, report, type Methods, type QueueName } from './store.ts';
 
-interface Operations extends Omit<Store, 'owner' | 'health' | 'close' | 'audit'> {
+/** The store's operations, and one that only SQLite's threads have. */
+const all = {
+  ...operations,
   /** Audits for a moment and returns; undefined: there is more to audit. */
-  auditPart(): Promise<AuditReport | undefined>;
-}
-export type OperationName = keyof Operations;
-export type Argument<Name extends OperationName> = Parameters<Operations[Name]>[0];
-export type Answer<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>;
+  auditPart: report<() => AuditReport | undefined>(),
+};
 
-/** The store's operations as a thread runs them: each is done when it returns. */
+type All = Methods<typeof all>;
+export type OperationName = keyof All;
+export type StoreOperationName = keyof typeof operations;
+type Arguments = { [Name in OperationName]: Parameters<All[Name]>[0] };
+type Answers = { [Name in OperationName]: Awaited<ReturnType<All[Name]>> };
+export type Argument<Name extends OperationName> = Arguments[Name];
+export type Answer<Name extends OperationName> = Answers[Name];
+
+/** The names of the operations that wait in one queue. */
+export type NameIn<Queue extends QueueName> = {
+  [Name in StoreOperationName]: (typeof operations)[Name]['queue'] extends Queue ? Name : never;
+}[StoreOperationName];
+
+/** The operations as a thread runs them: each is done when it returns. */
 export type Handlers = { readonly [Name in OperationName]: (argument: Argument<Name>) => Answer<Name> };
 
 export type Operation<Name extends OperationName = OperationName> = {
   [One in Name]: { readonly name: One; readonly argument: Argument<One> };
 }[Name];
 
+export function queueOf(name: OperationName): QueueName {
+  return all[name].queue;
+}
+
+export function isWrite(operation: StoreOperation): operation is Operation<NameIn<'writes'>> {
+  return queueOf(operation.name) === 'writes';
+}
+
+type StoreOperation = Operation<StoreOperationName>;
+
 /**
- * Operations wait in separate lanes. Those that write travel together and share a transaction. Quick reads need no
- * transaction and do not wait for it. Reports read for long and have a thread of their own, since nothing can be written
- * while a thread reads.
+ * Makes the methods of a store that passes every operation to `ask`. TypeScript cannot follow one name to the types of
+ * its argument and its answer through a loop, hence the two casts; the callers are checked against `Store`.
  */
-export const lanes = ['writes', 'reads', 'reports'] as const;
-export type Lane = (typeof lanes)[number];
+export function methodsOf(ask: (operation: StoreOperation) => Promise<unknown>): Methods<typeof operations> {
+  const methods = Object.keys(operations).map((name) => [
+    name,
+    (argument: unknown) => ask({ name, argument } as StoreOperation),
+  ]);
+  return Object.fromEntries(methods) as Methods<typeof operations>;
+}
 
-export const laneOf: Readonly<Record<OperationName, Lane>> = {
-  reserve: 'writes',
-  settle: 'writes',
-  beat: 'writes',
-  recover: 'writes',
-  expire: 'writes',
-  definePrice: 'writes',
-  sweep: 'writes',
-  createAccount: 'writes',
-  credit: 'writes',
-  createKey: 'writes',
-  changeKey: 'writes',
-  rotateKey: 'writes',
-  balance: 'reads',
-  findKey: 'reads',
-  hasKeys: 'reads',
-  findClaim: 'reads',
-  owners: 'reads',
-  listAccounts: 'reports',
-  listKeys: 'reports',
-  entries: 'reports',
-  usage: 'reports',
-  listPending: 'reports',
-  totals: 'reports',
-  auditPart: 'reports',
-};
-
-/** One operation's answer, or why it has none. `unavailable` says that the database failed, and not the operation. */
+/** One operation's answer, or why it has none. `unavailable`: the database failed, and not the operation. */
 export type Outcome = { readonly value: unknown } | { readonly error: Error; readonly unavailable: boolean };
 
 /** A thread's first message: it is open, or it cannot be, with the reason. */
@@ -68,6 +67,6 @@ export interface WorkerData {
   readonly busyTimeout: number;
   /** Whether this is the thread for reports, which also audits. */
   readonly audits: boolean;
-  /** Milliseconds within which the thread beats where the event loop does not; undefined: it never does. */
+  /** Milliseconds within which the thread beats if the event loop does not; undefined: it never does. */
   readonly lease: number | undefined;
 }

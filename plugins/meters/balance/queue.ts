@@ -4,7 +4,8 @@
  * commit, and none waits for more than the current commit and its own.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { Lane, Operation, Outcome } from './operations.ts';
+import type { Operation, Outcome } from './operations.ts';
+import type { QueueName } from './store.ts';
 
 /** Seconds after which a client may try again when the database has failed. */
 const retryAfter = 1;
@@ -30,10 +31,10 @@ export interface GroupAnswer {
   readonly failure: Error | undefined;
 }
 
-/** The operations of one lane. */
+/** The operations of one queue. */
 export class Queue<Asked extends Operation = Operation> {
-  readonly lane: Lane;
-  readonly #send: (lane: Lane, operations: readonly Asked[]) => void;
+  readonly queue: QueueName;
+  readonly #send: (queue: QueueName, operations: readonly Asked[]) => void;
   #waiting: Waiting<Asked>[] = [];
   #sent: Waiting<Asked>[] = [];
   #sentAt = 0;
@@ -41,8 +42,8 @@ export class Queue<Asked extends Operation = Operation> {
   /** Whether what is asked has to wait, since the thread is not there yet. */
   #held = true;
 
-  constructor(lane: Lane, send: (lane: Lane, operations: readonly Asked[]) => void) {
-    this.lane = lane;
+  constructor(queue: QueueName, send: (queue: QueueName, operations: readonly Asked[]) => void) {
+    this.queue = queue;
     this.#send = send;
   }
 
@@ -76,7 +77,7 @@ export class Queue<Asked extends Operation = Operation> {
       [this.#sent, this.#waiting] = [this.#waiting, []];
       this.#sentAt = performance.now();
       this.#send(
-        this.lane,
+        this.queue,
         this.#sent.map(({ operation }) => operation),
       );
     });

@@ -1,5 +1,5 @@
 /** Turns rows of the tables into what the store returns, whatever database they come from. */
-import type { PendingRow } from './audit.ts';
+import type { PendingRow } from './audit-report.ts';
 import { count, flag, integer, maybe, namedTexts, text, texts, word, type Row } from './rows.ts';
 import {
   creditKinds,

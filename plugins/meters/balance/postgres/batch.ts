@@ -3,7 +3,7 @@
  * follow one another are done together; rarer operations are done one by one.
  */
 import type { Client } from 'pg';
-import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
+import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
 import { changeKey, createAccount, createKey, credit, rotateKey } from './accounts.ts';
 import { Calls } from './calls.ts';
 import { sweep } from './claims.ts';
@@ -17,20 +17,10 @@ const sql = statements('batch', {
   addPrice: 'INSERT INTO prices (version, rates, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
 });
 
-export type CallName = 'reserve' | 'settle';
-export type Seldom =
-  | 'beat'
-  | 'recover'
-  | 'expire'
-  | 'definePrice'
-  | 'sweep'
-  | 'createAccount'
-  | 'credit'
-  | 'createKey'
-  | 'changeKey'
-  | 'rotateKey';
+type CallName = 'reserve' | 'settle';
+type Seldom = Exclude<NameIn<'writes'>, CallName>;
 /** An operation that writes. */
-export type Write = Operation<CallName | Seldom>;
+export type Write = Operation<NameIn<'writes'>>;
 type Handler<Name extends OperationName> = (
   query: Query,
   argument: Argument<Name>,

@@ -1,6 +1,15 @@
 /** The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a few others read. */
 import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
+import {
+  isWrite,
+  methodsOf,
+  type Answer,
+  type Argument,
+  type NameIn,
+  type Operation,
+  type StoreOperationName,
+} from '../operations.ts';
 import { unavailable } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
@@ -26,6 +35,31 @@ export interface PostgresOptions extends Address {
 }
 
 const sql = statements('open', { durability: 'SHOW synchronous_commit' });
+
+type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
+type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
+
+const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
+  balance,
+  entries,
+  findClaim,
+  findKey,
+  hasKeys,
+  listAccounts,
+  listKeys,
+  listPending,
+  owners,
+  totals,
+  usage,
+};
+
+function runRead<Name extends Read>(
+  query: Query,
+  { name, argument }: Operation<Name>,
+): Promise<Answer<Name>> {
+  const handler: ReadHandler<Name> = reads[name];
+  return handler(query, argument);
+}
 
 /** Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on that. */
 async function prepare(address: Address): Promise<void> {
@@ -102,37 +136,20 @@ export async function openPostgres({
   const readers = new Readers({ url }, connections);
   const audit = auditor();
   const pulse = lease === undefined ? undefined : new PulseThread({ url, owner, lease });
+  const methods = methodsOf((operation) =>
+    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation)),
+  );
   return {
+    ...methods,
     owner,
     reserve(request) {
       pulse?.begin();
-      return writer.ask({ name: 'reserve', argument: request });
+      return methods.reserve(request);
     },
-    settle: (settlement) => writer.ask({ name: 'settle', argument: settlement }),
     async beat(beat) {
-      await writer.ask({ name: 'beat', argument: beat });
+      await methods.beat(beat);
       pulse?.beaten();
     },
-    owners: () => readers.read(owners),
-    recover: (request) => writer.ask({ name: 'recover', argument: request }),
-    expire: (request) => writer.ask({ name: 'expire', argument: request }),
-    definePrice: (price) => writer.ask({ name: 'definePrice', argument: price }),
-    findClaim: (request) => readers.read((query) => findClaim(query, request)),
-    sweep: (request) => writer.ask({ name: 'sweep', argument: request }),
-    balance: (account) => readers.read((query) => balance(query, account)),
-    createAccount: (account) => writer.ask({ name: 'createAccount', argument: account }),
-    listAccounts: (page) => readers.read((query) => listAccounts(query, page)),
-    credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
-    createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
-    findKey: (hash) => readers.read((query) => findKey(query, hash)),
-    hasKeys: () => readers.read(hasKeys),
-    listKeys: (page) => readers.read((query) => listKeys(query, page)),
-    changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
-    rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),
-    entries: (wanted) => readers.read((query) => entries(query, wanted)),
-    usage: (wanted) => readers.read((query) => usage(query, wanted)),
-    listPending: (page) => readers.read((query) => listPending(query, page)),
-    totals: () => readers.read(totals),
     audit: () => readers.read(audit),
     health: () => session.failure,
     async close() {

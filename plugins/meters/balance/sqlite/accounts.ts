@@ -69,18 +69,18 @@ export class People {
     this.#database = database;
   }
 
-  balance(name: string): Balance | undefined {
+  readonly balance = (name: string): Balance | undefined => {
     const row = this.#sql.balance.get(name);
     return row && balanceOf(row);
-  }
+  };
 
-  createAccount({ name, at }: { readonly name: string; readonly at: number }): boolean {
+  readonly createAccount = ({ name, at }: { readonly name: string; readonly at: number }): boolean => {
     return this.#sql.addAccount.run(name, at).changes === 1n;
-  }
+  };
 
-  listAccounts({ after = '', limit }: Page): readonly AccountRecord[] {
+  readonly listAccounts = ({ after = '', limit }: Page): readonly AccountRecord[] => {
     return this.#sql.accounts.all(after, limit).map(accountOf);
-  }
+  };
 
   *everyAccount(): Generator<AccountRecord> {
     for (const row of this.#sql.everyAccount.iterate()) yield accountOf(row);
@@ -90,7 +90,7 @@ export class People {
     for (const row of this.#sql.everyKey.iterate()) yield { ...keyOf(row), root: text(row, 'root') };
   }
 
-  createKey({
+  readonly createKey = ({
     id,
     hash,
     lastFour,
@@ -102,7 +102,7 @@ export class People {
     expires,
     callsPerMinute,
     at,
-  }: NewKey): boolean {
+  }: NewKey): boolean => {
     if ((account === undefined) !== (kind === 'operator'))
       throw new RangeError('user keys have an account, and operator keys have none');
     const row = account === undefined ? undefined : this.#sql.accountId.get(account);
@@ -122,20 +122,20 @@ export class People {
       at,
     );
     return true;
-  }
+  };
 
-  findKey(hash: string): KeyRecord | undefined {
+  readonly findKey = (hash: string): KeyRecord | undefined => {
     const row = this.#sql.key.get(hash);
     return row && keyOf(row);
-  }
+  };
 
-  hasKeys(): boolean {
+  readonly hasKeys = (): boolean => {
     return this.#sql.anyKey.get() !== undefined;
-  }
+  };
 
-  listKeys(
+  readonly listKeys = (
     page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined },
-  ): readonly KeyRecord[] {
+  ): readonly KeyRecord[] => {
     const { after = '', limit, account, wanted } = page;
     const rows =
       wanted !== undefined
@@ -145,9 +145,9 @@ export class People {
           : this.#sql.keys.all(after, limit);
     const keys = rows.map(keyOf);
     return account === undefined ? keys : keys.filter((key) => key.account === account);
-  }
+  };
 
-  changeKey({ id, changes }: { readonly id: string; readonly changes: KeyChanges }): boolean {
+  readonly changeKey = ({ id, changes }: { readonly id: string; readonly changes: KeyChanges }): boolean => {
     const columns = changedColumns(changes);
     const assignments = ['id = id', ...columns.map(([column]) => `${column} = ?`)].join(', ');
     return (
@@ -155,11 +155,11 @@ export class People {
         .prepare(`UPDATE keys SET ${assignments} WHERE id = ?`)
         .run(...columns.map(([, value]) => value), id).changes === 1n
     );
-  }
+  };
 
-  rotateKey({ id, until, key }: Rotation): boolean {
+  readonly rotateKey = ({ id, until, key }: Rotation): boolean => {
     if (this.#sql.rotate.run(key.id, key.hash, key.lastFour, key.at, id).changes === 0n) return false;
     this.#sql.rotated.run(key.id, until, id);
     return true;
-  }
+  };
 }

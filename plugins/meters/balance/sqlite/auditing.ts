@@ -4,7 +4,8 @@
  * with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { Auditor, priceReader, usageReader, type AuditReport, type PendingRow } from '../audit.ts';
+import { priceReader, usageReader, type AuditReport, type PendingRow } from '../audit-report.ts';
+import { Auditor } from '../audit.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
 import type { People } from './accounts.ts';

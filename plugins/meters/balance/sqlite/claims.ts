@@ -28,11 +28,17 @@ export class Claims {
     this.#sql = prepare(database);
   }
 
-  find({ name, at }: { readonly name: string; readonly at: number }): ClaimRecord | undefined {
+  readonly findClaim = ({
+    name,
+    at,
+  }: {
+    readonly name: string;
+    readonly at: number;
+  }): ClaimRecord | undefined => {
     const row = this.#sql.claim.get(name);
     const claim = row && claimOf(row);
     return claim && !isOver(claim, at) ? claim : undefined;
-  }
+  };
 
   take({ name, fingerprint, expires }: Claim, call: string): void {
     this.#sql.take.run(name, fingerprint, expires, call);
@@ -52,7 +58,7 @@ export class Claims {
     else this.#sql.done.run(null, null, null, null, name);
   }
 
-  sweep({ at, limit }: { readonly at: number; readonly limit: number }): number {
+  readonly sweep = ({ at, limit }: { readonly at: number; readonly limit: number }): number => {
     return Number(this.#sql.sweep.run(at, limit).changes);
-  }
+  };
 }

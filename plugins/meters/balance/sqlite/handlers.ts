@@ -1,4 +1,7 @@
-/** The store's operations on one SQLite connection, collected from their parts. */
+/**
+ * The store's operations on one SQLite connection, collected from their parts. The parts define operations as
+ * properties and not as methods, so that a spread copies them.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
 import { People } from './accounts.ts';
@@ -30,29 +33,11 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
     'INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const handlers: Handlers = {
-    reserve: (request) => ledger.reserve(request),
-    settle: (settlement) => ledger.settle(settlement),
-    beat: (beat) => ledger.beat(beat),
-    owners: () => ledger.owners(),
-    recover: (request) => ledger.recover(request),
-    expire: (request) => ledger.expire(request),
-    credit: (credit) => ledger.credit(credit),
+    ...ledger,
+    ...claims,
+    ...people,
+    ...reports,
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
-    findClaim: (request) => claims.find(request),
-    sweep: (request) => claims.sweep(request),
-    balance: (account) => people.balance(account),
-    createAccount: (account) => people.createAccount(account),
-    listAccounts: (page) => people.listAccounts(page),
-    createKey: (key) => people.createKey(key),
-    findKey: (hash) => people.findKey(hash),
-    hasKeys: () => people.hasKeys(),
-    listKeys: (page) => people.listKeys(page),
-    changeKey: (change) => people.changeKey(change),
-    rotateKey: (rotation) => people.rotateKey(rotation),
-    entries: (query) => reports.entries(query),
-    usage: (query) => reports.usage(query),
-    listPending: (page) => reports.listPending(page),
-    totals: () => reports.totals(),
     auditPart: auditor?.(database, people) ?? notHere,
   };
   return { handlers, purses };

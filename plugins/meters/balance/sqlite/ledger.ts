@@ -103,13 +103,13 @@ export class Ledger {
     this.#owner = owner;
   }
 
-  reserve({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved {
+  readonly reserve = ({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved => {
     const account = this.#purses.account(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = this.#purses.key(key);
     const limited = paying && this.#purses.limited(paying, at);
     if (limited) return limited;
-    const holder = claim && this.#claims.find({ name: claim.name, at });
+    const holder = claim && this.#claims.findClaim({ name: claim.name, at });
     if (holder) return { status: 'claimed', claim: holder };
     const found = take(quotes, this.#purses.available(account), paying && this.#purses.left(paying));
     if (found.status === 'short') return found;
@@ -143,17 +143,17 @@ export class Ledger {
     if (paying) this.#purses.count(paying, at);
     if (claim) this.#claims.take(claim, id);
     return { status: 'reserved', quote, amount };
-  }
+  };
 
-  settle(settlement: Settlement): Settled {
+  readonly settle = (settlement: Settlement): Settled => {
     const { amount: owed, outcome } = settlement;
     const row = this.#sql.takePending.get(settlement.id);
     if (!row) return this.#settleLate(settlement);
     this.#settleClaim(row, owed === undefined ? 'free' : outcome);
     return this.#end(row, end(integer(row, 'amount'), owed, settlement, settlement.suspect ? 'suspect' : ''));
-  }
+  };
 
-  beat({ lease, progress }: Beat): void {
+  readonly beat = ({ lease, progress }: Beat): void => {
     this.#sql.beat.run(this.#owner, lease);
     for (const {
       id,
@@ -185,22 +185,22 @@ export class Ledger {
         this.#owner,
       );
     }
-  }
+  };
 
-  owners(): readonly OwnerRecord[] {
+  readonly owners = (): readonly OwnerRecord[] => {
     return this.#sql.owners.all().map(ownerOf);
-  }
+  };
 
-  recover({ owner, beat, limit, at }: RecoverRequest): readonly RecoveredCall[] {
+  readonly recover = ({ owner, beat, limit, at }: RecoverRequest): readonly RecoveredCall[] => {
     const row = this.#sql.beatOf.get(owner);
     if ((row ? count(row, 'beat') : 0) !== beat) return [];
     const rows = this.#sql.pendingOf.all(owner, limit);
     const recovered = rows.map((found) => this.#recoverOne(progressOf(found), at));
     this.#sql.dropOwner.run(owner);
     return recovered;
-  }
+  };
 
-  expire({
+  readonly expire = ({
     before,
     limit,
     at,
@@ -208,7 +208,7 @@ export class Ledger {
     readonly before: number;
     readonly limit: number;
     readonly at: number;
-  }): readonly string[] {
+  }): readonly string[] => {
     const calls = this.#sql.pendingBefore.all(before, limit).map((row) => text(row, 'call'));
     for (const call of calls) {
       const row = this.#taken(call);
@@ -216,9 +216,9 @@ export class Ledger {
       this.#add(heldBy(row), expire(integer(row, 'amount'), at));
     }
     return calls;
-  }
+  };
 
-  credit({ account: name, amount, kind, reference, at }: Credit): Credited {
+  readonly credit = ({ account: name, amount, kind, reference, at }: Credit): Credited => {
     const account = this.#purses.account(name);
     if (!account) return 'not_found';
     if (amount <= 0n) throw new RangeError(`a credit has to be above zero, and is ${amount}`);
@@ -231,7 +231,7 @@ export class Ledger {
     this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
     this.#purses.credit(account.id, amount);
     return 'credited';
-  }
+  };
 
   #recoverOne(progress: Progress, at: number): RecoveredCall {
     const { id, owed } = progress;

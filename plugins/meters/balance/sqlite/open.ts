@@ -4,7 +4,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
-import type { WorkerData } from '../operations.ts';
+import { methodsOf, queueOf, type WorkerData } from '../operations.ts';
 import type { Store } from '../store.ts';
 import { Thread, type GroupListener } from './thread.ts';
 
@@ -83,30 +83,8 @@ export async function openSqlite({
     return reader;
   }
   return {
+    ...methodsOf((operation) => (queueOf(operation.name) === 'reports' ? reports() : writer).ask(operation)),
     owner,
-    reserve: (request) => writer.ask({ name: 'reserve', argument: request }),
-    settle: (settlement) => writer.ask({ name: 'settle', argument: settlement }),
-    beat: (beat) => writer.ask({ name: 'beat', argument: beat }),
-    owners: () => writer.ask({ name: 'owners', argument: undefined }),
-    recover: (request) => writer.ask({ name: 'recover', argument: request }),
-    expire: (request) => writer.ask({ name: 'expire', argument: request }),
-    definePrice: (price) => writer.ask({ name: 'definePrice', argument: price }),
-    findClaim: (request) => writer.ask({ name: 'findClaim', argument: request }),
-    sweep: (request) => writer.ask({ name: 'sweep', argument: request }),
-    balance: (account) => writer.ask({ name: 'balance', argument: account }),
-    createAccount: (account) => writer.ask({ name: 'createAccount', argument: account }),
-    listAccounts: (page) => reports().ask({ name: 'listAccounts', argument: page }),
-    credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
-    createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
-    findKey: (hash) => writer.ask({ name: 'findKey', argument: hash }),
-    hasKeys: () => writer.ask({ name: 'hasKeys', argument: undefined }),
-    listKeys: (page) => reports().ask({ name: 'listKeys', argument: page }),
-    changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
-    rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),
-    entries: (query) => reports().ask({ name: 'entries', argument: query }),
-    usage: (query) => reports().ask({ name: 'usage', argument: query }),
-    listPending: (page) => reports().ask({ name: 'listPending', argument: page }),
-    totals: () => reports().ask({ name: 'totals', argument: undefined }),
     async audit() {
       for (;;) {
         const report = await reports().ask({ name: 'auditPart', argument: undefined });

@@ -3,12 +3,12 @@
  * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
  * are cloned beside the text, which holds their places.
  */
-import type { Lane, Operation, Outcome } from '../operations.ts';
-import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
+import type { Operation, Outcome } from '../operations.ts';
+import type { QueueName, Quote, Reserved, Settled, Settlement } from '../store.ts';
 
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {
-  readonly lane: Lane;
+  readonly queue: QueueName;
   /** JSON of a list. It holds a flat list for each item that is packed, and for every other its place in `whole`. */
   readonly text: string;
   readonly whole: readonly Whole[];
@@ -198,13 +198,13 @@ function unpackAnswer(packed: PackedAnswer): Reserved | Settled {
 }
 
 function pack<Each, Packed>(
-  lane: Lane,
+  queue: QueueName,
   all: readonly Each[],
   packOne: (each: Each) => Packed | undefined,
 ): Parcel<Each> {
   const whole: Each[] = [];
   const packed = all.map((each) => packOne(each) ?? whole.push(each) - 1);
-  return { lane, text: JSON.stringify(packed), whole };
+  return { queue, text: JSON.stringify(packed), whole };
 }
 
 function unpack<Each, Packed extends readonly unknown[]>(
@@ -220,8 +220,8 @@ function unpack<Each, Packed extends readonly unknown[]>(
   });
 }
 
-export function packGroup(lane: Lane, operations: readonly Operation[]): Parcel<Operation> {
-  return pack(lane, operations, packOperation);
+export function packGroup(queue: QueueName, operations: readonly Operation[]): Parcel<Operation> {
+  return pack(queue, operations, packOperation);
 }
 
 export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
@@ -231,9 +231,9 @@ export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
 /** What a thread answers: the outcome itself, and its packed form where it has one. */
 export type Finished = Outcome & { readonly answered?: Answered };
 
-export function packOutcomes(lane: Lane, outcomes: readonly Finished[]): Parcel<Outcome> {
+export function packOutcomes(queue: QueueName, outcomes: readonly Finished[]): Parcel<Outcome> {
   return pack<Outcome & { readonly answered?: Answered }, PackedAnswer>(
-    lane,
+    queue,
     outcomes,
     ({ answered }) => answered && packAnswer(answered),
   );

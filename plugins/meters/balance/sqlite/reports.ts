@@ -51,7 +51,16 @@ export class Reports {
     this.#database = database;
   }
 
-  entries({ account, key, call, kinds, from, to, after, limit }: EntryQuery): readonly Entry[] {
+  readonly entries = ({
+    account,
+    key,
+    call,
+    kinds,
+    from,
+    to,
+    after,
+    limit,
+  }: EntryQuery): readonly Entry[] => {
     const { where, values } = conditions([
       ['accounts.name = ?', account],
       ['entries.key = ?', key],
@@ -66,9 +75,9 @@ export class Reports {
       .prepare(sql)
       .all(...values, ...(kinds ?? []), limit)
       .map(entryOf);
-  }
+  };
 
-  usage({ account, key, model, from, to, by }: UsageQuery): readonly UsageRow[] {
+  readonly usage = ({ account, key, model, from, to, by }: UsageQuery): readonly UsageRow[] => {
     const { where, values } = conditions([
       ['accounts.name = ?', account],
       ['entries.key = ?', key],
@@ -88,13 +97,13 @@ export class Reports {
       .prepare(sql)
       .all(...values)
       .map((row) => usageOf(row, by));
-  }
+  };
 
-  listPending({
+  readonly listPending = ({
     after = '',
     limit,
     account,
-  }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
+  }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] => {
     const { where, values } = conditions([['accounts.name = ?', account]]);
     return this.#database
       .prepare(`
@@ -102,9 +111,9 @@ export class Reports {
         WHERE call > ?${where} ORDER BY call LIMIT ?`)
       .all(after, ...values, limit)
       .map(pendingOf);
-  }
+  };
 
-  totals(): Totals {
+  readonly totals = (): Totals => {
     const row = this.#database
       .prepare(`
         SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM keys) AS keys,
@@ -112,5 +121,5 @@ export class Reports {
       .get();
     if (!row) throw new Error('sums always have a row');
     return totalsOf(row);
-  }
+  };
 }

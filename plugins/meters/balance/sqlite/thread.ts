@@ -4,16 +4,15 @@
  */
 import type { Worker } from 'node:worker_threads';
 import {
-  laneOf,
-  lanes,
+  queueOf,
   type Answer,
-  type Lane,
   type Opened,
   type Operation,
   type OperationName,
   type Outcome,
 } from '../operations.ts';
 import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
+import { queueNames, type QueueName } from '../store.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
 /** Told of each group of writes when it is answered. */
@@ -24,7 +23,7 @@ const longestPause = 5000;
 
 export class Thread {
   readonly #start: () => Worker;
-  readonly #queues: Readonly<Record<Lane, Queue>>;
+  readonly #queues: Readonly<Record<QueueName, Queue>>;
   readonly #onGroup: GroupListener;
   #worker: Worker | undefined;
   /** Why nothing can be asked until another thread is there, or ever again. */
@@ -38,8 +37,8 @@ export class Thread {
   constructor(start: () => Worker, onGroup: GroupListener = () => undefined) {
     this.#start = start;
     this.#onGroup = onGroup;
-    const send = (lane: Lane, operations: readonly Operation[]): void =>
-      this.#worker?.postMessage(packGroup(lane, operations), []);
+    const send = (queue: QueueName, operations: readonly Operation[]): void =>
+      this.#worker?.postMessage(packGroup(queue, operations), []);
     this.#queues = {
       writes: new Queue('writes', send),
       reads: new Queue('reads', send),
@@ -65,7 +64,7 @@ export class Thread {
         }
         worker.on('message', (parcel: Parcel<Outcome>) => this.#answered(parcel));
         this.#pause = firstPause;
-        for (const lane of lanes) this.#queues[lane].release();
+        for (const queue of queueNames) this.#queues[queue].release();
         resolve();
       });
       worker.on('error', (error) => this.#end(new Error('its thread failed', { cause: error })));
@@ -84,7 +83,7 @@ export class Thread {
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
       if (this.#down) return reject(unavailable(this.#down));
-      this.#queues[laneOf[operation.name]].add({ operation, resolve, reject });
+      this.#queues[queueOf(operation.name)].add({ operation, resolve, reject });
     });
   }
 
@@ -103,20 +102,20 @@ export class Thread {
   }
 
   get #idle(): boolean {
-    return lanes.every((lane) => this.#queues[lane].idle);
+    return queueNames.every((queue) => this.#queues[queue].idle);
   }
 
   #answered(parcel: Parcel<Outcome>): void {
-    const group = this.#queues[parcel.lane].answered(unpackOutcomes(parcel));
-    if (parcel.lane === 'writes') this.#onGroup(group);
+    const group = this.#queues[parcel.queue].answered(unpackOutcomes(parcel));
+    if (parcel.queue === 'writes') this.#onGroup(group);
     if (this.#idle) this.#drained?.();
   }
 
   #end(error: Error): void {
     this.#down ??= error;
-    for (const lane of lanes) {
-      this.#queues[lane].hold();
-      this.#queues[lane].fail(unavailable(this.#down));
+    for (const queue of queueNames) {
+      this.#queues[queue].hold();
+      this.#queues[queue].fail(unavailable(this.#down));
     }
     this.#drained?.();
   }

@@ -110,10 +110,10 @@ async function serve(
         else if (name === 'beat') pulse?.beaten();
       }
       const outcomes =
-        parcel.lane === 'writes'
+        parcel.queue === 'writes'
           ? write(operations)
           : operations.map((operation) => read(connection, operation));
-      port.postMessage(packOutcomes(parcel.lane, outcomes), []);
+      port.postMessage(packOutcomes(parcel.queue, outcomes), []);
     });
     return { failure: undefined };
   } catch (thrown) {

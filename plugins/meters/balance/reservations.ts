@@ -1,0 +1,171 @@
+/** What a store is asked about calls, and what it answers: reservations, their ends, heartbeats and claims. */
+import type { Charge, Nano } from '../../../core/index.ts';
+
+/** One target a call may go to, and what it could cost there. */
+export interface Quote {
+  readonly model: string;
+  readonly provider: string;
+  /** The version of the price that the quote uses; `definePrice` was called with it before. */
+  readonly price: string;
+  /** The worst case at the smallest output limit worth calling with. */
+  readonly least: Nano;
+  /** The worst case at the output limit asked for. */
+  readonly most: Nano;
+  /** Our estimate of its input in tokens, and what that costs. So much is owed where the call's end is never known. */
+  readonly input: number;
+  readonly owed: Nano;
+}
+
+/** An `Idempotency-Key` that a call wants. It is taken in the transaction that reserves, so that only one of many equal calls gets it. */
+export interface Claim {
+  /** A digest of the account and the client's own key. At most one call has it at a time. */
+  readonly name: string;
+  /** A digest of the body, which tells a retry from a different call with the same key. */
+  readonly fingerprint: string;
+  /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
+  readonly expires: number;
+}
+
+export interface ReserveRequest {
+  /** The id of the exchange, which becomes that of the reservation. */
+  readonly id: string;
+  readonly account: string;
+  /** The id of the key that pays. A key that the ledger does not know has no cap. */
+  readonly key: string;
+  /** Quotes in the order in which the targets are tried. */
+  readonly quotes: readonly Quote[];
+  readonly claim?: Claim | undefined;
+  /** Milliseconds since the epoch; the same holds for all times below. */
+  readonly at: number;
+}
+
+/**
+ * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was available.
+ * `short`: no quote is affordable; `by` says whether the account's balance or the key's spend cap is the limit.
+ * `claimed`: another call has the claim. `limited`: the key has made all its calls of this minute, of which `wait`
+ * milliseconds are left. Only reserved calls count towards that rate.
+ */
+export type Reserved =
+  | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
+  | { readonly status: 'short'; readonly by: 'balance' | 'cap'; readonly available: Nano }
+  | { readonly status: 'claimed'; readonly claim: ClaimRecord }
+  | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
+
+/** What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit. */
+export interface Consumption {
+  /** The target that was asked last, and the version of the price that was charged; undefined where no vendor was asked. */
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly price: string | undefined;
+  /** All tokens in and out, with cached, audio and reasoning tokens. */
+  readonly input: number;
+  readonly output: number;
+  /** The figures that the charge is computed from, as JSON text of a `Usage`. */
+  readonly usage: string;
+  /**
+   * What each kind cost, as JSON text of `[kind, units, rate]`; the rate is in USD, and per million where units are
+   * tokens. The amount is their exact sum, rounded once.
+   */
+  readonly costs: string;
+  readonly attempts: number;
+}
+
+/** A reply as it was sent, kept for a retry of its call. */
+export interface StoredOutcome {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** False where only the beginning was kept. */
+  readonly whole: boolean;
+}
+
+export interface Settlement extends Consumption {
+  readonly id: string;
+  /** What is owed, never below zero. Undefined voids the reservation. */
+  readonly amount: Nano | undefined;
+  /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
+  readonly reason: string;
+  readonly basis: Charge['basis'];
+  /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. */
+  readonly suspect: boolean;
+  /** What the call's claim stands for from now on. It is kept where the reservation is posted; where it is voided the claim is free again. */
+  readonly outcome?: StoredOutcome | undefined;
+  readonly at: number;
+}
+
+/**
+ * What settling did. `overage` is what was owed above the reservation, posted as another entry. `adjusted`: the
+ * reservation had been recovered or had expired, and a flagged entry corrects what was posted `by` this much (below zero
+ * where less is owed). `already_…`: the reservation had ended before, and nothing was written.
+ */
+export type Settled =
+  | { readonly status: 'posted'; readonly posted: Nano; readonly overage: Nano }
+  | { readonly status: 'adjusted'; readonly by: Nano }
+  | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
+
+/** How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it counts as sent and owes what its quote says. */
+export interface Progress extends Consumption {
+  readonly id: string;
+  /** Whether it was sent to a vendor. A call that never was is voided. */
+  readonly sent: boolean;
+  /** UTF-8 bytes of output that went to the client. */
+  readonly delivered: number;
+  /** What would be owed, by the written policy, if the call ended here. */
+  readonly owed: Nano;
+}
+
+/** A sign of life: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
+export interface Beat {
+  readonly lease: number;
+  /** The calls that came further since the last beat. Those that have ended meanwhile are ignored. */
+  readonly progress: readonly Progress[];
+}
+
+/** An owner that has pending reservations, or was alive until recently. */
+export interface OwnerRecord {
+  readonly owner: string;
+  /**
+   * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process that sees
+   * no new beat for `lease` milliseconds of its own clock may recover the owner.
+   */
+  readonly beat: number;
+  readonly lease: number;
+  readonly pending: number;
+}
+
+export interface RecoverRequest {
+  readonly owner: string;
+  /** The last beat that was seen. If the owner has beaten since, nothing is recovered. */
+  readonly beat: number;
+  /** How many reservations at most. A long list is recovered in parts, so that others can write in between. */
+  readonly limit: number;
+  readonly at: number;
+}
+
+export interface ExpireRequest {
+  readonly before: number;
+  readonly limit: number;
+  readonly at: number;
+}
+
+export interface RecoveredCall {
+  readonly id: string;
+  readonly status: 'posted' | 'voided';
+  /** The amount posted, with what was owed above the reservation. */
+  readonly amount: Nano;
+}
+
+/** A price's version, and its rates as JSON text. */
+export interface PriceDefinition {
+  readonly version: string;
+  readonly rates: string;
+  readonly at: number;
+}
+
+export interface ClaimRecord extends Claim {
+  /** The id of the call. */
+  readonly call: string;
+  readonly state: 'running' | 'done';
+  /** Undefined while the call runs, and where a process died before the outcome was kept. */
+  readonly outcome: StoredOutcome | undefined;
+}
