@@ -77,7 +77,7 @@ describe("a vendor's refusal of the caller's content", () => {
       'as a page',
       '<html>Bad Request</html>',
       {
-        message: 'The provider refused this request and did not say why.',
+        message: 'The provider refused this request and gave no reason.',
         type: 'invalid_request_error',
         param: null,
         code: null,

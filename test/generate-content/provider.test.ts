@@ -22,6 +22,6 @@ describe('a name that becomes part of an address', () => {
     'a\\b',
     'ü',
   ])('%j may not', (name) => {
-    expect(() => urlPath(name)).toThrow(/cannot be part of an address/);
+    expect(() => urlPath(name)).toThrow(/cannot be part of a URL/);
   });
 });

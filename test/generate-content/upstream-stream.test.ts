@@ -149,7 +149,7 @@ describe('a stream of Google', () => {
       { error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } },
       { type: 'error', message: 'Overloaded.', code: 'UNAVAILABLE', status: 503 },
     ],
-    [{ error: {} }, { type: 'error', message: 'The provider broke off its reply and did not say why.' }],
+    [{ error: {} }, { type: 'error', message: 'The provider broke off its reply and gave no reason.' }],
   ])('that breaks off with %j says so, and nothing after', (broken, error) => {
     const events = decode([chunk([{ text: 'a' }]), broken, chunk([{ text: 'b' }], { finishReason: 'STOP' })]);
     expect(events.at(-1)).toMatchObject(error);

@@ -38,6 +38,8 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
     /^tools\[\d+\]\.name="web_search"$/,
     // The model itself made the call, as it does wherever a call names no caller.
     /^messages\[\d+\]\.content\[\d+\]\.caller={"type":"direct"}$/,
+    // The model itself made the call, as on every other wire.
+    /^messages\[\d+\]\.content\[\d+\]\.caller={"type":"direct"}$/,
     // Thoughts are asked for wherever they can be.
     /^thinking(={"type":"adaptive","display":"summarized"}|\.display="summarized")$/,
   ],

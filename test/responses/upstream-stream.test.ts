@@ -425,7 +425,7 @@ describe('the end', () => {
     ],
     [
       { type: 'response.cancelled', response: { status: 'cancelled' } },
-      { message: 'The provider broke off its reply and did not say why.' },
+      { message: 'The provider broke off its reply and gave no reason.' },
     ],
   ])('%j is an error', (event, error) => {
     expect(decode(created, delta('a'), event, completed()).at(-1)).toMatchObject({ type: 'error', ...error });

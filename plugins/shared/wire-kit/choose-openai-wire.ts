@@ -18,8 +18,8 @@ function holds({ turns }: CanonicalRequest, found: (block: Block) => boolean): b
   return turns.some(({ blocks }) => blocks.some(found));
 }
 
-/** What responses refuses, or could not answer. */
-const chatAlone: readonly Need[] = [
+/** What responses refuses, or cannot answer. */
+const chatOnly: readonly Need[] = [
   ({ candidates = 1 }) => candidates > 1,
   (request) =>
     Boolean(request.modalities?.includes('audio')) ||
@@ -27,7 +27,7 @@ const chatAlone: readonly Need[] = [
 ];
 
 /** What chat-completions refuses. */
-const responsesAlone: readonly Need[] = [
+const responsesOnly: readonly Need[] = [
   ({ tools = [] }) => tools.some((tool) => tool.type === 'hosted' && isIndispensable(tool)),
   (request) =>
     holds(
@@ -37,17 +37,17 @@ const responsesAlone: readonly Need[] = [
 ];
 
 /** What responses has no field for. */
-const chatNeeds: readonly Need[] = [
+const chatBetter: readonly Need[] = [
   ({ stop = [] }, model) => stop.length > 0 && takes(model, 'stop'),
   ({ seed }, model) => seed !== undefined && takes(model, 'seed'),
   ({ frequencyPenalty, presencePenalty }, { capabilities }) =>
     capabilities.sampling && Boolean(frequencyPenalty ?? presencePenalty),
 ];
 
-/** What chat-completions cannot be asked or given, or cannot show in its answer. */
-const responsesNeeds: readonly Need[] = [
+/** What chat-completions has no field for, in its request or in its reply. */
+const responsesBetter: readonly Need[] = [
   ({ tools = [] }) => tools.some(({ type }) => type === 'hosted'),
-  // In chat-completions the model's thoughts are not shown, and cannot be given back in a loop of tool calls.
+  // Chat-completions does not show the model's reasoning, and cannot return it in a loop of tool calls.
   ({ reasoning }, { capabilities }) =>
     capabilities.reasoning.style !== 'none' &&
     reasoning !== undefined &&
@@ -66,20 +66,24 @@ const responsesNeeds: readonly Need[] = [
     ),
 ];
 
-/** The protocol that can express more of the request; undefined where both can express the same. */
+/** The protocol that can express more of the request; undefined if both can express the same. */
 export function chooseWire(
   request: CanonicalRequest,
   model: Model,
 ): 'responses' | 'chat-completions' | undefined {
-  // Whatever else the request needs: what responses lacks is refused by its field's name or reported as lost.
+  // This outweighs all other needs: what responses lacks is refused by name or reported as lost.
   if (hasRefusedTools(request, model)) return 'responses';
-  const count = (needs: readonly Need[]): number => needs.filter((needed) => needed(request, model)).length;
-  const difference = count(responsesAlone) - count(chatAlone) || count(responsesNeeds) - count(chatNeeds);
+  const count = (needs: readonly Need[]): number =>
+    needs.filter((isNeeded) => isNeeded(request, model)).length;
+  const difference = count(responsesOnly) - count(chatOnly) || count(responsesBetter) - count(chatBetter);
   if (difference === 0) return undefined;
   return difference > 0 ? 'responses' : 'chat-completions';
 }
 
-/** Whether chat-completions refuses a call of this model that has tools and asks for this much reasoning. */
+/**
+ * Whether chat-completions refuses a call with tools and this much reasoning. OpenAI's models since GPT-5.4 accept both
+ * together only in responses. Without an effort the model's default counts: "none" for GPT-5.4, "medium" for GPT-5.5.
+ */
 export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
   if (chatFlags(capabilities).tools === 'always') return false;
   const effort =
@@ -87,7 +91,7 @@ export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRe
   return (effort ?? capabilities.reasoning.default ?? 'none') !== 'none';
 }
 
-/** Whether chat-completions refuses a request for its tools. */
+/** Whether chat-completions refuses a request because of its tools. */
 export function hasRefusedTools({ tools = [], reasoning }: CanonicalRequest, model: Model): boolean {
   return tools.length > 0 && refusesChatTools(model, reasoning);
 }

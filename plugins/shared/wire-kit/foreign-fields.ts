@@ -1,12 +1,12 @@
 /**
- * Fields that only the client's own protocol has, in a request that goes to another: each is told as lost, member by
- * member, and the call is refused where an answer without it would be worthless.
+ * Reports each field of a request that exists only in the client's protocol when the provider speaks another one, member
+ * by member. Refuses the call if an answer without the field would be worthless.
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../../core/index.ts';
 import { refuseUnknown, refuseUnknownWord } from './open-values.ts';
 import { isObject, type Sides } from './vendor-bag.ts';
 
-/** Objects of which a protocol reads only some members; the bag holds the others. */
+/** Objects of which a protocol decodes only some members. The others are in the vendor bag. */
 const readInPart: ReadonlySet<string> = new Set([
   'allowed_tools',
   'cache_control',
@@ -31,8 +31,8 @@ const readInPart: ReadonlySet<string> = new Set([
   'toolConfig.functionCallingConfig',
 ]);
 
-/** Fields of thoughts that are only numbers or dates, or repeat their text. */
-const aboutThoughts: ReadonlySet<string> = new Set([
+/** Fields of reasoning that carry only numbers or dates, or repeat its text. */
+const reasoningDetails: ReadonlySet<string> = new Set([
   'type',
   'id',
   'index',
@@ -42,12 +42,12 @@ const aboutThoughts: ReadonlySet<string> = new Set([
   'closed',
 ]);
 
-/** State that a vendor keeps. Without it the request would mean something else. */
-const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);
+/** State that the vendor keeps. Without it the request would mean something else. */
+const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 
 /**
- * Whether nothing changes when a field is left out: padding against eavesdroppers, a switch set to what other protocols
- * do anyway, an empty list of citations.
+ * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other protocols do
+ * anyway, an empty list of citations.
  */
 function isHarmless(name: string, value: unknown): boolean {
   if (name === 'annotations') return Array.isArray(value) && value.length === 0;
@@ -55,99 +55,118 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
-/** Asks for a shortened conversation that only its vendor can read. Codex waits for that, and has no use for another answer. */
-const shortener = 'compaction_trigger';
+/** Asks for a shortened conversation that only its vendor can read. Codex waits for it and cannot use any other answer. */
+const compaction = 'compaction_trigger';
 
-/** Throws where a block asks for something that only the vendor of its protocol can answer. */
-function refuseShortener(block: Block, protocol: string, path: string): void {
-  if (
-    block.type !== 'foreign' ||
-    block.protocol === protocol ||
-    !isObject(block.value) ||
-    block.value.type !== shortener
-  )
-    return;
+/** Throws if a block asks for something that only the vendor of its protocol can answer. */
+function refuseCompaction(block: Block, protocol: string, path: string): void {
+  if (block.type !== 'foreign' || block.protocol === protocol) return;
+  if (!isObject(block.value) || block.value.type !== compaction) return;
   throw new GatewayError(
     'unsupported_parameter',
-    `A "${shortener}" is understood by models of ${block.protocol} alone: have the conversation summarised in words.`,
+    `Only models of ${block.protocol} understand "${compaction}": ask for a summary in words instead.`,
     { param: block.at ?? path },
   );
 }
 
-function saysNothing(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   return (
     value === null ||
-    (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing))
+    (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(isEmpty))
   );
 }
 
-/** The paths that are lost with a field: the field itself, or its members where the rest of the object was read. */
-function* membersOf(path: string, name: string, value: unknown): Generator<string> {
-  if (saysNothing(value) || isHarmless(name, value)) return;
-  // Where even the type is left over, nothing of the object was read.
+/** The paths that are lost with a field: the field itself, or its members if the rest of the object was decoded. */
+function* listLostPaths(path: string, name: string, value: unknown): Generator<string> {
+  if (isEmpty(value) || isHarmless(name, value)) return;
+  // If the bag has even the type, nothing of the object was decoded.
   if (!readInPart.has(name) || !isObject(value) || 'type' in value) return yield path;
-  for (const [inner, member] of Object.entries(value)) yield* membersOf(`${path}.${inner}`, inner, member);
+  for (const [inner, member] of Object.entries(value))
+    yield* listLostPaths(`${path}.${inner}`, inner, member);
 }
 
-function holdsFields(block: Block): boolean {
+/** The vendor bags of a thing that do not belong to `protocol`, as losses. */
+function listLosses(
+  { vendor = {} }: Sides,
+  protocol: string,
+  path: string,
+  skipped: ReadonlySet<string> = new Set(),
+): Loss[] {
+  return Object.entries(vendor).flatMap(([owner, fields]) => {
+    if (owner === protocol) return [];
+    const names = Object.keys(fields).filter((name) => !skipped.has(name));
+    return names.flatMap((name) =>
+      [...listLostPaths(path ? `${path}.${name}` : name, name, fields[name])].map((member): Loss => ({
+        path: member,
+        reason: `only ${owner} has it`,
+        code: 'vendor',
+      })),
+    );
+  });
+}
+
+/** Refuses fields of the request itself that decide what an answer is. */
+function refuseDecisiveFields(
+  { vendor = {} }: CanonicalRequest,
+  protocol: string,
+  skipped: ReadonlySet<string>,
+): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const [name, value] of Object.entries(fields)) {
+      if (skipped.has(name)) continue;
+      refuseUnknownWord(name, value, owner);
+      if (!vendorState.has(name) || !value) continue;
+      throw new GatewayError(
+        'unsupported_parameter',
+        `The vendor of ${owner} keeps "${name}", and this model belongs to another: send the content itself.`,
+        { param: name },
+      );
+    }
+  }
+}
+
+function hasFields(block: Block): boolean {
   return (
     block.vendor !== undefined || (block.type === 'tool-result' && block.content.some(({ vendor }) => vendor))
   );
 }
 
+function listBlockLosses(block: Block, protocol: string, path: string): Loss[] {
+  refuseUnknown(block, protocol, path);
+  const skipped = block.type === 'reasoning' ? reasoningDetails : undefined;
+  const losses = block.vendor ? listLosses(block, protocol, path, skipped) : [];
+  if (block.type === 'tool-result')
+    for (const [index, part] of block.content.entries())
+      if (part.vendor) losses.push(...listLosses(part, protocol, `${path}.content[${index}]`));
+  return losses;
+}
+
 /**
- * Every vendor field of a request that does not belong to `protocol`, as a loss, except fields of the request itself
- * that were `said` in another way. Throws `unsupported_parameter` where state is missing that the vendor keeps.
+ * Every vendor field of a request that does not belong to `protocol`, as a loss, except the request's own fields in
+ * `expressed`, which the encoder writes in another way. Throws `unsupported_parameter` if the vendor keeps what is missing.
  */
 export function foreignFields(
   request: CanonicalRequest,
   protocol: string,
-  said: ReadonlySet<string> = new Set(),
+  expressed: ReadonlySet<string> = new Set(),
 ): Loss[] {
-  const losses: Loss[] = [];
-  const look = (thing: Sides | undefined, path: string, skipped: ReadonlySet<string> = new Set()): void => {
-    if (!thing?.vendor) return;
-    for (const [owner, fields] of Object.entries(thing.vendor)) {
-      if (owner === protocol) continue;
-      for (const [name, value] of Object.entries(fields)) {
-        if (skipped.has(name)) continue;
-        if (path === '') refuseUnknownWord(name, value, owner);
-        for (const member of membersOf(path ? `${path}.${name}` : name, name, value)) {
-          losses.push({ path: member, reason: `only ${owner} has it`, code: 'vendor' });
-        }
-        if (path === '' && kept.has(name) && value) {
-          throw new GatewayError(
-            'unsupported_parameter',
-            `"${name}" is kept by the vendor of ${owner}, and this model is another's: send the content itself.`,
-            { param: name },
-          );
-        }
-      }
-    }
-  };
-  look(request, '', said);
-  look(request.toolChoice, 'toolChoice');
-  if (request.format?.type === 'schema') look(request.format, 'format');
-  for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
-  for (const [index, { role, vendor, blocks }] of request.turns.entries()) {
-    const last = blocks.at(-1);
-    if (last) refuseShortener(last, protocol, `turns[${index}]`);
-    for (const [position, block] of blocks.entries())
-      if (block.type === 'foreign') refuseUnknown(block, protocol, `turns[${index}].blocks[${position}]`);
-    if (vendor) look({ vendor }, `turns[${index}]`, role === 'assistant' ? aboutThoughts : undefined);
-    // Most turns of a long conversation have no such fields.
-    if (!blocks.some(holdsFields)) continue;
-    for (const [position, block] of blocks.entries()) {
-      if (block.vendor)
-        look(
-          block,
-          `turns[${index}].blocks[${position}]`,
-          block.type === 'reasoning' ? aboutThoughts : undefined,
-        );
-      if (block.type !== 'tool-result') continue;
-      for (const [part, content] of block.content.entries())
-        if (content.vendor) look(content, `turns[${index}].blocks[${position}].content[${part}]`);
-    }
+  const { toolChoice, format, tools = [], turns } = request;
+  refuseDecisiveFields(request, protocol, expressed);
+  const losses = listLosses(request, protocol, '', expressed);
+  if (toolChoice) losses.push(...listLosses(toolChoice, protocol, 'toolChoice'));
+  if (format?.type === 'schema') losses.push(...listLosses(format, protocol, 'format'));
+  for (const [index, tool] of tools.entries()) losses.push(...listLosses(tool, protocol, `tools[${index}]`));
+  for (const [index, turn] of turns.entries()) {
+    const path = `turns[${index}]`;
+    const last = turn.blocks.at(-1);
+    if (last) refuseCompaction(last, protocol, path);
+    const skipped = turn.role === 'assistant' ? reasoningDetails : undefined;
+    if (turn.vendor) losses.push(...listLosses(turn, protocol, path, skipped));
+    // Most blocks of a long conversation have nothing to look at.
+    for (const [position, block] of turn.blocks.entries())
+      if (block.type === 'foreign' || hasFields(block))
+        losses.push(...listBlockLosses(block, protocol, `${path}.blocks[${position}]`));
   }
   return losses;
 }

@@ -1,7 +1,7 @@
 /**
- * Fits the settings of a picture to the model, by the catalogue's tables. A value that the model knows passes; one that
- * has a replacement in the table is replaced and told as such; any other value refuses the call, and the error names the
- * values that there are. Pictures are never converted afterwards.
+ * Fits the settings of a picture to the model, by the catalogue's tables. A value that the model knows passes. A value
+ * with a replacement in the table is replaced and reported. For any other value the call is refused, and the error lists
+ * the known ones. Pictures are never converted afterwards.
  */
 import { GatewayError, type Capabilities, type ImageSettings } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
@@ -9,8 +9,8 @@ import type { Lose } from './losses.ts';
 type Image = NonNullable<Capabilities['image']>;
 type SizeRules = NonNullable<Image['sizeRules']>;
 
-/** Whether a size that is not listed keeps to the rules that a model has for any. */
-function keepsTo(rules: SizeRules, size: string): boolean {
+/** Whether an unlisted size, such as "1024x768", obeys the model's rules for sizes. */
+function isAllowedSize(rules: SizeRules, size: string): boolean {
   const [, width, height] = /^([1-9]\d{0,5})x([1-9]\d{0,5})$/.exec(size)?.map(Number) ?? [];
   if (width === undefined || height === undefined) return false;
   const [short, long] = width < height ? [width, height] : [height, width];
@@ -19,11 +19,11 @@ function keepsTo(rules: SizeRules, size: string): boolean {
   return fits && long <= short * rules.mostRatio && pixels >= rules.leastPixels && pixels <= rules.mostPixels;
 }
 
-function told({ multiple, longestEdge, leastPixels, mostPixels, mostRatio }: SizeRules): string {
+function describeRules({ multiple, longestEdge, leastPixels, mostPixels, mostRatio }: SizeRules): string {
   return `, or a width and a height that are multiples of ${multiple}, ${longestEdge} at most, with ${leastPixels} to ${mostPixels} pixels in all and one at most ${mostRatio} times the other`;
 }
 
-/** Settings that have a table, with the name of the table and the field that clients write. */
+/** Settings with a table: the setting, its table, and the field that clients write. */
 const rows = [
   ['size', 'sizes', 'size'],
   ['quality', 'qualities', 'quality'],
@@ -33,20 +33,20 @@ const rows = [
 
 type Fitted = Pick<ImageSettings, (typeof rows)[number][0]>;
 
-/** The value that a setting becomes at a model; undefined where the model has no such value. */
-function standIn(table: Readonly<Record<string, string>>, asked: string): string | undefined {
+/** The value that the table has for a setting; undefined if it has none. */
+function lookUp(table: Readonly<Record<string, string>>, asked: string): string | undefined {
   return Object.hasOwn(table, asked) ? table[asked] : undefined;
 }
 
-/** The values to send. Throws `unsupported_parameter` with the values that may be asked for. */
+/** The values to send. Throws `unsupported_parameter` with the values that the model knows. */
 export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose: Lose): Fitted {
   const fitted: Fitted = {};
   for (const [name, table, field] of rows) {
     const value = asked[name];
     if (value === undefined) continue;
-    const sent = image ? valueAt(image, name, table, value) : value;
+    const sent = image ? fitValue(image, name, table, value) : value;
     if (sent === undefined) {
-      const rules = name === 'size' && image?.sizeRules ? told(image.sizeRules) : '';
+      const rules = name === 'size' && image?.sizeRules ? describeRules(image.sizeRules) : '';
       const known = Object.keys(image?.[table] ?? {}).map((each) => `"${each}"`);
       throw new GatewayError(
         'unsupported_parameter',
@@ -60,19 +60,19 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
   return fitted;
 }
 
-function valueAt(
+function fitValue(
   image: Image,
   name: keyof Fitted,
   table: (typeof rows)[number][1],
   value: string,
 ): string | undefined {
-  const listed = standIn(image[table], value);
-  return listed === undefined && name === 'size' && image.sizeRules && keepsTo(image.sizeRules, value)
+  const listed = lookUp(image[table], value);
+  return listed === undefined && name === 'size' && image.sizeRules && isAllowedSize(image.sizeRules, value)
     ? value
     : listed;
 }
 
-/** The value that was used in place of the one asked for. */
+/** The value that the model used for a setting, as the reply reports it. */
 export function usedValue(
   name: 'size' | 'quality' | 'background',
   asked: ImageSettings,
@@ -80,10 +80,10 @@ export function usedValue(
 ): string {
   const value = asked[name] ?? 'auto';
   const [, table] = rows.find(([each]) => each === name) ?? rows[0];
-  return (image && standIn(image[table], value)) ?? value;
+  return (image && lookUp(image[table], value)) ?? value;
 }
 
-/** Tells all settings as lost, except those that were sent. */
+/** Reports all settings as lost, except those that were sent. */
 export function loseSettings(
   settings: ImageSettings | undefined,
   sent: readonly (keyof ImageSettings)[],

@@ -1,35 +1,35 @@
 /**
- * JSON as an answer, as far as the vendor keeps to it: by a schema, by JSON mode, or only because the model is asked in
- * words. OpenAI refuses JSON mode unless a message contains that word, and only keeps to a schema whose root is an object.
- * Where the vendor does not keep to what the client asked for, the gateway checks the reply.
+ * Asks for JSON in the strictest way that the provider enforces: a schema, JSON mode, or an instruction in the prompt.
+ * OpenAI refuses JSON mode unless a message contains the word "json", and enforces only schemas with an object as root.
+ * If the provider does not enforce what the client asked for, the gateway checks the reply.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 export interface FormatPlan {
-  /** What the vendor is sent; `words`: nothing. */
+  /** The field to send. With `words` there is none, only the instruction. */
   readonly mode: 'schema' | 'json' | 'words' | undefined;
-  /** What the model is told. */
+  /** The instruction for the model. */
   readonly instruction?: string | undefined;
-  /** What the reply is checked for, where the vendor does not keep to it. */
+  /** What the gateway checks the reply for, if the provider does not enforce it. */
   readonly expects?: EncodedRequest['expects'];
 }
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
-/** Whether the vendor can be made to keep to the schema. */
+/** Whether the provider can enforce the schema. */
 function hasObjectRoot({ schema }: Extract<Format, { type: 'schema' }>): boolean {
   return !isObject(schema) || (schema.type ?? 'object') === 'object';
 }
 
-/** Whether a model has JSON mode, beside tools where there are any. */
+/** Whether the model has JSON mode, together with tools if the request has any. */
 export function hasJsonMode({ capabilities }: Model, hasTools: boolean): boolean {
   const { structuredOutput, jsonMode = structuredOutput ? 'always' : 'never' } = capabilities;
   return jsonMode === 'always' || (jsonMode === 'without-tools' && !hasTools);
 }
 
-/** What the model is told where its vendor does not keep to a format, and what its reply is checked for. */
+/** The instruction and the check of the reply for a format that the provider does not enforce. */
 export function inWords(format: Format): Pick<FormatPlan, 'instruction' | 'expects'> {
   const schema = format.type === 'schema' ? format.schema : undefined;
   if (schema === undefined)
@@ -43,7 +43,7 @@ export function inWords(format: Format): Pick<FormatPlan, 'instruction' | 'expec
   };
 }
 
-/** How a format is asked for on a wire of OpenAI's. */
+/** Plans how one of OpenAI's wires asks for the request's format. */
 export function planFormat(
   request: CanonicalRequest,
   model: Model,
@@ -64,13 +64,13 @@ export function planFormat(
     );
     return { mode: 'words', ...inWords(format) };
   }
-  if (format.type === 'json') return { mode: 'json', instruction: jsonWord(request, own, lose) };
+  if (format.type === 'json') return { mode: 'json', instruction: addJsonWord(request, own, lose) };
   lose('format.schema', 'the model has JSON mode without schemas; asked for in words', 'approximated');
   return { mode: hasObjectRoot(format) ? 'json' : 'words', ...inWords(format) };
 }
 
-/** What tells of JSON where no message does. */
-function jsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): string | undefined {
+/** The instruction that JSON mode needs if no message contains the word. */
+function addJsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): string | undefined {
   if (
     own ||
     turns.some(({ blocks }) => blocks.some((block) => block.type === 'text' && /json/i.test(block.text)))
@@ -80,7 +80,7 @@ function jsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): string
   return 'Answer with one valid JSON object.';
 }
 
-/** The instruction as a message to put before all others. */
+/** The instruction as a message that comes before all others. */
 export function instructionMessage({ instruction }: FormatPlan): Fields[] {
   return instruction === undefined ? [] : [{ role: 'system', content: instruction }];
 }

@@ -1,6 +1,6 @@
 /**
- * What the listings of all families say about a model, and how a listing is sent. It is rendered once for each state of
- * the catalogue and kept as text, and a client that already has it gets no second copy.
+ * The model fields that the listings of all protocols share, and a cache of rendered listings. Each listing is rendered
+ * once for each version of the catalogue, and a client with a current ETag gets a 304.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -23,7 +23,7 @@ export function usdPerToken(price: Nano): string {
   return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
 }
 
-/** A listing's `pricing`: each rate a model has, by the name the listing has for it. */
+/** A listing's `pricing`: each rate that the model has, by its name in the listing. */
 export function pricesOf(
   rates: readonly (readonly [name: string, rate: Nano | undefined])[],
 ): Record<string, string> {
@@ -32,7 +32,7 @@ export function pricesOf(
   );
 }
 
-/** Fees that are charged apart from tokens, each time. */
+/** The fees that are charged apart from tokens, in USD. */
 export function feesOf(price: Price | undefined): Record<string, string> {
   const fees = [
     ['request', price?.request],
@@ -62,7 +62,7 @@ export function topProviderOf({ contextLength, outputLimit, moderated }: Model):
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
-/** The model with this id, or all models of this owner. Throws where none of those listed fits. */
+/** The listed model with this id, or all listed models of this owner. Throws `model_not_found` if there is none. */
 export function modelsNamed(
   catalog: Catalog,
   listed: readonly Model[],
@@ -84,15 +84,16 @@ interface Rendered {
 const mostRendered = 1000;
 const longText = 16_384;
 
-/** Whether the client already has this text: `if-none-match` holds tags, weak or strong, or a star for any. */
-function hasIt(told: string | string[] | undefined, tag: string): boolean {
-  if (told === undefined) return false;
-  const tags = String(told)
+/** Whether `if-none-match` lists this tag, weak or strong, or a star for any. */
+function matchesTag(header: string | string[] | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  const tags = String(header)
     .split(',')
     .map((part) => part.trim().replace(/^W\//, ''));
   return tags.includes(tag) || tags.includes('*');
 }
 
+/** Renders listings once and keeps their text. */
 export class Listings {
   readonly #catalog: Catalog;
   readonly #rendered = new LRUCache<string, Rendered>({ max: mostRendered });
@@ -102,18 +103,18 @@ export class Listings {
     this.#catalog = catalog;
   }
 
-  /** A listing by its name, made with `render` where it is not kept yet. If `render` throws, nothing is kept. */
+  /** The reply for a listing, rendered on first use. If `render` throws, nothing is cached. */
   reply(name: string, headers: RouteRequest['headers'], render: () => unknown): RouteReply {
     const { version } = this.#catalog;
     if (version !== this.#version) this.#rendered.clear();
     this.#version = version;
     const rendered = this.#rendered.get(name) ?? this.#render(name, render());
-    return hasIt(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
+    return matchesTag(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
   }
 
   #render(name: string, value: unknown): Rendered {
     const text = JSON.stringify(value);
-    // A long listing is encoded only once. A short one stays text, since it goes out quicker in one piece with its head.
+    // A long listing is encoded once. Node sends a short text faster, in one piece with the headers.
     const body = text.length > longText ? Buffer.from(text) : text;
     const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
     const rendered = {

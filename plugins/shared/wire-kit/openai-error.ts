@@ -41,13 +41,13 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 
 const family = 'openai';
 
-/** Google's chat layer writes a number and an RPC status, which no client of this family reads. */
-function isGoogles({ code, status }: Readonly<Record<string, unknown>>): boolean {
+/** Whether Google's chat-completions endpoint wrote the error: its number and RPC status mean nothing to OpenAI clients. */
+function isFromGoogle({ code, status }: Readonly<Record<string, unknown>>): boolean {
   return typeof code === 'number' && typeof status === 'string';
 }
 
-/** The vendor's own type and code; ours where clients of the family decide by them, and where it has none. */
-function vendorsWords(
+/** The vendor's own type and code. Ours replace them if it has none, or if OpenAI clients act on them. */
+function chooseWords(
   ours: Words,
   { code, details: { vendor } }: GatewayError,
 ): { readonly type: unknown; readonly code: unknown } {
@@ -56,12 +56,12 @@ function vendorsWords(
   const { type, code: word } = body;
   if (isFault || code === 'content_policy_violation') return ours;
   const hasType = typeof type === 'string' && type !== '';
-  const isNumber = typeof word === 'number' && !isGoogles(body) && code !== 'context_length_exceeded';
+  const isNumber = typeof word === 'number' && !isFromGoogle(body) && code !== 'context_length_exceeded';
   const hasCode = (typeof word === 'string' && word !== '') || isNumber;
   return { type: hasType ? type : ours.type, code: hasCode ? word : ours.code };
 }
 
-/** `{"error": …}` for a whole reply, or for a frame inside a stream. */
+/** `{ error: { message, type, param, code } }`, for a whole reply or for a frame inside a stream. */
 export function errorBody(error: GatewayError): { error: Record<string, unknown> } {
   const {
     code,
@@ -70,21 +70,22 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
   } = error;
   const ours = wording[code];
   if (vendor?.family === family)
-    return { error: { ...vendor.body, message, param, ...vendorsWords(ours, error) } };
+    return { error: { ...vendor.body, message, param, ...chooseWords(ours, error) } };
   const word = code === 'invalid_request' ? vendor?.code : undefined;
   return { error: { message, type: ours.type, param, code: word ?? ours.code } };
 }
 
+/** The status and the body of a whole reply. */
 export function encodeError(error: GatewayError): ErrorReply {
   return { status: passedStatus(error, family) ?? error.status, body: errorBody(error) };
 }
 
-/** Turns a vendor's refusal into what the caller may know of it. */
+/** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
   return decodeVendorError(family, status, text);
 }
 
-/** The event for an error inside a reply. */
+/** The canonical event for a provider's error inside a stream. */
 export function errorEvent(
   error: VendorError,
   status = error.status,

@@ -1,4 +1,4 @@
-/** Fields that both of OpenAI's protocols have, without a canonical name. They go from one to the other unchanged. */
+/** Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged. */
 import type { CanonicalRequest, ClientHeaders, Model } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import type { Fields } from './vendor-bag.ts';
@@ -6,17 +6,17 @@ import type { Fields } from './vendor-bag.ts';
 const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
 const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
 
-/** The fields that a model takes: some models have no control over caching. */
+/** The fields that a model accepts: some models have no control over caching. */
 export function openaiFieldsFor(cacheMarks: boolean): ReadonlySet<string> {
   return cacheMarks ? cacheFields : fields;
 }
 
-/** Whether the user was named in `safety_identifier`; the sibling wire then gets it in the same field. */
+/** Whether the client named the user in `safety_identifier`, so that the other protocol uses the same field. */
 export function saysSafety({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
   return protocols.some((protocol) => form[protocol]?.includes('safety-identifier'));
 }
 
-/** The fields of a request that was read in the protocol `from`. */
+/** These fields of a request that came in the protocol `from`. */
 export function openaiFieldsOf(
   { vendor }: CanonicalRequest,
   from: string,
@@ -27,7 +27,7 @@ export function openaiFieldsOf(
   );
 }
 
-/** How long an answer should be, if the model takes such a wish: OpenAI's models without reasoning only know the middle value. */
+/** The verbosity, if the model accepts it: OpenAI's models without reasoning only accept "medium". */
 export function fitVerbosity(
   { verbosity }: CanonicalRequest,
   { capabilities }: Model,
@@ -41,7 +41,7 @@ export function fitVerbosity(
 
 const betaHeader = 'openai-beta';
 
-/** The one header in which OpenAI's clients say more than in the body: the betas they want, whether known here or not. */
+/** The header with which OpenAI's clients request betas, known to us or not. */
 export function openaiHeaders(client: ClientHeaders): Record<string, string> {
   const betas = client[betaHeader];
   return betas === undefined ? {} : { [betaHeader]: String(betas) };

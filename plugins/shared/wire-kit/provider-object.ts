@@ -1,6 +1,6 @@
 /**
- * The `provider` object that a request of any family may hold beside the vendor's own fields: how the caller wants the
- * call routed. It is checked here and never sent on. An unknown wish is refused, since nothing would fulfil it.
+ * The `provider` object of a request in any protocol: the client's preferences for routing. Tollgate validates it and
+ * never sends it to a provider. Unknown members are refused, because nothing would act on them.
  */
 import { z } from 'zod';
 import { GatewayError, type Preferences } from '../../../core/index.ts';
@@ -8,7 +8,7 @@ import { GatewayError, type Preferences } from '../../../core/index.ts';
 const names = z.array(z.string().min(1)).max(100);
 const decimal = /^\d+(\.\d{1,9})?$/;
 const amount = 'an amount in USD per million tokens, such as "0.5"';
-/** From here on JavaScript writes numbers with an exponent. */
+/** JavaScript writes numbers from here on with an exponent. */
 const unwritable = 1e21;
 const writtenPrice = z.string().regex(decimal, { abort: true });
 const numericPrice = z
@@ -34,7 +34,7 @@ export const providerObject = z.strictObject({
     .nullish(),
 });
 
-/** The preferences of every call that states none. */
+/** The preferences of a call without a `provider` object. */
 export const noPreferences: Preferences = {};
 
 export function preferencesOf(wire: z.output<typeof providerObject> | null | undefined): Preferences {
@@ -59,11 +59,11 @@ export function preferencesOf(wire: z.output<typeof providerObject> | null | und
   };
 }
 
-/** Throws where a vendor's own field names other models: the vendor would answer with one of them, at its price. */
+/** Refuses a vendor's own field that names other models: the vendor would answer with one of them, at its price. */
 export function refuseOtherModels(field: string): never {
   throw new GatewayError(
     'unsupported_parameter',
-    `"${field}" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.`,
+    `"${field}" lets a model answer that this call is not priced for: name fallback models in "provider.fallback", or leave it out.`,
     { param: field },
   );
 }

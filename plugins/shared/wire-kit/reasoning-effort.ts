@@ -1,9 +1,9 @@
 /**
- * One scale of how hard a model should think, and what each step means in tokens where a protocol counts them. Every
- * protocol translates by this table, so that going there and back gives the same step.
+ * One scale of reasoning efforts, with the token budget of each step. Every protocol translates by this table, so that a
+ * step survives the way to another protocol and back.
  */
 
-/** From least to most. The tokens are the largest budget that still counts as the step. */
+/** From lowest to highest, each with the largest token budget that still counts as the step. */
 export const efforts = [
   { name: 'none', budget: 0 },
   { name: 'minimal', budget: 1024 },
@@ -18,7 +18,7 @@ function rank(name: string): number {
   return efforts.findIndex((effort) => effort.name === name);
 }
 
-/** The step that a budget of reasoning tokens amounts to. A negative budget leaves it to the model, and has no step. */
+/** The step for a budget of reasoning tokens; undefined for a negative budget, which leaves the choice to the model. */
 export function effortFor(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }
@@ -26,8 +26,8 @@ export function effortFor(budget: number): string | undefined {
 const high = rank('high');
 
 /**
- * The allowed step nearest to the one wanted; of two equally near, the one nearer to `high`. Where nothing is known
- * about the model it is the wanted one itself. An unknown word counts as the middle step.
+ * The allowed step nearest to the wanted one; of two equally near, the one nearer to `high`. Without a list of allowed
+ * steps it is the wanted one. An unknown word counts as "medium".
  */
 export function nearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
   if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;

@@ -1,12 +1,12 @@
 /**
- * Takes what concerns the gateway's own account out of a vendor's error: keys and pieces of keys, the names of our
- * organisation, project and team, and advice about our billing. All else stays as the vendor wrote it.
+ * Removes everything about the gateway's own account from a vendor's error: keys and parts of keys, the names of our
+ * organisation, project and team, and advice about our billing. The rest stays as the vendor wrote it.
  */
 import { isObject, type Fields } from './vendor-bag.ts';
 
 const id = String.raw`[\`'"]?(?:org[-_]\w+|proj_\w+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,})[\`'"]?`;
 
-/** What is replaced, and by what. The order counts: whole phrases come before the ids in them. */
+/** What to replace, and by what. Whole phrases come before the ids in them. */
 const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // OpenAI and Groq: "Rate limit reached for gpt-4o in organization org-abc on tokens per min".
   [
@@ -40,28 +40,29 @@ const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/(?<=\barn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}/g, '-'],
 ];
 
-/** A longer text inside an error is cut: nobody reads it. */
+/** A longer text inside an error is cut. */
 const longestText = 64 * 1024;
 
-/** A text without what names our account or shows our key. */
+/** Removes the names of our account and parts of our key from a text. */
 export function redact(text: string): string {
-  let told = text.length > longestText ? text.slice(0, longestText) : text;
-  for (const [pattern, replacement] of patterns) told = told.replace(pattern, replacement);
-  return told;
+  return patterns.reduce(
+    (kept, [pattern, replacement]) => kept.replace(pattern, replacement),
+    text.slice(0, longestText),
+  );
 }
 
-/** Advice to whoever holds the account: it is not for the callers of a gateway. */
+/** Advice to the holder of the account, who is not the client. */
 const advice =
   /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b|\/(account|settings|plans|dashboard)\b/i;
 
-/** A message about the vendor's load or limits without its sentences about our plan and billing; undefined where nothing is left. */
+/** A message about load or limits without its sentences about our plan and billing; undefined if nothing is left. */
 export function withoutAdvice(message: string): string | undefined {
   const kept = message.split(/(?<=[.!?])\s+|\n+/).filter((sentence) => !advice.test(sentence));
   const text = kept.join(' ').trim();
   return text === '' ? undefined : text;
 }
 
-/** Fields that name whose call it is at the vendor. */
+/** Fields that identify our account at the vendor. */
 const aboutAccount =
   /^(user|org|organi[sz]ation|project|team|workspace|account)(_?id|_?number|_?name)?$|^(consumer|subject|containerInfo|service_?account|api_?key\w*|authorization)$/i;
 
@@ -74,7 +75,7 @@ function redactValue(value: unknown, depth: number): unknown {
   return isObject(value) ? redactFields(value, depth) : value;
 }
 
-/** An object of a vendor's error, and all that is in it, without what concerns our account. */
+/** An object of a vendor's error, and everything in it, without what identifies our account. */
 export function redactFields(fields: Fields, depth = 0): Fields {
   const kept = Object.entries(fields).filter(([name]) => !aboutAccount.test(name));
   return Object.fromEntries(kept.map(([name, value]) => [name, redactValue(value, depth + 1)]));

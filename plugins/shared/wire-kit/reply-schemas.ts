@@ -1,19 +1,19 @@
-/** Schemas that the replies of several families share, for the OpenAPI document. They do not check any reply. */
+/** Schemas for the OpenAPI document that the replies of several protocols share. No reply is validated with them. */
 import { z } from 'zod';
 
-/** The error body of chat-completions, responses and images, and of addresses that belong to no family. */
+/** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */
 export const errorSchema = z
   .object({
     error: z.looseObject({
       message: z.string(),
       type: z.string(),
-      param: z.string().nullable().meta({ description: 'The field at fault, where there is one.' }),
+      param: z.string().nullable().meta({ description: 'The field at fault, if there is one.' }),
       code: z.string().nullable(),
     }),
   })
   .meta({ title: 'Error' });
 
-/** What all listings say about a model in the same fields. */
+/** A model's fields that all listings share. */
 export const architecture = z.looseObject({
   modality: z.string(),
   input_modalities: z.array(z.string()),
@@ -28,8 +28,8 @@ export const topProvider = z.looseObject({
   is_moderated: z.boolean(),
 });
 
-/** USD per token, or per piece, as decimal strings. */
+/** USD per token, or per request, image or search, as decimal strings. */
 export const pricing = z.record(z.string(), z.string());
 
-/** Vendors name their counts differently, but all counts are whole numbers. */
+/** A number of tokens. */
 export const count = z.int().nonnegative();

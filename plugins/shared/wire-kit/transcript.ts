@@ -1,20 +1,19 @@
 /**
- * What a reply has said so far, for code that needs it again at the end. It comes in very many small pieces. A string
- * that grows by `+=` would keep them apart, each at several times its size, so they are joined from time to time.
+ * Keeps the text of a reply, which arrives in very many small pieces. A string that grows by `+=` would keep each piece
+ * at several times its size, so they are joined from time to time.
  */
-
 import { detached } from '../../../core/index.ts';
 
-/** How many pieces may stay apart. */
-const mostApart = 50;
+/** The number of pieces that are joined at once. */
+const mostPieces = 50;
 
 /**
- * Characters of an answer that are kept to find its citations in: five thousand words, a report. Without a bound, the
- * whole reply would stay in memory for every client that reads slowly.
+ * Characters of an answer that are kept to find its citations in, about five thousand words. Without a limit, the whole
+ * reply would stay in memory for every client that reads slowly.
  */
 export const longestCited = 32 * 1024;
 
-/** Characters of an answer that its citations repeat together. Thousands that cite all of it would make the reply a thousand times as long. */
+/** Characters that all citations of an answer may quote together. Thousands that quote all of it would multiply the reply. */
 export const longestPassages = 256 * 1024;
 
 export class Transcript {
@@ -24,18 +23,18 @@ export class Transcript {
   /** Characters of the whole reply, kept or not. */
   length = 0;
 
-  /** After `limit` characters, further text is counted but not kept. */
+  /** After `limit` characters, the transcript counts further text but does not keep it. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
 
-  /** The text that was kept: the beginning, where there was more than the limit. */
+  /** The text that was kept: the start, if the reply is longer than the limit. */
   get text(): string {
     this.#join();
     return this.#joined;
   }
 
-  /** Whether all of the text was kept. */
+  /** True if all of the text was kept. */
   get whole(): boolean {
     return this.length === this.text.length;
   }
@@ -43,7 +42,7 @@ export class Transcript {
   add(text: string): void {
     const kept = this.length < this.#limit;
     this.length += text.length;
-    if (kept && this.#pieces.push(detached(text)) >= mostApart) this.#join();
+    if (kept && this.#pieces.push(detached(text)) >= mostPieces) this.#join();
   }
 
   #join(): void {

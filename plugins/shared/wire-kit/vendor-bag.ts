@@ -1,42 +1,42 @@
 /**
- * What a protocol read and the canonical form has no field for. It is kept beside the canonical thing under the
- * protocol's name (`vendor`), together with how the thing was written, where there are several ways (`form`). The same
- * protocol puts both back; every other one tells the vendor's fields as lost.
+ * Keeps what the canonical form has no field for. Each canonical thing can carry a protocol's own fields (`vendor`) and
+ * which of several spellings the client used (`form`), both under the protocol's name. The same protocol restores both;
+ * every other protocol reports the fields as lost.
  */
 import type { VendorBag } from '../../../core/index.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The two slots that every canonical thing has for this. */
+/** The two slots of every canonical thing. */
 export interface Sides {
   vendor?: VendorBag | undefined;
   form?: Record<string, string[]> | undefined;
 }
 
-/** The fields of a thing that has none. All share this one object, by which the case is recognised. */
+/** The fields of a thing without any. It is one shared object, so that `overlay` recognises it by identity. */
 const nothing: Fields = {};
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members that are not in `known`, and those that are null: unset, but the client wrote them. Mostly there are none, so no list is made to find out. */
+/** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
 export function leftover(wire: object, known: ReadonlySet<string>): Fields {
   const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
   if (!isObject(wire)) return nothing;
-  // Made from entries, since a member may be called `__proto__`.
+  // `fromEntries`, because a member may be called `__proto__`. Most things have nothing left, so check before building.
   for (const name in wire)
     if (isLeft(name, wire[name]))
       return Object.fromEntries(Object.entries(wire).filter((member) => isLeft(...member)));
   return nothing;
 }
 
-/** The fields as one member with this name, or nothing where there are no fields. */
+/** The fields as one member with this name; nothing if there are no fields. */
 export function nested(name: string, fields: Fields): Fields {
   return Object.keys(fields).length > 0 ? { [name]: fields } : {};
 }
 
-/** Lays `wire` over `rest`, object by object. What is undefined in `wire` covers nothing. Most things have no rest. */
+/** Merges `wire` into `rest`, object by object. Members that are undefined in `wire` replace nothing. */
 export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
   if (rest === nothing) return wire;
   const whole: Record<string, unknown> = { ...rest };
@@ -49,25 +49,28 @@ export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
   return whole;
 }
 
-/** The two slots as one protocol uses them. */
+/** One protocol's access to the two slots. */
 export interface Bag {
-  /** The two slots to spread into the canonical thing: the fields that are left over, and how the thing was written. */
+  /** Returns the slots to spread into a canonical thing, with its remaining fields and its spelling. */
   keep(fields: Fields, form?: readonly string[]): Sides;
+  /** Returns the protocol's own fields of a thing. */
   fields(thing: Sides | undefined): Fields;
+  /** Returns how the client spelled a thing. */
   form(thing: Sides | undefined): readonly string[];
 }
 
-const plainly: readonly string[] = [];
+const noForm: readonly string[] = [];
 
+/** The slots of the protocol with this name. */
 export function bagOf(protocol: string): Bag {
   return {
-    keep(fields, form = plainly) {
+    keep(fields, form = noForm) {
       const sides: Sides = {};
       if (fields !== nothing && Object.keys(fields).length > 0) sides.vendor = { [protocol]: { ...fields } };
       if (form.length > 0) sides.form = { [protocol]: [...form] };
       return sides;
     },
     fields: (thing) => thing?.vendor?.[protocol] ?? nothing,
-    form: (thing) => thing?.form?.[protocol] ?? plainly,
+    form: (thing) => thing?.form?.[protocol] ?? noForm,
   };
 }

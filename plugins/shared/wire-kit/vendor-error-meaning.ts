@@ -1,7 +1,7 @@
 /**
- * What a vendor's error means. Only the vendor's own codes and statuses are certain; where a vendor has none, its words
- * decide. Quoted text is left out of them first, since vendors quote what the caller sent, and a caller must not be able
- * to make an error look like one about our key.
+ * Classifies a vendor's error. Only codes and statuses are certain; without them the message decides. Quoted text is
+ * removed from the message first: vendors quote the request, and a client must not make an error look like one about our
+ * key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
 import { isObject } from './vendor-bag.ts';
@@ -9,11 +9,11 @@ import type { VendorError } from './vendor-error.ts';
 
 export interface Meaning {
   readonly code: ErrorCode;
-  /** It concerns our key or account, and is none of the caller's business. */
+  /** The error concerns our key or account, and clients must not see it. */
   readonly isOurs?: boolean;
   /** The same call may succeed at another target. */
   readonly elsewhere?: boolean;
-  /** The part of the request that the vendor does not accept, where the call may succeed without it. */
+  /** The part of the request that the vendor does not accept, if the call may succeed without it. */
   readonly rejects?: 'reasoning';
 }
 
@@ -60,7 +60,7 @@ const modelCodes = new Set([
 const modelWords =
   /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported)|does not exist|not available)|not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/i;
 
-/** Vendors' words for things that a caller names in its request, and that the vendor keeps. */
+/** Vendors' names for things that they keep and that a request refers to. */
 const things = String.raw`(?:files?|items?|cached? ?contents?|cached content metadata|vector ?stores?|containers?|conversations?|prompts?|responses?|skills?|images?|audio|videos?|documents?|attachments?|uploads?|mcp servers?|storage object)`;
 const missing = String.raw`(?:not found|(?:does|do|did)(?: not|n't) exist|may not exist|(?:has |have |is |are )?(?:been )?(?:expired|deleted)|no longer (?:exists?|available))`;
 const missingThing = new RegExp(
@@ -72,7 +72,7 @@ const closedThing = new RegExp(
   'i',
 );
 const notReady = /\bfile\b[^.]*\bis not in an? active state/i;
-/** A thing of the vendor's, and not one that the caller named. */
+/** Things of the vendor's own, which the request does not refer to. */
 const vendorsOwn = /\b(models?|deployment|endpoint|scopes?|regions?|billing)\b/i;
 
 const policyWords =
@@ -80,15 +80,15 @@ const policyWords =
 const overflow =
   /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|input token count.*exceeds|exceeds the maximum number of tokens/i;
 const overflowCodes = new Set(['context_length_exceeded', 'exceed_context_size_error']);
-/** One call that is larger than all that our account may use in a minute (OpenAI, Groq). */
+/** One call is larger than our account's quota for a minute (OpenAI, Groq). */
 const largerThanQuota = /request too large\b[^]*tokens per/i;
-/** OpenRouter has nobody behind it who takes such a request. */
-const nobodyTakes = /no endpoints found that support/i;
+/** OpenRouter has no provider that accepts such a request. */
+const noEndpoint = /no endpoints found that support/i;
 
 const quoted = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g;
 
-/** Google's details of one type. */
-function detailOf({ fields }: VendorError, type: string): Readonly<Record<string, unknown>> {
+/** Google's error details of one type. */
+function findDetail({ fields }: VendorError, type: string): Readonly<Record<string, unknown>> {
   const details: unknown[] = Array.isArray(fields.details) ? fields.details : [];
   const found = details.find(
     (each) => isObject(each) && each['@type'] === `type.googleapis.com/google.rpc.${type}`,
@@ -101,14 +101,14 @@ function isAboutUs(error: VendorError, said: string): boolean {
   return (
     ourCodes.has(code) ||
     ourCodes.has(type) ||
-    ourReasons.test(String(detailOf(error, 'ErrorInfo').reason ?? '')) ||
+    ourReasons.test(String(findDetail(error, 'ErrorInfo').reason ?? '')) ||
     ourWords.test(said)
   );
 }
 
-/** Whether the error is about a thing that the caller named: a file, an item, a cache. */
+/** Whether the error is about a thing that the request refers to: a file, an item, a cache. */
 function isAboutThing(status: number | undefined, { message, fields }: VendorError, said: string): boolean {
-  // llama.cpp says this of an address that it does not have.
+  // llama.cpp's answer for an unknown path.
   if (message === 'File Not Found' && fields.code === 404) return false;
   if (notReady.test(said)) return true;
   if (vendorsOwn.test(said)) return false;
@@ -119,11 +119,11 @@ function isAboutModel({ code = '', type = '', param = 'model' }: VendorError, sa
   return param === 'model' && (modelCodes.has(code) || modelCodes.has(type) || modelWords.test(said));
 }
 
-/** Anthropic and Google only say it in words. */
+/** Anthropic and Google have no code for this. */
 const badSeal =
   /invalid `?(signature|data)`? in `?(redacted_)?thinking`?|(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid/i;
 
-/** Whether the signature or the encryption of earlier reasoning is not accepted. */
+/** Whether the vendor rejects the signature or the encryption of earlier reasoning. */
 function isAboutSeal({ code, message }: VendorError): boolean {
   return code === 'invalid_encrypted_content' || badSeal.test(message ?? '');
 }
@@ -134,8 +134,8 @@ const aboutThing: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [410, 'not_found'],
 ]);
 
-/** What the caller's content did wrong. */
-function contentFault(error: VendorError, said: string): ErrorCode {
+/** The code for an error in the request's content. */
+function classifyContentError(error: VendorError, said: string): ErrorCode {
   const { code = '', type = '' } = error;
   if (overflowCodes.has(code) || overflowCodes.has(type) || overflow.test(error.message ?? ''))
     return 'context_length_exceeded';
@@ -158,7 +158,7 @@ const byStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
 
 const refused: Meaning = { code: 'upstream_failed', isOurs: true };
 
-/** What an error with this HTTP status means. */
+/** The meaning of an error with this HTTP status. */
 export function meaningOf(status: number | undefined, error: VendorError): Meaning {
   const said = (error.message ?? '').replace(quoted, '');
   if (status === 401 || status === 402) return refused;
@@ -174,17 +174,19 @@ export function meaningOf(status: number | undefined, error: VendorError): Meani
     isAboutThing(status, error, said) &&
     !isAboutUs(error, '')
   ) {
-    return { code: aboutThing.get(status) ?? contentFault(error, said) };
+    return { code: aboutThing.get(status) ?? classifyContentError(error, said) };
   }
   if (isAboutUs(error, said)) return refused;
   if (status === 403 || (status === 400 && error.type === 'FAILED_PRECONDITION')) return refused;
   if ((status === 413 || status === 429) && largerThanQuota.test(said))
     return { code: 'body_too_large', elsewhere: true };
-  if (status === 404 && nobodyTakes.test(said)) return { code: 'unsupported_parameter' };
+  if (status === 404 && noEndpoint.test(said)) return { code: 'unsupported_parameter' };
   if (status === 400 && isAboutSeal(error)) return { code: 'invalid_request', rejects: 'reasoning' };
   if (status === 400 || status === 422)
-    return isAboutModel(error, said) ? { code: 'model_not_found' } : { code: contentFault(error, said) };
-  // OpenAI could not use a tool server that the caller named.
+    return isAboutModel(error, said)
+      ? { code: 'model_not_found' }
+      : { code: classifyContentError(error, said) };
+  // OpenAI could not use a tool server that the request names.
   if (status === 424 && error.param !== undefined) return { code: 'invalid_request' };
   return { code: byStatus.get(status) ?? 'upstream_failed' };
 }
