@@ -1,16 +1,26 @@
-/** How the tests are run: from the project's root, patient with a busy machine, and with properties drawn alike each time. */
+/**
+ * Three projects. `unit` is the fast part. `flows` is everything else over sockets, databases and processes. Both keep
+ * loaded modules from file to file, because most files take longer to load the gateway than to test it. `apart` holds
+ * files that replace Node's own modules and so need modules of their own.
+ */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-/** Files that replace modules of Node's, which others have loaded as they are. */
 const apart = [
-  'test/core/full-disk.test.ts',
-  'test/core/full-disk.test.ts',
-  'test/hostile/growth.test.ts',
   'test/balance/outage.test.ts',
   'test/balance/slow-disk.test.ts',
+  'test/core/full-disk.test.ts',
+  'test/hostile/growth.test.ts',
   'test/operations/overload.test.ts',
+];
+
+const unit = [
+  'test/*.test.ts',
+  'test/{auth,core,shared}/*.test.ts',
+  // The published types run TypeScript over the vendors' SDKs, which takes too long here.
+  'test/golden/!(published-types).test.ts',
+  'test/{chat-completions,generate-content,images,messages,responses}/*.test.ts',
 ];
 
 const root = join(import.meta.dirname, '..');
@@ -22,8 +32,8 @@ function project(
   exclude: string[] = [],
 ): TestProjectInlineConfiguration {
   return {
-    // The bare name `tollgate` means the sources and never what was built of them: there would be two cores. The
-    // condition `module` is left out: what packages show to bundlers under it, Node cannot always run.
+    // The bare name `tollgate` resolves to the sources, never to the build, which would be a second core. The condition
+    // `module` is left out: Node cannot always run what packages offer bundlers under it.
     ssr: { resolve: { conditions: ['tollgate-source', 'node', 'development'] } },
     test: {
       name,
@@ -35,7 +45,7 @@ function project(
         join(import.meta.dirname, 'support/seed.ts'),
         join(import.meta.dirname, 'support/undo.ts'),
       ],
-      // They end what hangs. A slow machine may take ten times as long as a usual one.
+      // Only for what hangs: a slow machine may take ten times as long as a usual one.
       testTimeout: 300_000,
       hookTimeout: 300_000,
       expect: { poll: { timeout: 120_000 } },
@@ -47,9 +57,18 @@ export default defineConfig({
   test: {
     root,
     globalSetup: [join(import.meta.dirname, 'support/postgres-on-demand.ts')],
-    // As many as there are cores, and not one fewer: much of what is tested waits for a disk or a deadline.
+    // As many as cores, not one fewer: many tests wait for a disk or a deadline.
     maxWorkers: availableParallelism(),
-    // Most files take longer to load the gateway than to test it: it is loaded once for all that leave it as it is.
-    projects: [project('apart', true, apart), project('together', false, ['test/**/*.test.ts'], apart)],
+    projects: [
+      project('apart', true, apart),
+      project('unit', false, unit, apart),
+      project('flows', false, ['test/**/*.test.ts'], [...apart, ...unit]),
+    ],
+    coverage: {
+      provider: 'v8',
+      include: ['core/**/*.ts', 'plugins/**/*.ts'],
+      reporter: ['text-summary', 'html'],
+      reportOnFailure: true,
+    },
   },
 });
