@@ -130,12 +130,12 @@ describe('a body', () => {
     [
       { contents: [{ parts: [{ text: 'x', functionCall: { name: 'f' } }] }] },
       'contents[0].parts[0].functionCall',
-      /stands beside "text"/,
+      /cannot be combined with "text"/,
     ],
     [
       { contents: [{ parts: [{ text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } }] }] },
       'contents[0].parts[0].inline_data',
-      /stands beside "text"/,
+      /cannot be combined with "text"/,
     ],
     [
       { contents: [{ parts: [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }] }] },
@@ -145,17 +145,17 @@ describe('a body', () => {
     [
       { generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } },
       'generation_config',
-      /stands beside "generationConfig"/,
+      /is also written as "generationConfig"/,
     ],
     [
       { generationConfig: { maxOutputTokens: 5, max_output_tokens: 500 } },
       'generationConfig.max_output_tokens',
-      /stands beside "maxOutputTokens"/,
+      /is also written as "maxOutputTokens"/,
     ],
     [
       { tools: [{ futureTool: {}, future_tool: { max_calls: 9 } }] },
       'tools[0].future_tool',
-      /stands beside "futureTool"/,
+      /is also written as "futureTool"/,
     ],
     [{ generationConfig: { maxOutputTokens: 0 } }, 'generationConfig.maxOutputTokens', /at least 1/],
     [
@@ -180,12 +180,12 @@ describe('a body', () => {
     [
       { generationConfig: { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } } },
       'generationConfig.thinkingConfig.thinkingLevel',
-      /stands beside/,
+      /cannot be combined with/,
     ],
     [
       { generationConfig: { responseSchema: {}, responseJsonSchema: {} } },
       'generationConfig.responseJsonSchema',
-      /stands beside/,
+      /cannot be combined with/,
     ],
     [
       { tools: [{ functionDeclarations: [{ description: 'x' }] }] },
@@ -195,7 +195,7 @@ describe('a body', () => {
     [
       { tools: [{ function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] }] },
       'tools[0].function_declarations[0].parameters_json_schema',
-      /stands beside/,
+      /cannot be combined with/,
     ],
     [
       { toolConfig: { functionCallingConfig: { mode: 7 } } },

@@ -431,7 +431,7 @@ describe('a JSON reply', () => {
   });
 
   it.each([{}, [], null, 'x', { candidates: null }])('%j is no reply', (body) => {
-    expect(() => upstream.decodeReply(body, own)).toThrow(/holds no candidates/);
+    expect(() => upstream.decodeReply(body, own)).toThrow(/without candidates/);
   });
 
   it('is complete without a reason, once it says something; the chunks of a stream are not', () => {

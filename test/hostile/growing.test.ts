@@ -116,8 +116,8 @@ describe('a body in snake_case', () => {
       ),
     ],
   ])('is not remembered by %s for each of its fields', (_, deep) => {
-    const { body, words } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
-    expect(words.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
+    const { body, spelling } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
+    expect(spelling.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
   });
 });
 

@@ -1,30 +1,30 @@
 /**
- * Which result answers which call. Google's own calls mostly have no ids and are matched by name and order; here
- * every call has one, so that the other protocols, which know nothing but ids, can pair them.
+ * Pairs results with calls. Most of Google's own calls have no id, and a result answers the first open call of its
+ * name. Other protocols know ids only, so every call gets one here.
  */
 import { makeCallId } from './call-id.ts';
 
-interface Pending {
+interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** Whether the id is ours: then a result can only be matched by name. */
+  /** True if we made the id: then a result can match only by name. */
   readonly made: boolean;
 }
 
 interface Queue {
-  readonly calls: Pending[];
-  /** The first that may not be answered. To take those before it out of a long list would move all the others each time. */
+  readonly calls: PendingCall[];
+  /** Index of the first call that may still be open. Removing earlier calls would move all later ones each time. */
   first: number;
 }
 
-/** The calls that are not answered yet, in queues by whatever a result may name them by: a search through all of them would take quadratic time. */
-export class Calls {
+/** The open calls, in queues by id and by name: a search through one list would take quadratic time. */
+export class CallPairs {
   readonly #queues = new Map<string, Queue>();
-  readonly #answered = new Set<Pending>();
+  readonly #answered = new Set<PendingCall>();
   #count = 0;
 
-  /** Passed a call's name, its id if it has one, and its content; the answer is the id it goes by. */
-  called(name: string, id: string | undefined, content: number): string {
+  /** Records a call of the content with this index, and returns its id: the given one, or a new one. */
+  addCall(name: string, id: string | undefined, content: number): string {
     const pending = { id: id ?? makeCallId(content, this.#count, name), name, made: id === undefined };
     this.#count += 1;
     for (const key of [`id ${pending.id}`, `name ${name}`, ...(pending.made ? [`made ${name}`] : [])]) {
@@ -35,26 +35,25 @@ export class Calls {
     return pending.id;
   }
 
-  /** Passed a result's name, and its id if it has one; the answer is the id of the call it belongs to. */
-  answered(name: string, id: string | undefined): string {
+  /** Returns the id of the call that a result answers. */
+  matchResult(name: string, id: string | undefined): string {
     const found =
       id === undefined
-        ? this.#first(`name ${name}`)
-        : (this.#first(`id ${id}`) ?? this.#first(`made ${name}`));
+        ? this.#firstOpen(`name ${name}`)
+        : (this.#firstOpen(`id ${id}`) ?? this.#firstOpen(`made ${name}`));
     if (!found) return id ?? makeCallId(name);
     this.#answered.add(found);
     return found.id;
   }
 
-  #first(key: string): Pending | undefined {
+  #firstOpen(key: string): PendingCall | undefined {
     const queue = this.#queues.get(key);
     if (!queue) return undefined;
-    for (
-      let call = queue.calls[queue.first];
-      call && this.#answered.has(call);
-      call = queue.calls[queue.first]
-    )
+    while (queue.first < queue.calls.length) {
+      const call = queue.calls[queue.first];
+      if (call && !this.#answered.has(call)) return call;
       queue.first += 1;
-    return queue.calls[queue.first];
+    }
+    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Counting tokens on this wire: a whole request inside the count's body, and one number back. */
+/** Token counts on this wire: the request wraps a whole call, and the reply holds one number. */
 import { knownCount, type CountSide } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -16,7 +16,7 @@ export const count: CountSide = {
   },
   decodeReply(body) {
     const total = isObject(body) ? knownCount(body.totalTokens) : undefined;
-    if (total === undefined) throw new TypeError('the count holds no totalTokens');
+    if (total === undefined) throw new TypeError('the count has no whole number "totalTokens"');
     return total;
   },
   encodeReply: (tokens) => ({ totalTokens: tokens }),

@@ -1,11 +1,11 @@
 /**
- * The parts of a content to canonical blocks, one for one. Code the model ran, and kinds of parts nobody here has
- * heard of, are kept whole.
+ * Decodes the parts of a content to canonical blocks, one for one. Code that the model ran, and parts of unknown
+ * kinds, are kept whole.
  */
 import type { Block } from '../../../core/index.ts';
 import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
-import type { Calls } from './call-pairs.ts';
+import { bag, protocolName, type Form } from './bag.ts';
+import type { CallPairs } from './call-pairs.ts';
 import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
 import { readSignature } from './signature.ts';
 import { partAsides, type WireCall, type WirePart, type WireResult } from './wire.ts';
@@ -13,17 +13,17 @@ import { partAsides, type WireCall, type WirePart, type WireResult } from './wir
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ResultContent = ToolResult['content'][number];
 
-/** What reading a part needs of the request around it. */
+/** The position of a part in its request. */
 export interface Place {
   readonly at: string;
-  /** Which content of the request it stands in. */
+  /** Index of the content. */
   readonly content: number;
-  readonly calls: Calls;
-  /** The part with all the digits its client wrote, where that may matter. */
+  readonly calls: CallPairs;
+  /** The part with all digits that the client wrote, if JavaScript would change them. */
   readonly exact?: Fields | undefined;
 }
 
-function sealed(part: WirePart): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly string[] } {
+function readSeal(part: WirePart): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly Form[] } {
   const { opaque, form } = readSignature(part.thoughtSignature);
   return { ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), form };
 }
@@ -33,42 +33,42 @@ export function decodePart(part: WirePart, place: Place): Block {
   if (part.functionResponse) return decodeResult(part, part.functionResponse, place);
   if (part.inlineData) return decodeMedia(part, readBlob(part.inlineData), 'inlineData', place.at);
   if (part.fileData) return decodeMedia(part, readFile(part.fileData), 'fileData', place.at);
-  const saysText = typeof part.text === 'string';
+  const hasText = typeof part.text === 'string';
   const foreign =
-    !saysText &&
+    !hasText &&
     Object.entries(part).some(
       ([name, value]) => value !== null && value !== undefined && !partAsides.has(name),
     );
   return foreign
     ? { type: 'foreign', protocol: protocolName, value: part, at: place.at }
-    : decodeText(part, saysText, place.at);
+    : decodeText(part, hasText, place.at);
 }
 
 const textFields = new Set(['thoughtSignature', 'text']);
 const thoughtFields = new Set([...textFields, 'thought']);
 
-/** A part that holds nothing is one whose text is empty: streams put their last signature in such. */
-function decodeText(part: WirePart, saysText: boolean, at: string): Block {
-  const { form, ...opaque } = sealed(part);
+/** A part without any content is an empty text: streams end with one that holds the last signature. */
+function decodeText(part: WirePart, hasText: boolean, at: string): Block {
+  const { form, ...opaque } = readSeal(part);
   const thought = part.thought === true;
   return {
     type: thought ? 'reasoning' : 'text',
     text: part.text ?? '',
     ...opaque,
     at,
-    ...bag.keep(leftover(part, thought ? thoughtFields : textFields), saysText ? form : [...form, 'no-text']),
+    ...bag.keep(leftover(part, thought ? thoughtFields : textFields), hasText ? form : [...form, 'no-text']),
   };
 }
 
 /** `MEDIA_RESOLUTION_LOW` → `low`. */
-function detailOf({ mediaResolution }: WirePart): string | undefined {
+function readDetail({ mediaResolution }: WirePart): string | undefined {
   const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
   return level === undefined || level === 'UNSPECIFIED' ? undefined : level.toLowerCase();
 }
 
 function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: string, at: string): MediaBlock {
-  const { form: signatureForm, ...opaque } = sealed(part);
-  const detail = detailOf(part);
+  const { form: signatureForm, ...opaque } = readSeal(part);
+  const detail = readDetail(part);
   const resolution =
     detail === undefined
       ? {}
@@ -86,75 +86,66 @@ function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: str
 const callFields = new Set(['id', 'name', 'args']);
 const callPart = new Set(['functionCall', 'thoughtSignature']);
 
-function inside(value: unknown, name: string): unknown {
+function memberOf(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
 function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact = part }: Place): Block {
-  const { form, ...opaque } = sealed(part);
-  const id = calls.called(call.name, call.id || undefined, content);
-  const spelt = [
-    ...form,
-    ...(call.id ? [] : [call.id === '' ? 'empty-id' : 'no-id']),
-    ...(call.args ? [] : ['no-args']),
-  ];
+  const { form, ...opaque } = readSeal(part);
+  const id = calls.addCall(call.name, call.id || undefined, content);
+  const kept: Form[] = [...form];
+  if (!call.id) kept.push(call.id === '' ? 'empty-id' : 'no-id');
+  if (!call.args) kept.push('no-args');
   return {
     type: 'tool-call',
     id,
     name: call.name,
-    arguments: call.args ? JSON.stringify(inside(exact.functionCall, 'args')) : '{}',
+    arguments: call.args ? JSON.stringify(memberOf(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
-    ...bag.keep(
-      { ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) },
-      spelt,
-    ),
+    ...bag.keep({ ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) }, kept),
   };
 }
 
-const resultFields = new Set(['id', 'name', 'response', 'parts']);
+const resultFields = new Set(['id', 'name', 'response']);
+const resultWithParts = new Set([...resultFields, 'parts']);
 const resultPart = new Set(['functionResponse']);
 const filePart = new Set(['inlineData', 'fileData']);
 
+/** The files of a result, or none if there is one that we cannot read: then they are kept as they are. */
+function decodeFiles(files: NonNullable<WireResult['parts']>, at: string): ResultContent[] {
+  const media: ResultContent[] = [];
+  for (const [index, file] of files.entries()) {
+    const { inlineData: blob, fileData } = file;
+    const read = (blob && readBlob(blob)) ?? (fileData && readFile(fileData));
+    if (!read) return [];
+    const kept = bag.keep({ ...leftover(file, filePart), ...read.rest }, read.form);
+    media.push({ ...read.block, at: `${at}[${index}]`, ...kept });
+  }
+  return media;
+}
+
 function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = part }: Place): ToolResult {
-  const { text, isError, form } = readResponse(inside(exact.functionResponse, 'response'));
-  const callId = calls.answered(result.name, result.id || undefined);
-  const files = (result.parts ?? []).map((file) => ({
-    file,
-    read: file.inlineData ? readBlob(file.inlineData) : file.fileData ? readFile(file.fileData) : undefined,
-  }));
-  const legible = files.every(({ read }) => read !== undefined);
-  const media = (legible ? files : []).flatMap(({ file, read }, index): ResultContent[] =>
-    read
-      ? [
-          {
-            ...read.block,
-            at: `${at}.functionResponse.parts[${index}]`,
-            ...bag.keep({ ...leftover(file, filePart), ...read.rest }, read.form),
-          },
-        ]
-      : [],
-  );
-  const said: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
-  const spelt = [...form, ...idForm(result.id, callId)];
-  const rest = leftover(
-    result,
-    legible && media.length > 0
-      ? resultFields
-      : new Set([...resultFields].filter((name) => name !== 'parts')),
-  );
+  const { text, isError, form } = readResponse(memberOf(exact.functionResponse, 'response'));
+  const callId = calls.matchResult(result.name, result.id || undefined);
+  const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
+  const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
+  const rest = leftover(result, media.length > 0 ? resultWithParts : resultFields);
   return {
     type: 'tool-result',
     callId,
     name: result.name,
-    content: [...said, ...media],
+    content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep({ ...leftover(part, resultPart), ...nested('functionResponse', rest) }, spelt),
+    ...bag.keep({ ...leftover(part, resultPart), ...nested('functionResponse', rest) }, [
+      ...form,
+      ...idForm(result.id, callId),
+    ]),
   };
 }
 
-function idForm(id: string | null | undefined, callId: string): string[] {
+function idForm(id: string | null | undefined, callId: string): Form[] {
   if (id === undefined || id === null) return ['no-id'];
   return id === callId ? [] : [`id:${id}`];
 }
@@ -162,10 +153,10 @@ function idForm(id: string | null | undefined, callId: string): string[] {
 interface ReadResponse {
   readonly text: string | undefined;
   readonly isError: boolean;
-  readonly form: readonly string[];
+  readonly form: readonly Form[];
 }
 
-/** Google documents two names inside a response, `output` and `error`; any other object is the output itself. */
+/** Google documents two fields of a response, `output` and `error`. Any other object is itself the output. */
 function readResponse(response: unknown): ReadResponse {
   if (!isObject(response)) return { text: undefined, isError: false, form: ['no-response'] };
   const [only, ...others] = Object.keys(response);

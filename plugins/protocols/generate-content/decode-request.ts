@@ -1,26 +1,27 @@
 /**
- * A client's request to the canonical form. What has no canonical name and how things were spelt is kept beside
- * them, so that the encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how values were
+ * written, go into `bag`, so that this protocol's encoder can restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
-import { decodeToolConfig, decodeTools, openApiForm } from './decode-tools.ts';
-import { namesBy, placesBy } from './field-names.ts';
+import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
+import { spellNames, spellPlaces } from './field-names.ts';
 import { fromOpenApi } from './openapi-schema.ts';
-import { spellingOf } from './spelling.ts';
+import { fieldSpeller, type SpellingNote } from './spelling.ts';
 import type { WireGeneration, WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
-/** What an address and a body's text tell beside the body. */
-export interface Circumstances {
+/** What is known of a request apart from its parsed body. */
+export interface RequestContext {
   readonly model: string;
   readonly stream: boolean;
   readonly text: string;
-  readonly words: readonly string[];
+  /** How the body was written. */
+  readonly spelling: readonly SpellingNote[];
 }
 
 const requestFields = new Set([
@@ -32,7 +33,7 @@ const requestFields = new Set([
   'serviceTier',
   'model',
 ]);
-/** Fields inside `generationConfig` that are read whole; `thinkingConfig` and the format are read apart. */
+/** Fields of `generationConfig` apart from `thinkingConfig`, the log probabilities and the format. */
 const generationFields = new Set([
   'temperature',
   'topP',
@@ -48,39 +49,39 @@ const generationFields = new Set([
 
 export function decodeRequest(
   wire: WireRequest,
-  { model, stream, text, words }: Circumstances,
+  { model, stream, text, spelling }: RequestContext,
 ): CanonicalRequest {
   const config = wire.generationConfig ?? {};
-  const calling = decodeToolConfig(wire.toolConfig);
+  const toolConfig = decodeToolConfig(wire.toolConfig);
   const format = decodeFormat(config);
   const thinking = decodeThinking(config);
   const logprobs = decodeLogprobs(config);
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
   const generation = { ...leftover(config, known), ...thinking.rest };
   const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
-  const form = [
+  const form: Form[] = [
     'read',
-    ...words,
+    ...spelling,
     ...thinking.form,
     ...groups,
-    ...('model' in wire ? ['model'] : []),
+    ...('model' in wire ? (['model'] as const) : []),
     ...modalityForm(config),
-    ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : []),
+    ...(wire.serviceTier ? [`tier:${wire.serviceTier}` as const] : []),
   ];
-  // How to route is the gateway's own business, and told in the preferences.
+  // The `provider` object is for the gateway's routing only.
   const { provider: _preferences, ...vendorsOwn } = wire;
   const own = {
     ...leftover(vendorsOwn, requestFields),
-    ...flattened('toolConfig', calling.rest),
-    ...flattened('generationConfig', generation),
+    ...flatten('toolConfig', toolConfig.rest),
+    ...flatten('generationConfig', generation),
   };
-  const spell = spellingOf(words);
+  const spell = fieldSpeller(spelling);
   const request: CanonicalRequest = {
     model,
     stream,
     turns: decodeTurns(wire, text),
     tools: decodeTools(wire.tools),
-    toolChoice: calling.choice,
+    toolChoice: toolConfig.choice,
     outputLimit: config.maxOutputTokens ?? undefined,
     candidates: config.candidateCount ?? undefined,
     temperature: config.temperature ?? undefined,
@@ -95,38 +96,34 @@ export function decodeRequest(
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
     serviceTier: wire.serviceTier ? (tiers.get(wire.serviceTier) ?? wire.serviceTier) : undefined,
-    names: namesBy(
-      spell ?? asRead,
+    names: spellNames(
+      spell ?? ((path) => path),
       own,
       config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema',
     ),
     ...bag.keep(own, form),
   };
-  return spell ? placesBy(spell, request) : request;
+  return spell ? spellPlaces(spell, request) : request;
 }
 
-function asRead(path: string): string {
-  return path;
-}
-
-/** Google's words for a tier where others have another. */
+/** Google's names of tiers that other protocols name differently. */
 const tiers = new Map([
   ['unspecified', 'auto'],
   ['standard', 'default'],
 ]);
 
-/** Members by their paths, so that each is told by its own when it is lost. */
-function flattened(name: string, fields: Fields): Fields {
+/** Names each member by its path, so that a loss names the exact field. */
+function flatten(name: string, fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([member, value]) => [`${name}.${member}`, value]));
 }
 
-interface Read<Value> {
+interface DecodedField<Value> {
   readonly value: Value | undefined;
-  /** The fields that the value says. */
+  /** The fields that the value covers. */
   readonly read: readonly string[];
 }
 
-function decodeFormat(config: WireGeneration): Read<Format> {
+function decodeFormat(config: WireGeneration): DecodedField<Format> {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const read = ['responseMimeType'];
   if (type === 'text/plain') return { value: { type: 'text' }, read };
@@ -136,7 +133,7 @@ function decodeFormat(config: WireGeneration): Read<Format> {
       value: {
         type: 'schema',
         schema: fromOpenApi(responseSchema),
-        ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]),
+        ...bag.keep({}, [openApiNote(responseSchema)]),
       },
       read: [...read, 'responseSchema'],
     };
@@ -148,10 +145,10 @@ function decodeFormat(config: WireGeneration): Read<Format> {
 
 const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
 
-/** The level as it was written stands in the form: SDKs write it in upper case, the documentation in lower. */
+/** Keeps the level as it was written: SDKs use upper case, the documentation lower case. */
 function decodeThinking({
   thinkingConfig: config,
-}: WireGeneration): Read<Reasoning> & { readonly rest: Fields; readonly form: readonly string[] } {
+}: WireGeneration): DecodedField<Reasoning> & { readonly rest: Fields; readonly form: readonly Form[] } {
   if (!config) return { value: undefined, read: [], form: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
@@ -164,20 +161,20 @@ function decodeThinking({
   return {
     value: Object.keys(value).length > 0 ? value : undefined,
     read: ['thinkingConfig'],
-    form: ['thinking', ...(typeof level === 'string' ? [`level:${level}`] : [])],
+    form: ['thinking', ...(typeof level === 'string' ? [`level:${level}` as const] : [])],
     rest: Object.keys(rest).length > 0 ? { thinkingConfig: rest } : {},
   };
 }
 
 function decodeLogprobs({
-  responseLogprobs: asked,
+  responseLogprobs: wanted,
   logprobs: top,
-}: WireGeneration): Read<NonNullable<CanonicalRequest['logprobs']>> {
-  if (!asked) return { value: undefined, read: [] };
+}: WireGeneration): DecodedField<NonNullable<CanonicalRequest['logprobs']>> {
+  if (!wanted) return { value: undefined, read: [] };
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
 }
 
-/** Modalities as they were written, where that is not in upper case. */
-function modalityForm({ responseModalities: modalities }: WireGeneration): string[] {
+/** Keeps the modalities as they were written, if not in upper case. */
+function modalityForm({ responseModalities: modalities }: WireGeneration): Form[] {
   return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
 }

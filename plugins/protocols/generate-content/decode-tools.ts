@@ -1,20 +1,15 @@
 /**
- * Tools and the choice among them to canonical ones. Google puts functions into groups, and hosted tools beside
- * them: here each is a tool, with the number of the group it came from.
+ * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups. Here each
+ * function and hosted tool is a tool of its own, with a note of its group.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
+import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { WireDeclaration, WireRequest } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Hosted = Extract<Tool, { type: 'hosted' }>;
-
-/** The words a function's schema is kept by in the vendor's own form: what follows is its JSON. */
-export const openApiForm = 'openapi:';
-/** The words that tell which group a tool stood in. */
-export const groupForm = 'group:';
 
 const searches: ReadonlySet<string> = new Set([
   'googleSearch',
@@ -22,8 +17,8 @@ const searches: ReadonlySet<string> = new Set([
   'enterpriseWebSearch',
 ]);
 
-/** The names of its searches of the web. */
-export function searchesOf(tool: Readonly<Record<string, unknown>>): string[] {
+/** The names of a tool's web searches. */
+export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {
   return [...searches].filter((name) => tool[name]);
 }
 
@@ -35,7 +30,7 @@ function kindOf(name: string): Hosted['kind'] {
 export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
   return tools?.flatMap((tool, index): Tool[] => {
     const at = `tools[${index}]`;
-    const group = `${groupForm}${index}`;
+    const group = `group:${index}` as const;
     const { functionDeclarations: declared, ...others } = tool;
     const functions =
       declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ??
@@ -59,9 +54,14 @@ export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
   });
 }
 
+/** Keeps a schema in Google's own form, which the encoder restores if nobody changed the schema. */
+export function openApiNote(schema: unknown): Form {
+  return `openapi:${JSON.stringify(schema)}`;
+}
+
 const functionFields = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-function decodeFunction(declared: WireDeclaration, at: string, group: string): Tool {
+function decodeFunction(declared: WireDeclaration, at: string, group: Form): Tool {
   const { name, description, parameters, parametersJsonSchema } = declared;
   return {
     type: 'function',
@@ -71,7 +71,7 @@ function decodeFunction(declared: WireDeclaration, at: string, group: string): T
     at,
     ...bag.keep(leftover(declared, functionFields), [
       group,
-      ...(parameters ? [openApiForm + JSON.stringify(parameters)] : []),
+      ...(parameters ? [openApiNote(parameters)] : []),
     ]),
   };
 }
@@ -81,7 +81,7 @@ const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
 export interface ReadToolConfig {
   readonly choice: ToolChoice | undefined;
-  /** What has no canonical name. */
+  /** Fields without a canonical name. */
   readonly rest: Fields;
 }
 
@@ -92,13 +92,14 @@ export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolCon
       ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined)
       : undefined;
   const inside = calling && leftover(calling, choice ? callingFields : new Set());
-  const told = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
-  return { choice, rest: told ? { ...others, functionCallingConfig: inside } : others };
+  const isKept = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
+  return { choice, rest: isKept ? { ...others, functionCallingConfig: inside } : others };
 }
 
-/** The mode is kept where it is not the one this choice is written with. */
+/** Keeps the mode as it was written, since several modes mean the same choice. */
 function decodeChoice(mode: string, names: readonly string[] | undefined): ToolChoice {
-  const kept = { ...(names ? { names: [...names] } : {}), ...bag.keep({}, [`mode:${mode}`]) };
+  const note = `mode:${mode}` as const;
+  const kept = { ...(names ? { names: [...names] } : {}), ...bag.keep({}, [note]) };
   switch (mode.toUpperCase()) {
     case 'NONE':
       return { mode: 'none', ...kept };
@@ -107,8 +108,8 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
       return names.length === 1 ? { mode: 'one', ...kept } : { mode: 'subset', required: true, ...kept };
     case 'VALIDATED':
       if (names?.length) return { mode: 'subset', required: false, ...kept };
-      // That calls keep to their schemas is all it says beyond `AUTO`, and nobody else is told it so.
-      return { mode: 'auto', ...kept, ...bag.keep({ mode }, [`mode:${mode}`]) };
+      // Without names it differs from `AUTO` in one way: calls match their schemas. Other protocols report that lost.
+      return { mode: 'auto', ...kept, ...bag.keep({ mode }, [note]) };
     default:
       return { mode: 'auto', ...kept };
   }

@@ -1,4 +1,4 @@
-/** What generate-content takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+/** The requests and replies of generate-content for the OpenAPI document. Fields that vendors add pass unchanged. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
@@ -68,7 +68,7 @@ const streamQuery = z.object({
     .meta({ description: 'Server-sent events; without it the stream is one JSON array.' }),
 });
 
-function callsBelow(models: string): CallDescription[] {
+function describeMethods(models: string): CallDescription[] {
   const shared = { method: 'POST', error: errorSchema } as const;
   return [
     {
@@ -89,17 +89,18 @@ function callsBelow(models: string): CallDescription[] {
     {
       ...shared,
       path: `${models}/{model}:countTokens`,
-      summary: 'Tokens that contents would take in',
-      details: 'Where the vendor has no count the answer is an estimate, which `x-tollgate-estimate` says.',
+      summary: 'Count the tokens of contents',
+      details:
+        'If the vendor has no count, the reply is an estimate and has the header `x-tollgate-estimate`.',
       body: { 'application/json': countRequest },
       replies: { 200: { 'application/json': tokens } },
     },
   ];
 }
 
-/** The slash within a model's id may be sent as it is, or as `%2F`. */
+/** Clients may send the slash in a model's id as it is, or as `%2F`. */
 export function describeCalls(mount: string): CallDescription[] {
-  return ['v1beta', 'v1'].flatMap((version) => callsBelow(`${mount}/${version}/models`));
+  return ['v1beta', 'v1'].flatMap((version) => describeMethods(`${mount}/${version}/models`));
 }
 
 const model = z
@@ -131,8 +132,7 @@ export const models: Description = {
 
 export const namedModels: Description = {
   summary: 'One model, or all of an owner, in the generate-content style',
-  details:
-    'A name without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+  details: 'A name without a slash is an owner. Send the slash in the id of a model as it is, or as `%2F`.',
   replies: { 200: { 'application/json': z.union([model, list]) } },
   error: errorSchema,
 };

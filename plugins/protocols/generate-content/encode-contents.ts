@@ -1,13 +1,12 @@
 /**
- * Canonical turns as instructions and contents. Gemini wants the results of a step together, as many as there were
- * calls, right behind them; a request of this protocol keeps the contents it came in.
+ * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all in the
+ * content after the calls. A request of this protocol keeps its own contents.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { contentStart, roleForm, wholeContent } from './decode-contents.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { placeholders } from './signature.ts';
@@ -16,7 +15,7 @@ interface Content {
   readonly kind: 'user' | 'model' | 'results';
   readonly role: string | undefined;
   readonly parts: Fields[];
-  /** Files of results, which follow all results. */
+  /** Files of results. They follow all results. */
   readonly files: Fields[];
   readonly rest: Fields;
 }
@@ -26,23 +25,19 @@ export interface EncodedTurns {
   readonly contents: Fields[];
 }
 
-export function encodeTurns(asked: readonly Turn[], encoding: Encoding): EncodedTurns {
-  const turns = encoding.own ? asked : withDistinctCallIds(asked);
+export function encodeTurns(given: readonly Turn[], encoding: Encoding): EncodedTurns {
+  const turns = encoding.own ? given : withDistinctCallIds(given);
   const writer = new ContentWriter(turns, encoding);
-  const spoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
-  // A request of instructions alone would have no contents, which Gemini refuses.
+  const firstSpoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  // Gemini refuses a request without contents, so the last of several instructions becomes one.
   const most = encoding.own ? turns.length : turns.length - 1;
-  const leading = spoken < 0 ? most : spoken;
+  const leading = firstSpoken < 0 ? most : firstSpoken;
   const instructions: Fields[] = [];
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     writer.loseName(turn, index);
-    for (const part of writer.instruct(turn, index)) instructions.push(part);
-    const role = bag
-      .form(turn)
-      .find((word) => word.startsWith(roleForm))
-      ?.slice(roleForm.length);
-    rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
+    for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
+    rest = overlay({ ...rest, ...bag.fields(turn) }, { role: bag.note(turn, 'role') });
   }
   for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns))
     if (index >= leading) writer.add(turn, index);
@@ -51,7 +46,7 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
     refusePart(
       last,
       `turns[${turns.length - 1}]`,
-      'The provider of this model answers to what is said, and nothing is: send a text that is not empty.',
+      'The provider of this model needs something to answer: send a text that is not empty.',
     );
   }
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
@@ -71,7 +66,7 @@ class ContentWriter {
   readonly contents: Content[] = [];
   readonly #encoding: Encoding;
   readonly #names = new Map<string, string>();
-  /** Parts of calls that may be given a placeholder. */
+  /** Parts of calls that may get a placeholder for their signature. */
   readonly #unsealed = new Set<Fields>();
   #files = 0;
 
@@ -81,12 +76,12 @@ class ContentWriter {
       for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
   }
 
-  instruct(turn: Turn, index: number): Fields[] {
+  encodeInstruction(turn: Turn, index: number): Fields[] {
     return turn.blocks.flatMap((block, place): Fields[] => {
       const path = `turns[${index}].blocks[${place}]`;
       if (block.type !== 'tool-result' && (block.type === 'text' || this.#encoding.own))
         return encodeBlock(block, path, this.#encoding);
-      this.#encoding.lose(path, 'instructions are text alone');
+      this.#encoding.lose(path, 'instructions can only be text');
       return [];
     });
   }
@@ -98,13 +93,13 @@ class ContentWriter {
 
   add(turn: Turn, index: number): void {
     this.loseName(turn, index);
-    if (bag.form(turn).includes(wholeContent)) return this.#restore(turn);
-    if (turn.role === 'system' || turn.role === 'developer') return this.#interrupt(turn, index);
-    if (turn.role === 'assistant') return this.#answer(turn, index);
-    this.#speak(turn, index);
+    if (bag.has(turn, 'whole')) return this.#restoreContent(turn);
+    if (turn.role === 'system' || turn.role === 'developer') return this.#addInstruction(turn, index);
+    if (turn.role === 'assistant') return this.#addModelTurn(turn, index);
+    this.#addUserTurn(turn, index);
   }
 
-  #restore({ blocks }: Turn): void {
+  #restoreContent({ blocks }: Turn): void {
     const [block] = blocks;
     if (block?.type !== 'foreign' || !isObject(block.value)) return;
     const { role, parts, ...rest } = block.value;
@@ -117,9 +112,9 @@ class ContentWriter {
     });
   }
 
-  /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */
-  #interrupt(turn: Turn, index: number): void {
-    const parts = this.instruct(turn, index).map(({ text }) => ({
+  /** Instructions in mid-conversation stay there, as a marked text of the user. */
+  #addInstruction(turn: Turn, index: number): void {
+    const parts = this.encodeInstruction(turn, index).map(({ text }) => ({
       text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text,
     }));
     if (parts.length === 0) return;
@@ -132,8 +127,11 @@ class ContentWriter {
     this.#put('user', 'user', parts);
   }
 
-  /** The content to add to: the last one, or a new one where that is of another kind. Each turn of a client of this protocol gets a new one. */
-  #content(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
+  /**
+   * The content to add to: the last one if it is of the same kind, otherwise a new one. Each turn of a client of this
+   * protocol gets a new one.
+   */
+  #contentFor(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
     if (!this.#encoding.own && last?.kind === kind) return last;
     const content: Content = { kind, role, parts: [], files: [], rest };
@@ -142,11 +140,11 @@ class ContentWriter {
   }
 
   #put(kind: Content['kind'], role: string | undefined, parts: readonly Fields[], rest: Fields = {}): void {
-    const content = this.#content(kind, role, rest);
+    const content = this.#contentFor(kind, role, rest);
     for (const part of parts) content.parts.push(part);
   }
 
-  #answer(turn: Turn, index: number): void {
+  #addModelTurn(turn: Turn, index: number): void {
     let content: Content | undefined;
     for (const [place, block] of turn.blocks.entries()) {
       const path = `turns[${index}].blocks[${place}]`;
@@ -157,17 +155,17 @@ class ContentWriter {
       const [first] = parts;
       if (!first) continue;
       content =
-        content && !bag.form(block).includes(contentStart)
+        content && !bag.has(block, 'content')
           ? content
-          : this.#content('model', 'model', content ? {} : bag.fields(turn));
+          : this.#contentFor('model', 'model', content ? {} : bag.fields(turn));
       for (const part of parts) content.parts.push(part);
       if (block.type === 'tool-call' && first.thoughtSignature === undefined) this.#unsealed.add(first);
     }
   }
 
-  #speak(turn: Turn, index: number): void {
+  #addUserTurn(turn: Turn, index: number): void {
     const { own } = this.#encoding;
-    const role = own ? roleOf(turn) : 'user';
+    const role = own ? restoreRole(turn) : 'user';
     const results: Fields[] = [];
     const files: Fields[] = [];
     const others: Fields[] = [];
@@ -181,15 +179,15 @@ class ContentWriter {
       (own ? others : results).push(encoded.part);
       for (const part of encoded.files) files.push(part);
     }
-    const answers = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
-    if (own) return this.#put(answers ? 'results' : 'user', role, others, bag.fields(turn));
-    if (answers) this.#addResults(results, files);
+    const hasResults = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
+    if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.fields(turn));
+    if (hasResults) this.#addResults(results, files);
     if (others.length > 0) this.#put('user', role, others, bag.fields(turn));
   }
 
-  /** All results of a step come first, then the files that belong to them. */
+  /** All results of a step come first, then their files. */
   #addResults(results: readonly Fields[], files: readonly Fields[]): void {
-    const content = this.#content('results', 'user');
+    const content = this.#contentFor('results', 'user');
     for (const part of results) content.parts.push(part);
     for (const part of files) content.files.push(part);
   }
@@ -200,12 +198,12 @@ class ContentWriter {
       this.#names.get(block.callId) ??
       block.name ??
       block.callId;
-    const encoded = encodeResult(block, name, path, this.#encoding, this.#files);
+    const encoded = encodeResult(block, path, this.#encoding, { name, filesBefore: this.#files });
     this.#files += encoded.files.length / 2;
     return encoded;
   }
 
-  /** Gemini refuses a step of the current turn whose first call has no signature, unless it is told not to look. */
+  /** Gemini refuses a step of the current turn if its first call has neither a signature nor a placeholder. */
   markUnsealedCalls(): void {
     const current = this.contents.findLastIndex(({ kind }) => kind === 'user');
     let seen = false;
@@ -221,7 +219,7 @@ class ContentWriter {
   }
 }
 
-function roleOf(turn: Turn): string | undefined {
-  if (bag.form(turn).includes('no-role')) return undefined;
+function restoreRole(turn: Turn): string | undefined {
+  if (bag.has(turn, 'no-role')) return undefined;
   return turn.role === 'tool' ? 'function' : 'user';
 }

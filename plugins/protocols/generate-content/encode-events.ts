@@ -1,6 +1,6 @@
 /**
- * Canonical events as a client's stream of chunks: frames of nothing but data, or elements of one JSON array. Why the
- * candidates ended is told in the last chunk alone, which is the reply's last word.
+ * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only the last
+ * chunk has the finish reasons, so a client that sees one has the whole reply.
  */
 import {
   GatewayError,
@@ -17,8 +17,8 @@ import { errorBody } from './errors.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
-/** What every reply of this wire says of itself, with what its vendor added. */
-export function replyTail(
+/** The fields that every chunk and reply ends with, and those that the vendor added. */
+export function buildReplyTail(
   { id, model }: ReplyContext,
   usageMetadata: Fields | undefined,
   start?: Extract<CanonicalEvent, { type: 'response-start' }>,
@@ -51,7 +51,7 @@ export class ChunkEncoder implements EventEncoder {
       hidesThoughts: hidesThoughts(context),
       lost: context.lost,
     });
-    this.#close();
+    this.#buildTail();
   }
 
   push(event: CanonicalEvent): string {
@@ -59,15 +59,15 @@ export class ChunkEncoder implements EventEncoder {
       case 'response-start':
         this.#start = event;
         loseForeignStart(this.#context, event, protocolName);
-        this.#close();
+        this.#buildTail();
         return '';
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         this.#usageMetadata = encodeUsage(this.#usage, bag.fields(event));
-        this.#close();
+        this.#buildTail();
         return '';
       case 'response-end':
-        return this.#last();
+        return this.#encodeLast();
       case 'error':
         return encodeStreamError(
           new GatewayError('upstream_failed', event.message),
@@ -77,17 +77,17 @@ export class ChunkEncoder implements EventEncoder {
       default: {
         const parts = this.#parts.push(event);
         if (parts.length === 0 || !('candidate' in event)) return '';
-        return this.#chunk([{ content: { parts, role: 'model' }, index: event.candidate }]);
+        return this.#encodeChunk([{ content: { parts, role: 'model' }, index: event.candidate }]);
       }
     }
   }
 
-  /** The end of every chunk is the same until more is known of the reply. */
-  #close(): void {
-    this.#tail = `,${JSON.stringify(replyTail(this.#context, this.#usageMetadata, this.#start)).slice(1)}`;
+  /** Builds the end of every chunk. It changes only when more is known of the reply. */
+  #buildTail(): void {
+    this.#tail = `,${JSON.stringify(buildReplyTail(this.#context, this.#usageMetadata, this.#start)).slice(1)}`;
   }
 
-  #chunk(candidates: readonly Fields[]): string {
+  #encodeChunk(candidates: readonly Fields[]): string {
     return this.#frame(`{"candidates":${JSON.stringify(candidates)}${this.#tail}`);
   }
 
@@ -97,7 +97,7 @@ export class ChunkEncoder implements EventEncoder {
     return this.#context.call.framing === 'array' ? before + json : dataFrame(json);
   }
 
-  #last(): string {
+  #encodeLast(): string {
     const { endings, promptFeedback } = this.#parts;
     const candidates = [...endings].map(([index, ending]) => ({
       content: { parts: [{ text: '' }], role: 'model' },
@@ -106,7 +106,7 @@ export class ChunkEncoder implements EventEncoder {
     }));
     const chunk =
       promptFeedback === undefined
-        ? this.#chunk(candidates)
+        ? this.#encodeChunk(candidates)
         : this.#frame(`{"promptFeedback":${JSON.stringify(promptFeedback)}${this.#tail}`);
     return this.#context.call.framing === 'array' ? chunk + closing : chunk;
   }
@@ -120,8 +120,9 @@ function dataFrame(json: string): string {
   return `data: ${json}\r\n\r\n`;
 }
 
-/** One chunk that holds the error, and the end of the array where there is one: no reason to stop looks whole. */
+/** One chunk with the error, and the end of the array if the stream is one. Without a finish reason the reply looks broken. */
 export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
   const json = JSON.stringify(errorBody(error));
-  return framing === 'array' ? (begun ? separator : opening) + json + closing : dataFrame(json);
+  if (framing !== 'array') return dataFrame(json);
+  return (begun ? separator : opening) + json + closing;
 }

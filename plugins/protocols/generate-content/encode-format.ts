@@ -1,16 +1,18 @@
-/** Structured output: a schema or JSON mode where the model has it, words where it does not, as Gemini 2.x beside tools. */
+/**
+ * Structured output: a schema or JSON mode if the model has it, otherwise an instruction to the model. Gemini 2.x has no
+ * structured output together with tools.
+ */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { inWords } from '../../shared/wire-kit/json-mode.ts';
-import { type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
-import { openApiOf } from './encode-tools.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { restoreOpenApi } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { fitSchema } from './fit-schema.ts';
 
 export interface EncodedFormat {
   /** Fields of `generationConfig`. */
   readonly format: Fields;
-  /** What has to be said to the model instead. */
+  /** The instruction that takes its place. */
   readonly instruction?: string | undefined;
   readonly expects?: EncodedRequest['expects'];
 }
@@ -25,7 +27,7 @@ export function encodeFormat(
   const json = { responseMimeType: 'application/json' };
   if (own) {
     if (format.type === 'json') return { format: json };
-    const responseSchema = openApiOf(bag.form(format), format.schema);
+    const responseSchema = restoreOpenApi(format, format.schema);
     return {
       format:
         responseSchema === undefined
@@ -36,7 +38,7 @@ export function encodeFormat(
   if (!capabilities.structuredOutput || (!modern && tools?.length)) {
     lose(
       'format',
-      `the model has no structured output${capabilities.structuredOutput ? ' beside tools' : ''}; asked for in words`,
+      `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; sent as an instruction`,
       'approximated',
     );
     return { format: {}, ...inWords(format) };
@@ -44,7 +46,7 @@ export function encodeFormat(
   if (format.type === 'json') return { format: json };
   const { name: title, description } = format;
   const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
-  // What a schema is called has no other place here.
+  // This wire has no other field for the name of a schema.
   return {
     format: {
       ...json,

@@ -1,4 +1,4 @@
-/** The fields of `generationConfig`, fitted to what the model can take. */
+/** Encodes the fields of `generationConfig`, fitted to the model. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
@@ -30,19 +30,22 @@ export function encodeGeneration(
   };
 }
 
-/** Whether a model takes a parameter: one that does not sample as asked takes few, and a list of its parameters, where it has one, is complete but for `top_k`. */
+/**
+ * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is complete
+ * except for `top_k`.
+ */
 function takes({ capabilities, supportedParameters }: Model, name: string, { own }: Encoding): boolean {
   if (own) return true;
   if (!capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
   return supportedParameters.length === 0 || name === 'top_k' || supportedParameters.includes(name);
 }
 
-/** Google's seeds are of 32 bits. */
+/** Google's seeds have 32 bits. */
 function fitsSeed(seed: CanonicalRequest['seed']): boolean {
   return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
 }
 
-/** As many stop sequences as are taken; the reply is watched for the others. */
+/** Sends as many stop sequences as the model takes. The gateway watches the reply for the others. */
 export function splitStops(
   { stop }: CanonicalRequest,
   model: Model,
@@ -50,11 +53,11 @@ export function splitStops(
 ): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop || encoding.own) return { sent: stop, watched: [] };
   const taken = takes(model, 'stop', encoding) ? mostStops : 0;
-  // An empty one stops nothing.
-  const asked = stop.filter((text) => text !== '');
+  // An empty sequence stops nothing.
+  const sequences = stop.filter((text) => text !== '');
   return {
-    sent: taken > 0 && asked.length > 0 ? asked.slice(0, taken) : undefined,
-    watched: asked.slice(taken),
+    sent: taken > 0 && sequences.length > 0 ? sequences.slice(0, taken) : undefined,
+    watched: sequences.slice(taken),
   };
 }
 
@@ -86,22 +89,22 @@ function encodeLogprobs({ logprobs }: CanonicalRequest, model: Model, encoding: 
   return {};
 }
 
-/** The shapes Gemini draws in; a size becomes the nearest. */
+/** The aspect ratios Gemini draws in. A size becomes the nearest. */
 const shapes = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
 
-function ratio(shape: string, between: string): number {
+function logRatio(shape: string, between: string): number {
   const [width = 1, height = 1] = shape.split(between).map(Number);
   return Math.log(width / height);
 }
 
 function nearestShape(size: string): string | undefined {
-  const wanted = ratio(size, 'x');
+  const wanted = logRatio(size, 'x');
   return shapes.toSorted(
-    (first, second) => Math.abs(ratio(first, ':') - wanted) - Math.abs(ratio(second, ':') - wanted),
+    (first, second) => Math.abs(logRatio(first, ':') - wanted) - Math.abs(logRatio(second, ':') - wanted),
   )[0];
 }
 
-/** Of how a picture is wanted Gemini is told its shape; the rest is its own choice, or refused. */
+/** Gemini takes only the shape of a picture. `fitSettings` refuses some other settings, and the rest are lost. */
 function encodeImage(
   { image }: CanonicalRequest,
   { capabilities }: Model,
@@ -113,36 +116,26 @@ function encodeImage(
   return size === undefined || size === 'auto' ? undefined : { aspectRatio: nearestShape(size) };
 }
 
-const modalityForm = 'modalities:';
-
 function encodeModalities(
   request: CanonicalRequest,
   model: Model,
   encoding: Encoding,
 ): readonly string[] | undefined {
   const modalities = fitModalities(request, model, encoding);
-  // Google's models that speak do nothing else.
+  // Google's speaking models have no other output.
   if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
-  const written = bag
-    .form(request)
-    .find((word) => word.startsWith(modalityForm))
-    ?.slice(modalityForm.length)
-    .split(',');
-  if (
+  const written = bag.note(request, 'modalities')?.split(',');
+  const isUnchanged =
     written?.length === modalities?.length &&
-    written?.every((each, index) => each.toLowerCase() === modalities?.[index])
-  )
-    return written;
-  return modalities?.map((each) => each.toUpperCase());
+    written?.every((each, index) => each.toLowerCase() === modalities?.[index]);
+  return isUnchanged ? written : modalities?.map((each) => each.toUpperCase());
 }
 
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encoding): Fields | undefined {
   const { reasoning } = request;
-  const form = bag.form(request);
-  if (encoding.own)
-    return reasoning || form.includes('thinking') ? restoreThinking(reasoning ?? {}, form) : undefined;
+  if (encoding.own) return restoreThinking(request);
   if (!reasoning) return undefined;
   const { effort, budget, display } = reasoning;
   const { style } = model.capabilities.reasoning;
@@ -160,28 +153,34 @@ function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encod
   return { ...depth, includeThoughts: shown };
 }
 
-function restoreThinking({ effort, budget, display }: Reasoning, form: readonly string[]): Fields {
-  const written = form.find((word) => word.startsWith('level:'))?.slice('level:'.length);
-  const known = effort === undefined || written?.toLowerCase() === effort;
+function restoreThinking(request: CanonicalRequest): Fields | undefined {
+  if (!request.reasoning && !bag.has(request, 'thinking')) return undefined;
+  const { effort, budget, display } = request.reasoning ?? {};
+  const written = bag.note(request, 'level');
+  const isUnchanged = effort === undefined || written?.toLowerCase() === effort;
   return {
-    thinkingLevel: known ? written : effort.toUpperCase(),
+    thinkingLevel: isUnchanged ? written : effort.toUpperCase(),
     thinkingBudget: budget,
     includeThoughts: display === undefined ? undefined : display !== 'none',
   };
 }
 
-/** A budget is what was asked for, or what the effort amounts to, within the model's own bounds. */
-function thinkingBudget({ effort, budget }: Reasoning, { capabilities }: Model, lose: Lose): Fields {
-  const { budget: bounds = {}, canDisable = true } = capabilities.reasoning;
-  const { min = 0, max = Infinity } = bounds;
-  const asked = budget ?? efforts.find(({ name }) => name === effort)?.budget;
-  if (asked === undefined) {
+/** -1 leaves the budget to the model. 0 turns thinking off, if the model allows that. */
+function fitBudget(wanted: number, { capabilities }: Model): number {
+  const { budget: { min = 0, max = Infinity } = {}, canDisable = true } = capabilities.reasoning;
+  if (wanted < 0) return -1;
+  return wanted === 0 && canDisable ? 0 : Math.min(Math.max(wanted, min, 1), max);
+}
+
+/** The requested budget, or that of the requested effort, within the model's bounds. */
+function thinkingBudget({ effort, budget }: Reasoning, model: Model, lose: Lose): Fields {
+  const wanted = budget ?? efforts.find(({ name }) => name === effort)?.budget;
+  if (wanted === undefined) {
     if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};
   }
-  // None at all is allowed beside the least of a model that can do without.
-  const sent = asked < 0 ? -1 : asked === 0 && canDisable ? 0 : Math.min(Math.max(asked, min, 1), max);
-  if (Number.isFinite(asked) && sent !== asked)
+  const sent = fitBudget(wanted, model);
+  if (Number.isFinite(wanted) && sent !== wanted)
     lose(
       budget === undefined ? 'reasoning.effort' : 'reasoning.budget',
       `sent as a budget of ${sent}`,

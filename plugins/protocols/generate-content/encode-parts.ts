@@ -1,8 +1,8 @@
-/** Canonical blocks as parts of a content. What this wire has no words for is told as lost. */
+/** Encodes canonical blocks as parts of a content. Whatever this wire cannot express is reported as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { contextOf } from '../../shared/wire-kit/media.ts';
 import { argumentsObject, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { writeMedia, type MediaBlock } from './media.ts';
@@ -13,24 +13,26 @@ export type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ToolCall = Extract<Block, { type: 'tool-call' }>;
 type TextBlock = Extract<Block, { type: 'text' }>;
 
-const notTheirs = 'sealed state is only given back to the vendor it came from';
+/** Why a cache mark is lost. */
+export const noCacheMarks = 'Gemini finds what to cache by itself';
 
-/** The signature of a part, and every seal that is not for this model told as lost. */
-function signatureOf(
-  block: { opaque?: Opaque[] | undefined } & Parameters<typeof bag.form>[0],
+/** The signature of a part. State that was sealed for another vendor is reported as lost. */
+function encodeSignature(
+  block: { opaque?: Opaque[] | undefined } & Sides,
   path: string,
   { native, lose }: Encoding,
 ): string | undefined {
   const { opaque = [] } = block;
   const kept = native ? opaque.filter(isNative) : [];
-  if (kept.length < opaque.length) lose(`${path}.opaque`, notTheirs, 'state');
-  return restoreSignature(kept, bag.form(block));
+  if (kept.length < opaque.length)
+    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  return restoreSignature(kept, block);
 }
 
-/** The parts of any block but a tool's result; several where a file is told by name before it. */
+/** Encodes any block but a tool result. A file with a name takes two parts: a text with the name, and the file. */
 export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, encoding: Encoding): Fields[] {
   const { lose } = encoding;
-  if (block.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
+  if (block.cache) lose(`${path}.cache`, noCacheMarks);
   switch (block.type) {
     case 'text':
       return encodeText(block, path, encoding);
@@ -50,35 +52,34 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
 }
 
 function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[] {
-  const signature = signatureOf(block, path, encoding);
+  const signature = encodeSignature(block, path, encoding);
   if (!encoding.own && block.text === '' && signature === undefined) return [];
-  const text = block.text === '' && bag.form(block).includes('no-text') ? undefined : block.text;
+  const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
   return [overlay(bag.fields(block), { text, thoughtSignature: signature })];
 }
 
-/** Reasoning goes back to the vendor it came from alone, and never as text nobody sealed. */
+/** Reasoning only goes back to the vendor that sealed it, and never as unsealed text. */
 function encodeReasoning(
   block: Extract<Block, { type: 'reasoning' }>,
   path: string,
   { own, native, lose }: Encoding,
 ): Fields[] {
   const { opaque = [] } = block;
-  const form = bag.form(block);
-  const theirs = opaque.every(isNative) && (opaque.length > 0 || own);
-  if (!native || !theirs) {
+  const isTheirs = opaque.every(isNative) && (opaque.length > 0 || own);
+  if (!native || !isTheirs) {
     if (block.text !== '' || opaque.length > 0)
       lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return [];
   }
-  const text = block.text === '' && form.includes('no-text') ? undefined : block.text;
+  const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
   return [
-    overlay(bag.fields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, form) }),
+    overlay(bag.fields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, block) }),
   ];
 }
 
 const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_high']);
 
-function resolutionOf(
+function encodeResolution(
   { detail }: MediaBlock,
   path: string,
   { own, modern, lose }: Encoding,
@@ -91,11 +92,11 @@ function resolutionOf(
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields[] {
   const { title, filename, source } = block;
-  const part = writeMedia(block, bag.form(block), encoding.own, path);
+  const part = writeMedia(block, encoding.own, path);
   const whole = overlay(bag.fields(block), {
     ...part,
-    mediaResolution: resolutionOf(block, path, encoding),
-    thoughtSignature: signatureOf(block, path, encoding),
+    mediaResolution: encodeResolution(block, path, encoding),
+    thoughtSignature: encodeSignature(block, path, encoding),
   });
   const context = contextOf(block, path, encoding.lose);
   const before = context === undefined ? [] : [{ text: context }];
@@ -104,94 +105,84 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   return name === undefined ? [...before, whole] : [...before, { text: `${name}:` }, whole];
 }
 
+function restoreCallId(block: ToolCall): string | undefined {
+  if (bag.has(block, 'no-id')) return undefined;
+  return bag.has(block, 'empty-id') ? '' : block.id;
+}
+
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
-  const { id, name, arguments: text, custom, namespace } = block;
-  const form = bag.form(block);
-  const wireId = form.includes('no-id') ? undefined : form.includes('empty-id') ? '' : id;
-  // Text that is no object goes under a name of its own: the model's words are worth more than their form.
+  const { name, arguments: text, custom, namespace } = block;
+  // Arguments that are no JSON object are sent as text, since they are worth more than nothing.
   const object = custom ? { input: text } : argumentsObject(text);
   if (!object) encoding.lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
-  const args = form.includes('no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
+  const args = bag.has(block, 'no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
   if (namespace !== undefined)
     encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
-  const call = { id: wireId, name: encoding.own ? name : fitName(name), args };
+  const call = { id: restoreCallId(block), name: encoding.own ? name : fitName(name), args };
   return overlay(bag.fields(block), {
     functionCall: call,
-    thoughtSignature: signatureOf(block, path, encoding),
+    thoughtSignature: encodeSignature(block, path, encoding),
   });
 }
 
 export interface EncodedResult {
   readonly part: Fields;
-  /** Files that have to follow the results, each behind a line that names it. */
+  /** Parts that follow all results: for each file a text with its title, then the file. */
   readonly files: Fields[];
 }
 
-/** Passed the name of the function it answers, and how many files went before. */
+/** `name` is the function that the result answers, `filesBefore` the number of files in earlier results. */
 export function encodeResult(
   block: ToolResult,
-  name: string,
   path: string,
   encoding: Encoding,
-  before: number,
+  { name, filesBefore }: { readonly name: string; readonly filesBefore: number },
 ): EncodedResult {
   const { own, modern, lose } = encoding;
-  if (block.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
+  if (block.cache) lose(`${path}.cache`, noCacheMarks);
   const texts: string[] = [];
   const parts: Fields[] = [];
   const files: Fields[] = [];
   for (const [index, content] of block.content.entries()) {
     const place = `${path}.content[${index}]`;
     if (content.type === 'text') {
-      if (content.cache) lose(`${place}.cache`, 'Gemini finds what to cache by itself');
+      if (content.cache) lose(`${place}.cache`, noCacheMarks);
       texts.push(content.text);
       continue;
     }
-    const encoded = encodeBlock(content, place, encoding);
-    for (const file of encoded) {
-      if (typeof file.text === 'string') {
-        texts.push(file.text);
-        continue;
+    const fitsInside = own || (modern && content.kind !== 'audio' && content.kind !== 'video');
+    for (const file of encodeBlock(content, place, encoding)) {
+      if (typeof file.text === 'string') texts.push(file.text);
+      else if (fitsInside) parts.push(file);
+      else {
+        const title = `file ${filesBefore + files.length / 2 + 1}`;
+        texts.push(`See ${title}.`);
+        files.push({ text: `This is ${title}:` }, file);
       }
-      if (own || (modern && content.kind !== 'audio' && content.kind !== 'video')) {
-        parts.push(file);
-        continue;
-      }
-      const title = `file ${before + files.length / 2 + 1}`;
-      texts.push(`See ${title}.`);
-      files.push({ text: `This is ${title}:` }, file);
     }
   }
-  const form = bag.form(block);
-  const id = form.includes('no-id')
-    ? undefined
-    : (form.find((word) => word.startsWith('id:'))?.slice('id:'.length) ?? block.callId);
-  const response = responseOf(texts, block, form);
   const result = {
-    id,
+    id: bag.has(block, 'no-id') ? undefined : (bag.note(block, 'id') ?? block.callId),
     name: own ? name : fitName(name),
-    response,
+    response: encodeResponse(texts, block),
     parts: parts.length > 0 ? parts : undefined,
   };
   return { part: overlay(bag.fields(block), { functionResponse: result }), files };
 }
 
 /**
- * A tool's text under one of the two names Google documents, and never as an object of its own: a `$ref` in it would
- * be taken for a reference to a declared function.
+ * Puts a tool's text into one of the two fields that Google documents. It never becomes an object of its own: Google
+ * would take a `$ref` in it for a reference to a declared function.
  */
-function responseOf(
-  texts: readonly string[],
-  { isError = false }: ToolResult,
-  form: readonly string[],
-): unknown {
-  if (form.includes('no-response') && texts.length === 0) return undefined;
+function encodeResponse(texts: readonly string[], block: ToolResult): unknown {
+  if (bag.has(block, 'no-response') && texts.length === 0) return undefined;
   const text = texts.join('\n\n');
-  const name = isError ? 'error' : 'output';
-  if (!form.includes('object') && !form.includes('json')) return { [name]: text };
+  const name = block.isError ? 'error' : 'output';
+  const wasObject = bag.has(block, 'object');
+  if (!wasObject && !bag.has(block, 'json')) return { [name]: text };
   try {
     const value = parseExactly(text);
-    return form.includes('object') && isObject(value) ? value : { [name]: value };
+    return wasObject && isObject(value) ? value : { [name]: value };
   } catch {
     return { [name]: text };
   }

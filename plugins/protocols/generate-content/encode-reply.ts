@@ -1,9 +1,9 @@
-/** A whole reply as one response: each candidate with all its parts. */
+/** Encodes a whole reply as one response: each candidate with all its parts. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { hidesThoughts, replyTail } from './encode-events.ts';
+import { hidesThoughts, buildReplyTail } from './encode-events.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -29,11 +29,11 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   }
   const start = events.find((event) => event.type === 'response-start');
   if (start) loseForeignStart(context, start, protocolName);
-  const tail = replyTail(context, usageMetadata, start);
+  const tail = buildReplyTail(context, usageMetadata, start);
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]
     .toSorted(([first], [second]) => first - second)
-    // A content without parts could not be sent back.
+    // Clients send the content back, and Google refuses one without parts.
     .map(([index, all]) => ({
       content: { parts: all.length > 0 ? all : [{ text: '' }], role: 'model' },
       ...parts.endings.get(index),

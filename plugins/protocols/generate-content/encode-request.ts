@@ -1,6 +1,6 @@
 /**
- * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
- * restored as it stood; what has no place here is told as lost, by its canonical path.
+ * Encodes a canonical request as a body of this wire, fitted to the model. A request that this protocol read is
+ * restored as it was; whatever this wire cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
@@ -22,19 +22,18 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, lose } = noteLosses();
   const encoding = encodingFor(request, model, lose);
-  const form = bag.form(request);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, model, encoding);
   const { format, instruction, expects } = encodeFormat(request, model, encoding);
   const generation = overlay({}, encodeGeneration(request, model, outputLimit, { format, encoding }));
-  const body = overlay(unfolded(bag.fields(request)), {
-    model: form.includes('model') ? `models/${model.upstream}` : undefined,
+  const body = overlay(unflatten(bag.fields(request)), {
+    model: bag.has(request, 'model') ? `models/${model.upstream}` : undefined,
     contents,
-    systemInstruction: instruct(systemInstruction, instruction),
+    systemInstruction: addInstruction(systemInstruction, instruction),
     tools,
-    toolConfig: toolConfig ?? (form.includes('toolConfig') ? {} : undefined),
+    toolConfig: toolConfig ?? (bag.has(request, 'toolConfig') ? {} : undefined),
     generationConfig:
-      Object.keys(generation).length > 0 || form.includes('generationConfig') ? generation : undefined,
+      Object.keys(generation).length > 0 || bag.has(request, 'generationConfig') ? generation : undefined,
     serviceTier: encodeTier(request, model, encoding),
   });
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
@@ -43,14 +42,14 @@ export function encodeRequest(
       encoding.lose(name, 'generate-content has no such field');
   }
   return {
-    body: writeSpelling(body, form),
+    body: writeSpelling(body, bag.form(request)),
     losses: [...losses, ...foreignFields(request, protocolName)],
     stops: splitStops(request, model, encoding).watched,
     expects,
   };
 }
 
-function instruct(
+function addInstruction(
   system: ReturnType<typeof encodeTurns>['systemInstruction'],
   instruction: string | undefined,
 ): Fields | undefined {
@@ -61,8 +60,8 @@ function instruct(
 
 const groups = ['generationConfig', 'toolConfig'];
 
-/** Members that are kept by their paths, put back into the objects they stood in. */
-function unfolded(fields: Fields): Fields {
+/** Puts members that were kept by their path back into their objects. */
+function unflatten(fields: Fields): Fields {
   const whole: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const group = groups.find((each) => name.startsWith(`${each}.`));
@@ -76,7 +75,7 @@ function unfolded(fields: Fields): Fields {
   return whole;
 }
 
-/** Google's words for tiers that others call otherwise. */
+/** Google's names of tiers, by the names that other protocols use. */
 const tiers: Readonly<Record<string, string>> = {
   default: 'standard',
   standard: 'standard',
@@ -87,10 +86,7 @@ const tiers: Readonly<Record<string, string>> = {
 function encodeTier(request: CanonicalRequest, model: Model, { lose }: Encoding): string | undefined {
   const { serviceTier: tier } = request;
   if (tier === undefined) return undefined;
-  const written = bag
-    .form(request)
-    .find((word) => word.startsWith('tier:'))
-    ?.slice('tier:'.length);
+  const written = bag.note(request, 'tier');
   if (written !== undefined) return written;
   const known = Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
   if (known === undefined && tier !== 'auto') lose('serviceTier', 'Google has no such tier');

@@ -1,24 +1,25 @@
-/** Tools, and the choice among them, as this wire groups and names them. */
+/** Encodes tools and the tool choice, with the groups and names of this wire. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
   hosts,
   loseHosted,
+  searchOptions,
   withoutForbidden,
   withoutRepeats,
-  searchOptions,
   type HostedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { asFunction, loseNamespaces, loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { asFunction, loseChoice, loseNamespaces, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
+import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { groupForm, openApiForm } from './decode-tools.ts';
+import { noCacheMarks } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
 
+type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
 export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
@@ -32,7 +33,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, model, encoding);
   if (request.parallelToolCalls === false && tools?.length)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  // A choice among no functions is refused by the vendor; a client of this protocol is left to hear that itself.
+  // Google refuses a choice among no functions. A client of this protocol gets that error from Google itself.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
   const calling = choosable ? encodeChoice(request, encoding) : undefined;
   if (!choosable) loseChoice(request, lose);
@@ -42,12 +43,10 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   };
 }
 
-/** The groups of a client of this protocol, each tool where it stood; tools that were added later make one of their own. */
+/** Restores the groups of a client of this protocol. Tools that were added since form one more group. */
 function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
   if (!tools) return undefined;
-  const groups = Map.groupBy([...tools.entries()], ([, tool]) =>
-    bag.form(tool).find((word) => word.startsWith(groupForm)),
-  );
+  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.note(tool, 'group'));
   return [...groups.values()].map((group) => {
     const functions: Fields[] = [];
     const hosted: Record<string, unknown> = {};
@@ -63,12 +62,12 @@ function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding)
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
   const tools = withoutForbidden(request);
-  const calls = tools.some((tool) => tool && tool.type !== 'hosted');
+  const hasFunctions = tools.some((tool) => tool && tool.type !== 'hosted');
   for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-    else for (const entry of encodeHosted(tool, path, calls, model, encoding)) hosted.push(entry);
+    else for (const entry of encodeHosted(tool, path, hasFunctions, { model, encoding })) hosted.push(entry);
   }
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
@@ -76,9 +75,8 @@ function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding)
 function encodeHosted(
   tool: HostedTool,
   path: string,
-  besideFunctions: boolean,
-  model: Model,
-  { lose }: Encoding,
+  hasFunctions: boolean,
+  { model, encoding: { lose } }: { readonly model: Model; readonly encoding: Encoding },
 ): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
@@ -86,8 +84,8 @@ function encodeHosted(
     loseHosted(tool, path, lose);
     return [];
   }
-  if (kind === 'web-search' && besideFunctions) {
-    lose(path, 'Gemini does not search beside functions', 'model');
+  if (kind === 'web-search' && hasFunctions) {
+    lose(path, 'Gemini does not search together with functions', 'model');
     return [];
   }
   if (kind === 'web-search') return [{ googleSearch: searchOptions(tool, path, {}, lose) }];
@@ -97,7 +95,7 @@ function encodeHosted(
 
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
   const { lose, own } = encoding;
-  if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
+  if (tool.cache) lose(`${path}.cache`, noCacheMarks);
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
     const { description, schema: parametersJsonSchema } = asFunction(tool, path, lose);
@@ -111,10 +109,10 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
   });
 }
 
-/** A schema in the vendor's own form is restored, unless it was changed meanwhile. */
-export function openApiOf(form: readonly string[], schema: unknown): unknown {
-  const word = form.find((each) => each.startsWith(openApiForm));
-  const original: unknown = word === undefined ? undefined : JSON.parse(word.slice(openApiForm.length));
+/** Restores a schema in Google's own form, unless a plugin has changed it. */
+export function restoreOpenApi(thing: Sides, schema: unknown): unknown {
+  const note = bag.note(thing, 'openapi');
+  const original: unknown = note === undefined ? undefined : JSON.parse(note);
   return isDeepStrictEqual(fromOpenApi(original), schema) ? original : undefined;
 }
 
@@ -125,7 +123,7 @@ function parametersOf(
 ): Fields {
   const { schema } = tool;
   if (schema === undefined) return {};
-  const parameters = own ? openApiOf(bag.form(tool), schema) : undefined;
+  const parameters = own ? restoreOpenApi(tool, schema) : undefined;
   if (parameters !== undefined) return { parameters };
   return {
     parametersJsonSchema: own
@@ -134,20 +132,20 @@ function parametersOf(
   };
 }
 
-const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;
+function fitMode({ mode, required }: ToolChoice): string {
+  // `VALIDATED` alone limits a model to some tools and still lets it call none.
+  if (mode === 'subset') return required ? 'ANY' : 'VALIDATED';
+  return { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' }[mode];
+}
 
-/** The mode as it was written; `VALIDATED` is the only one that binds a model to some tools and leaves it to call none. */
 function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Fields | undefined {
   const { toolChoice } = request;
   if (!toolChoice) return undefined;
-  const { mode, names, required } = toolChoice;
-  const written = bag
-    .form(toolChoice)
-    .find((word) => word.startsWith('mode:'))
-    ?.slice('mode:'.length);
-  const usual = mode === 'subset' ? (required ? 'ANY' : 'VALIDATED') : modes[mode];
-  if (own) return { mode: written ?? usual, ...(names ? { allowedFunctionNames: names } : {}) };
-  if (names === undefined) return { mode: usual };
+  const { names } = toolChoice;
+  const mode = fitMode(toolChoice);
+  if (own)
+    return { mode: bag.note(toolChoice, 'mode') ?? mode, ...(names ? { allowedFunctionNames: names } : {}) };
+  if (names === undefined) return { mode };
   const offered = offeredNames(request, lose);
-  return offered.length > 0 ? { mode: usual, allowedFunctionNames: offered.map(fitName) } : undefined;
+  return offered.length > 0 ? { mode, allowedFunctionNames: offered.map(fitName) } : undefined;
 }

@@ -1,4 +1,4 @@
-/** Errors in Google's words, in both directions: a number, an RPC status and details by type. */
+/** Google's errors in both directions: a number, an RPC status, and details by type. */
 import {
   GatewayError,
   type CanonicalEvent,
@@ -8,19 +8,20 @@ import {
 } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
-  passedStatus,
   decodeVendorError,
   errorEvent,
+  passedStatus,
   readVendorError,
 } from '../../shared/wire-kit/vendor-error.ts';
+import { protocolName } from './bag.ts';
 
-interface Words {
-  /** The HTTP status as well. */
+interface WireStatus {
+  /** The HTTP status too. */
   readonly code: number;
   readonly status: string;
 }
 
-const wording: Readonly<Record<ErrorCode, Words>> = {
+const statuses: Readonly<Record<ErrorCode, WireStatus>> = {
   invalid_request: { code: 400, status: 'INVALID_ARGUMENT' },
   unsupported_parameter: { code: 400, status: 'INVALID_ARGUMENT' },
   context_length_exceeded: { code: 400, status: 'INVALID_ARGUMENT' },
@@ -38,7 +39,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   rate_limited: { code: 429, status: 'RESOURCE_EXHAUSTED' },
   client_gone: { code: 499, status: 'CANCELLED' },
   internal: { code: 500, status: 'INTERNAL' },
-  // The status that says this goes with 503 at Google, and its clients know the pair.
+  // Google pairs this status with 503, and its clients rely on the pair.
   upstream_failed: { code: 503, status: 'UNAVAILABLE' },
   upstream_overloaded: { code: 503, status: 'UNAVAILABLE' },
   ledger_unavailable: { code: 503, status: 'UNAVAILABLE' },
@@ -47,10 +48,9 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
 };
 
-const family = 'generate-content';
 const rpc = 'type.googleapis.com/google.rpc.';
 
-function detailsOf({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
+function encodeDetails({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
   const info = {
     '@type': `${rpc}ErrorInfo`,
     reason: code === 'invalid_api_key' ? 'API_KEY_INVALID' : code.toUpperCase(),
@@ -61,29 +61,30 @@ function detailsOf({ code, message, details: { param, retryAfter } }: GatewayErr
   return [info, ...(param === undefined ? [] : [field]), ...(retryAfter === undefined ? [] : [retry])];
 }
 
-/** `{"error": …}` for a reply of its own, or for a chunk of a stream. */
+/** `{"error": …}`, as a whole reply or as a chunk of a stream. */
 export function errorBody(error: GatewayError): { error: Fields } {
   const {
     message,
     details: { vendor },
   } = error;
-  const { code, status } = wording[error.code];
-  if (vendor?.family !== family) return { error: { code, message, status, details: detailsOf(error) } };
-  const passed = passedStatus(error, family);
+  const { code, status } = statuses[error.code];
+  if (vendor?.family !== protocolName)
+    return { error: { code, message, status, details: encodeDetails(error) } };
+  const passed = passedStatus(error, protocolName);
   if (passed !== undefined) return { error: { code: passed, status, ...vendor.body, message } };
-  return { error: { details: detailsOf(error), ...vendor.body, code, message, status } };
+  return { error: { details: encodeDetails(error), ...vendor.body, code, message, status } };
 }
 
-/** Where a stream would have been an array, so is the error. */
+/** If the stream would have been an array, the error is in one too. */
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = errorBody(error);
   return {
-    status: passedStatus(error, family) ?? wording[error.code].code,
+    status: passedStatus(error, protocolName) ?? statuses[error.code].code,
     body: match?.framing === 'array' ? [body] : body,
   };
 }
 
-function parsed(text: string): Fields {
+function readError(text: string): Fields {
   try {
     const body: unknown = JSON.parse(text);
     const whole: unknown = Array.isArray(body) ? body[0] : body;
@@ -93,38 +94,40 @@ function parsed(text: string): Fields {
   }
 }
 
-/** The details of one type. */
-function detail(error: Fields, type: string): Fields {
+/** The first of the details of this type. */
+function findDetail(error: Fields, type: string): Fields {
   const details: unknown[] = Array.isArray(error.details) ? error.details : [];
   const found = details.find((each) => isObject(each) && each['@type'] === rpc + type);
   return isObject(found) ? found : {};
 }
 
 /** `"34.4s"` → 34.4. */
-function secondsOf(delay: unknown): number | undefined {
+function readSeconds(delay: unknown): number | undefined {
   return typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
 }
 
-function fieldOf(error: Fields): string | undefined {
-  const violations: unknown = detail(error, 'BadRequest').fieldViolations;
+function readField(error: Fields): string | undefined {
+  const violations: unknown = findDetail(error, 'BadRequest').fieldViolations;
   const first: unknown = Array.isArray(violations) ? violations[0] : undefined;
   return isObject(first) && typeof first.field === 'string' && first.field !== '' ? first.field : undefined;
 }
 
-/** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
+/** Decodes a vendor's error. Returns what the client may see of it. */
 export function decodeError(status: number, text: string): GatewayError {
-  const error = decodeVendorError(family, status, text);
-  const wire = parsed(text);
-  const param = error.details.param ?? (error.details.vendor ? fieldOf(wire) : undefined);
-  const retryAfter = secondsOf(detail(wire, 'RetryInfo').retryDelay);
+  const error = decodeVendorError(protocolName, status, text);
+  const wire = readError(text);
+  const param = error.details.param ?? (error.details.vendor ? readField(wire) : undefined);
+  const retryAfter = readSeconds(findDetail(wire, 'RetryInfo').retryDelay);
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
 }
 
-/** The event for an error inside a stream. */
+/** Decodes an error inside a stream. */
 export function streamError(error: Fields): Extract<CanonicalEvent, { type: 'error' }> {
   const { message, status, code } = error;
-  const told = readVendorError({ error });
-  const known = Number.isInteger(code) ? Number(code) : undefined;
-  const said = typeof message === 'string' ? told : { ...told, message: undefined };
-  return errorEvent(family, { ...said, code: typeof status === 'string' ? status : undefined }, known);
+  const vendorError = {
+    ...readVendorError({ error }),
+    ...(typeof message === 'string' ? {} : { message: undefined }),
+    code: typeof status === 'string' ? status : undefined,
+  };
+  return errorEvent(protocolName, vendorError, Number.isInteger(code) ? Number(code) : undefined);
 }

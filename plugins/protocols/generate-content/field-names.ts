@@ -1,4 +1,4 @@
-/** Canonical fields that this protocol spells otherwise, and how a client that writes some of them in snake_case has them. */
+/** This protocol's names of canonical fields, and their spelling by clients that use snake_case. Losses name fields by them. */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
@@ -34,26 +34,32 @@ export const fieldNames: Readonly<Record<string, string>> = {
 
 type Spell = (path: string) => string;
 
-/** Those that the client has other names for, and among them what only this protocol has: losses are told by them. */
-export function namesBy(spell: Spell, own: Fields, schemaName: string): Record<string, string> | undefined {
-  const told = {
+/** The names that differ for this client from the table, its own fields included. Undefined if none does. */
+export function spellNames(
+  spell: Spell,
+  own: Fields,
+  schemaName: string,
+): Record<string, string> | undefined {
+  const names = {
     ...fieldNames,
     'format.schema': schemaName,
     ...Object.fromEntries(Object.keys(own).map((name) => [name, name])),
   };
-  const other = Object.entries(told).filter(([name, path]) => spell(path) !== (fieldNames[name] ?? name));
+  const other = Object.entries(names).filter(([name, path]) => spell(path) !== (fieldNames[name] ?? name));
   return other.length > 0 ? Object.fromEntries(other.map(([name, path]) => [name, spell(path)])) : undefined;
 }
 
-/** The places of everything in a request, as the client spells them. */
-export function placesBy(spell: Spell, request: CanonicalRequest): CanonicalRequest {
-  const placed = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
+/** Rewrites the source path (`at`) of everything in a request to the client's spelling. */
+export function spellPlaces(spell: Spell, request: CanonicalRequest): CanonicalRequest {
+  const respell = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
     thing.at === undefined ? thing : { ...thing, at: spell(thing.at) };
   const turns = request.turns.map((turn) => ({
-    ...placed(turn),
+    ...respell(turn),
     blocks: turn.blocks.map((block) =>
-      block.type === 'tool-result' ? { ...placed(block), content: block.content.map(placed) } : placed(block),
+      block.type === 'tool-result'
+        ? { ...respell(block), content: block.content.map(respell) }
+        : respell(block),
     ),
   }));
-  return { ...request, turns, tools: request.tools?.map(placed) };
+  return { ...request, turns, tools: request.tools?.map(respell) };
 }

@@ -1,10 +1,10 @@
 /**
- * Why a candidate ended, in both directions. Gemini says `STOP` after a call as well, so whether tools were called is
- * seen from the calls; a cut, filtered or failed reply keeps its reason, since a call in it may be broken.
+ * Finish reasons in both directions. Gemini sends `STOP` after a call too, so only the calls show whether tools were
+ * called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
  */
 import type { FinishReason } from '../../../core/index.ts';
 
-const read: Readonly<Record<string, FinishReason>> = {
+const reasons: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content-filter',
@@ -30,11 +30,11 @@ const read: Readonly<Record<string, FinishReason>> = {
 };
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  const reason = Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other';
+  const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'other') : 'other';
   return calls && reason === 'stop' ? 'tool-calls' : reason;
 }
 
-const written: Readonly<Record<FinishReason, string>> = {
+const wireReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   'stop-sequence': 'STOP',
   length: 'MAX_TOKENS',
@@ -42,13 +42,13 @@ const written: Readonly<Record<FinishReason, string>> = {
   'tool-calls': 'STOP',
   'content-filter': 'SAFETY',
   refusal: 'SAFETY',
-  // Claude's `pause_turn`: the turn is to be continued, and other clients know no word for that.
+  // Claude's `pause_turn`: the client should continue the turn. This wire has no such reason.
   pause: 'MAX_TOKENS',
   error: 'OTHER',
   other: 'OTHER',
 };
 
-/** The vendor's own word where it is one of this wire's and means the same. */
+/** The vendor's own reason if this wire has it with the same meaning. */
 export function encodeFinish({
   unified,
   raw,
@@ -56,5 +56,5 @@ export function encodeFinish({
   readonly unified: FinishReason;
   readonly raw: string;
 }): string {
-  return Object.hasOwn(read, raw) && read[raw] === unified ? raw : written[unified];
+  return Object.hasOwn(reasons, raw) && reasons[raw] === unified ? raw : wireReasons[unified];
 }

@@ -1,23 +1,13 @@
 /**
- * The function calls of one candidate. Mostly a part holds a whole call; Vertex spreads one over several, the first
- * with its name and the last without a promise of more.
+ * Decodes the function calls of one candidate. A part usually holds a whole call. Vertex may spread a call over
+ * several parts: the first has the name, and all but the last have `willContinue`.
  */
-import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { unwrapInput, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { Opaque } from '../../../core/index.ts';
+import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
+import type { ReplyState } from './decode-candidate.ts';
 import { PartialArguments } from './partial-args.ts';
-
-/** What a call needs of the reply it stands in. */
-export interface CallPlace {
-  readonly candidate: number;
-  nextBlock(): number;
-  emit(event: CanonicalEvent): void;
-  /** What tells this reply from others, for ids that have to be made. */
-  reply(): string;
-  /** By their names here, the tools that the client called otherwise. */
-  readonly offered: ReadonlyMap<string, AskedTool>;
-}
 
 interface OpenCall {
   readonly name: string;
@@ -28,30 +18,33 @@ interface OpenCall {
   args: unknown;
 }
 
-function word(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
 export class FunctionCalls {
-  readonly #place: CallPlace;
+  readonly #candidate: number;
+  readonly #state: ReplyState;
   #open: OpenCall | undefined;
   #count = 0;
 
-  constructor(place: CallPlace) {
-    this.#place = place;
+  constructor(candidate: number, state: ReplyState) {
+    this.#candidate = candidate;
+    this.#state = state;
   }
 
   get any(): boolean {
     return this.#count > 0;
   }
 
-  take(call: Fields, opaque: readonly Opaque[]): void {
-    const name = word(call.name);
+  /** Reads the `functionCall` of one part. */
+  read(call: Fields, opaque: readonly Opaque[]): void {
+    const name = asText(call.name);
     if (name !== '' || !this.#open) {
       this.end();
       if (name === '') return;
       this.#count += 1;
-      this.#open = { name, id: word(call.id), opaque: [], pieces: new PartialArguments(), args: undefined };
+      this.#open = { name, id: asText(call.id), opaque: [], pieces: new PartialArguments(), args: undefined };
     }
     const open = this.#open;
     for (const state of opaque) open.opaque.push(state);
@@ -61,28 +54,28 @@ export class FunctionCalls {
     if (call.willContinue !== true) this.end();
   }
 
-  /** Tells the call that is open, whole now or never. */
+  /** Emits the open call, if there is one. */
   end(): void {
     if (!this.#open) return;
     const { name, id, opaque, pieces, args } = this.#open;
     this.#open = undefined;
-    const { candidate, nextBlock, emit, reply, offered } = this.#place;
-    const asked = offered.get(name);
+    const candidate = this.#candidate;
+    const { nextBlock, emit, key, offered } = this.#state;
+    const tool = offered().get(name);
     const json = args === undefined ? pieces.toString() : JSON.stringify(args);
     const block = nextBlock();
-    const made = id || makeCallId(reply(), candidate, this.#count, name, json);
     const sealed = opaque.length > 0 ? { opaque } : {};
     emit({
       type: 'block-start',
       candidate,
       block,
       kind: 'tool-call',
-      id: made,
-      name: asked?.name ?? name,
-      ...(asked?.custom ? { custom: true } : {}),
+      id: id || makeCallId(key(), candidate, this.#count, name, json),
+      name: tool?.name ?? name,
+      ...(tool?.custom ? { custom: true } : {}),
       ...sealed,
     });
-    emit({ type: 'block-delta', candidate, block, text: asked?.custom ? unwrapInput(json) : json });
+    emit({ type: 'block-delta', candidate, block, text: tool?.custom ? unwrapInput(json) : json });
     emit({ type: 'block-end', candidate, block, ...sealed });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where an answer comes from. Google counts places in bytes of UTF-8 and keeps sources apart from the passages they
- * support; canonical annotations count characters of the whole answer, each with its source.
+ * The sources of an answer. Google counts positions in bytes of UTF-8 and lists sources apart from the passages that
+ * they support. Canonical annotations count characters of the whole answer, and each names its source.
  */
 import { GatewayError, type CanonicalEvent } from '../../../core/index.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
@@ -8,19 +8,19 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
-function list(value: unknown): Fields[] {
+function objectsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function word(value: unknown): string | undefined {
+function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Where the characters of a text begin in its UTF-8, and the other way round. Counted once, since a text may have thousands of passages. */
-class BytePlaces {
-  /** By characters. */
+/** Maps between characters of a text and bytes of its UTF-8. Built once, since a text may have thousands of passages. */
+class BytePositions {
+  /** Byte positions by character. */
   readonly #bytes: Uint32Array;
-  /** By bytes. */
+  /** Character positions by byte. */
   readonly #characters: Uint32Array;
 
   constructor(text: string) {
@@ -30,7 +30,7 @@ class BytePlaces {
     let characters = 0;
     for (const [at, byte] of bytes.entries()) {
       this.#characters[at] = characters;
-      // What is no first byte belongs to the character before it. What takes four bytes is two characters to us.
+      // A continuation byte belongs to the character before it. A character of four bytes is two UTF-16 units.
       if ((byte & 0xc0) === 0x80) continue;
       this.#bytes[characters] = at;
       characters += byte >= 0xf0 ? 2 : 1;
@@ -53,20 +53,20 @@ class BytePlaces {
   }
 }
 
-/** The text of an answer so far, and where its parts begin in it. */
+/** The text of an answer so far, and the positions at which its parts begin. */
 export interface Answer {
   readonly said: Transcript;
   readonly starts: number[];
 }
 
-/** Parts of an answer that a citation can name: of a stream of very many no more are kept. */
+/** Most part positions that we keep. Citations cannot name later parts. */
 export const mostParts = 10_000;
 
-/** A place in the answer, from bytes of one of its parts; a start that is not told is 0. Beyond what is kept there is none. */
-function place(
+/** Converts bytes of a part to characters of the answer. An omitted start is 0. Empty if beyond the text that we kept. */
+function locate(
   segment: Fields,
   { said, starts }: Answer,
-  places: BytePlaces,
+  places: BytePositions,
 ): { start?: number; end?: number } {
   const { partIndex, startIndex = 0, endIndex } = segment;
   if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
@@ -75,56 +75,56 @@ function place(
   return { start: places.characterAt(base + startIndex), end: places.characterAt(base + endIndex) };
 }
 
-function source(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
+function readSource(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
   const found = chunk?.web ?? chunk?.retrievedContext ?? chunk?.maps;
   if (!isObject(found)) return undefined;
-  return { kind: 'url', url: word(found.uri), title: word(found.title) };
+  return { kind: 'url', url: nonEmpty(found.uri), title: nonEmpty(found.title) };
 }
 
-/** Sources that the passages of a reply may have together. Each becomes an annotation that names its address again, and no honest reply has a hundredth of these. */
+/** Most sources that all passages of a reply may have together. Each becomes an annotation; real replies have few. */
 const mostSources = 10_000;
 
-/** Throws `upstream_failed` where there are more sources than any reply has. */
+/** Throws `upstream_failed` if the passages name too many sources. */
 export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
-  const chunks = list(metadata.groundingChunks);
-  const supports = list(metadata.groundingSupports);
-  if (supports.length === 0) return chunks.flatMap((chunk) => source(chunk) ?? []);
-  const places = new BytePlaces(answer.said.text);
-  let told = 0;
+  const chunks = objectsIn(metadata.groundingChunks);
+  const supports = objectsIn(metadata.groundingSupports);
+  if (supports.length === 0) return chunks.flatMap((chunk) => readSource(chunk) ?? []);
+  const places = new BytePositions(answer.said.text);
+  let named = 0;
   return supports.flatMap((support) => {
     const segment = isObject(support.segment) ? support.segment : {};
     const indices: unknown[] = Array.isArray(support.groundingChunkIndices)
       ? support.groundingChunkIndices
       : [];
     const distinct = [...new Set(indices)];
-    told += distinct.length;
-    if (told > mostSources)
+    named += distinct.length;
+    if (named > mostSources)
       throw new GatewayError('upstream_failed', 'The provider sent a reply that names too many sources.');
-    const at = { ...place(segment, answer, places), citedText: word(segment.text) };
+    const at = { ...locate(segment, answer, places), citedText: nonEmpty(segment.text) };
     return distinct.flatMap((index): Annotation[] => {
-      const from = source(chunks[Number(index)]);
+      const from = readSource(chunks[Number(index)]);
       return from ? [{ ...from, ...at }] : [];
     });
   });
 }
 
-/** Passages that repeat what can be found elsewhere. */
+/** Passages that repeat published text. */
 export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
-  const places = new BytePlaces(answer.said.text);
-  return list(metadata.citationSources ?? metadata.citations).map((citation) => ({
+  const places = new BytePositions(answer.said.text);
+  return objectsIn(metadata.citationSources ?? metadata.citations).map((citation) => ({
     kind: 'url',
-    url: word(citation.uri),
-    title: word(citation.title),
-    ...place(citation, answer, places),
+    url: nonEmpty(citation.uri),
+    title: nonEmpty(citation.title),
+    ...locate(citation, answer, places),
   }));
 }
 
-/** Whether a source has an address: this wire has no others. */
+/** True if a source has a URL. This wire has no others. */
 export function isCited({ kind, url }: Annotation): boolean {
   return kind === 'url' && url !== undefined;
 }
 
-/** Annotations of any vendor as sources and the passages they support. */
+/** Encodes annotations of any vendor as sources and passages. */
 export function encodeGrounding(annotations: readonly Annotation[], text: string): Fields | undefined {
   const cited = annotations.filter(isCited);
   if (cited.length === 0) return undefined;
@@ -132,7 +132,7 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
     cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }]),
   );
   const places = new Map([...chunks.keys()].map((key, index) => [key, index]));
-  const bytes = new BytePlaces(text);
+  const bytes = new BytePositions(text);
   let left = longestPassages;
   const supports = cited.flatMap(({ url, title, start, end }) => {
     if (start === undefined || end === undefined || start > text.length) return [];
@@ -151,12 +151,12 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
   };
 }
 
-/** Queries of one reply that are kept: more searches are believed of nobody. */
+/** Most queries that we count in one reply. Real replies have few. */
 const mostQueries = 2000;
 
 /**
- * The searches of the web that a reply is billed for. Google bills each query of Gemini 3, and older models once for a
- * call that searched. A chunk may repeat the queries of earlier ones.
+ * Counts the web searches of a reply for billing. Google bills each query of Gemini 3, and bills older models once per
+ * call that searched. A chunk may repeat queries of earlier chunks.
  */
 export class Searches {
   readonly #queries = new Set<string>();
@@ -170,11 +170,11 @@ export class Searches {
     return this.#once ? Math.min(1, this.#queries.size) : this.#queries.size;
   }
 
-  /** Passed a candidate's `groundingMetadata`, if there is any. */
+  /** Counts the queries in a candidate's `groundingMetadata`, if it has any. */
   note(grounding: unknown): void {
     const queries = isObject(grounding) ? grounding.webSearchQueries : undefined;
     if (!Array.isArray(queries)) return;
     for (const query of queries)
-      if (word(query) && this.#queries.size < mostQueries) this.#queries.add(query);
+      if (nonEmpty(query) && this.#queries.size < mostQueries) this.#queries.add(query);
   }
 }

@@ -1,7 +1,7 @@
-/** The generate-content protocol, Google's wire: its client side, its upstream side, its counts and its listing. */
+/** The generate-content protocol, Google's wire: client side, upstream side, token counts and model listing. */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
-import { matcher, served } from './address.ts';
+import { buildMatcher, servedMethods } from './address.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -14,20 +14,20 @@ import { listingRoutes } from './listing.ts';
 import { readRequest } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
-/** The protocol, served below an address. */
+/** The protocol, served below `mount`. */
 export function protocolAt(mount: string): Protocol {
   return {
     name: protocolName,
     body: 'json',
     client: {
-      match: matcher(mount),
+      match: buildMatcher(mount),
       read: readRequest,
       fieldNames,
       encodeEvents: (context) => new ChunkEncoder(context),
       encodeReply,
       encodeError: (error, _id, match) => encodeError(error, match),
       encodeStreamError,
-      // Its clients bear nothing between two chunks.
+      // Clients of this wire accept nothing between two chunks, so there is no heartbeat.
       keepAlive: '',
     },
     upstream: {
@@ -48,16 +48,16 @@ export function protocolAt(mount: string): Protocol {
 
 export const generateContent = definePlugin({
   name: protocolName,
-  /** Where it is served: `/v1beta/models/…` and `/v1/models/…` follow. */
+  /** `mount` is the prefix of `/v1beta/models/…` and `/v1/models/…`. */
   options: z.strictObject({
     mount: z
       .string()
-      .regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end')
+      .regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a trailing slash')
       .default('/beta'),
   }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
-    host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: served });
+    host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
     host.example(
       `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
     );

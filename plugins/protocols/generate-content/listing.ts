@@ -1,4 +1,4 @@
-/** The public listing of models in Google's style: all of them, those of one owner, and one alone. */
+/** The public model listing in Google's format: all models, those of one owner, or a single model. */
 import {
   formatUsd,
   freePrice,
@@ -18,8 +18,8 @@ import {
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-/** What has no price of its own costs as what it is a part of; a search that is not priced costs nothing. */
-function pricingOf({ price = freePrice }: Model): Record<string, string> {
+/** Audio and cached input without a price of their own cost as much as input. A search without a price is free. */
+function buildPricing({ price = freePrice }: Model): Record<string, string> {
   const {
     input,
     output,
@@ -38,7 +38,7 @@ function pricingOf({ price = freePrice }: Model): Record<string, string> {
   return { ...rates, web_search: formatUsd(webSearch) };
 }
 
-function describe(model: Model): Record<string, unknown> {
+function describeModel(model: Model): Record<string, unknown> {
   return {
     name: `models/${model.id}`,
     version: model.created,
@@ -51,20 +51,20 @@ function describe(model: Model): Record<string, unknown> {
     canonicalSlug: model.canonicalSlug ?? model.id,
     contextLength: model.contextLength,
     architecture: architectureOf(model),
-    pricing: pricingOf(model),
+    pricing: buildPricing(model),
     topProvider: topProviderOf(model),
     supportedParameters: model.supportedParameters,
     expirationDate: model.expires,
   };
 }
 
-/** A name with a slash is a model's, one without an owner's. */
-function find(catalog: Catalog, name: string): unknown {
+/** A name with a slash is a model's id; a name without one is an owner. */
+function findModels(catalog: Catalog, name: string): unknown {
   const found = modelsNamed(catalog, catalog.models(), name);
-  return 'id' in found ? describe(found) : { models: found.map(describe) };
+  return 'id' in found ? describeModel(found) : { models: found.map(describeModel) };
 }
 
-/** The routes of the listing, below the protocol's address, for both versions the SDKs ask. */
+/** The listing's routes below `mount`, for both versions that the SDKs call. */
 export function listingRoutes(catalog: Catalog, mount: string): Route[] {
   const listings = new Listings(catalog);
   const shared = {
@@ -78,7 +78,7 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: `generate-models-${version}`,
       path: `${mount}/${version}/models`,
       handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ models: catalog.models().map(describe) })),
+        listings.reply('', headers, () => ({ models: catalog.models().map(describeModel) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
@@ -86,7 +86,7 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: `generate-model-${version}`,
       path: `${mount}/${version}/models/*name`,
       handle: async ({ params: { name = '' }, headers }: RouteRequest) =>
-        listings.reply(name, headers, () => find(catalog, name)),
+        listings.reply(name, headers, () => findModels(catalog, name)),
       openapi: async () => (await import('./description.ts')).namedModels,
     },
   ]);

@@ -1,11 +1,14 @@
-/** Log probabilities: two lists side by side in this wire, one list of tokens with their rivals in the canonical form. */
+/**
+ * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical form has one
+ * list of tokens, each with its alternatives.
+ */
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function entry(candidate: unknown): Fields {
+function decodeToken(candidate: unknown): Fields {
   const { token, logProbability } = isObject(candidate) ? candidate : {};
   const text = typeof token === 'string' ? token : '';
   return {
@@ -16,23 +19,26 @@ function entry(candidate: unknown): Fields {
 }
 
 export function decodeLogprobs(result: Fields): Fields[] {
-  const rivals = list(result.topCandidates);
+  const alternatives = list(result.topCandidates);
   return list(result.chosenCandidates).map((chosen, index) => {
-    const step = rivals[index];
-    return { ...entry(chosen), top_logprobs: list(isObject(step) ? step.candidates : undefined).map(entry) };
+    const step = alternatives[index];
+    return {
+      ...decodeToken(chosen),
+      top_logprobs: list(isObject(step) ? step.candidates : undefined).map(decodeToken),
+    };
   });
 }
 
-function candidate(value: unknown): Fields {
+function encodeToken(value: unknown): Fields {
   const { token, logprob } = isObject(value) ? value : {};
   return { token, logProbability: logprob };
 }
 
 export function encodeLogprobs(content: readonly unknown[]): Fields {
   return {
-    chosenCandidates: content.map(candidate),
+    chosenCandidates: content.map(encodeToken),
     topCandidates: content.map((each) => ({
-      candidates: list(isObject(each) ? each.top_logprobs : undefined).map(candidate),
+      candidates: list(isObject(each) ? each.top_logprobs : undefined).map(encodeToken),
     })),
   };
 }

@@ -1,9 +1,9 @@
-/** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
+/** Media, as bytes or by URL, between this wire and canonical sources. */
 import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
 import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { vendorName } from './bag.ts';
+import { bag, vendorName, type Form } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
 import type { WireBlob, WireFile } from './wire.ts';
 
@@ -31,19 +31,19 @@ const byExtension: Readonly<Record<string, string>> = {
   md: 'text/markdown',
 };
 
-/** Google watches these without being told a type. */
+/** Google takes these without a media type. */
 const videoPage = /^https?:\/\/((www\.|m\.)?youtube\.com|youtu\.be)\//i;
-/** Files that are kept by Google: nobody else can read them. */
+/** Files stored at Google. Other vendors cannot read them. */
 const keptFile = /^(https:\/\/generativelanguage\.googleapis\.com\/|gs:\/\/|files\/)/i;
 
-/** The media type an address lets suppose. */
-export function typeOfUrl(url: string): string | undefined {
+/** Guesses a media type from the extension of a URL. */
+export function guessMediaType(url: string): string | undefined {
   const extension = /\.([a-z0-9]{2,5})(?:[?#]|$)/i.exec(url)?.[1];
   return extension === undefined ? undefined : byExtension[extension.toLowerCase()];
 }
 
-function kindOf(mediaType: string | undefined, url: string): MediaBlock['kind'] {
-  const type = mediaType ?? typeOfUrl(url) ?? '';
+function readKind(mediaType: string | undefined, url: string): MediaBlock['kind'] {
+  const type = mediaType ?? guessMediaType(url) ?? '';
   const kind = (['image', 'audio', 'video'] as const).find((each) =>
     type.toLowerCase().startsWith(`${each}/`),
   );
@@ -53,7 +53,7 @@ function kindOf(mediaType: string | undefined, url: string): MediaBlock['kind'] 
 export interface ReadMedia {
   readonly block: MediaBlock;
   readonly rest: Fields;
-  readonly form: readonly string[];
+  readonly form: readonly Form[];
 }
 
 const blobFields = new Set(['mimeType', 'data', 'displayName']);
@@ -64,7 +64,7 @@ export function readBlob(blob: WireBlob): ReadMedia {
   const { mimeType: mediaType, displayName } = blob;
   const block: MediaBlock = {
     type: 'media',
-    kind: kindOf(mediaType, ''),
+    kind: readKind(mediaType, ''),
     source: { type: 'base64', data },
     mediaType,
     filename: displayName ?? undefined,
@@ -80,7 +80,7 @@ export function readFile(file: WireFile): ReadMedia {
     : { type: 'url', url };
   const block: MediaBlock = {
     type: 'media',
-    kind: kindOf(mediaType, url),
+    kind: readKind(mediaType, url),
     source,
     mediaType,
     filename: displayName ?? undefined,
@@ -88,8 +88,8 @@ export function readFile(file: WireFile): ReadMedia {
   return { block, form: [], rest: nested('fileData', leftover(file, fileFields)) };
 }
 
-/** The part that holds a medium; a request of this protocol has its words restored, another's are fitted. */
-export function writeMedia(block: MediaBlock, form: readonly string[], own: boolean, path: string): Fields {
+/** Encodes the part that holds a medium: restored if `own`, fitted to Google if it came from another protocol. */
+export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
   if (source.type === 'text')
@@ -101,16 +101,16 @@ export function writeMedia(block: MediaBlock, form: readonly string[], own: bool
       return refusePart(
         block,
         path,
-        'The provider of this model has to be told what kind of file this is: send it as a data URL that names its media type.',
+        'The provider of this model needs the media type of this file: send it as a data URL that names one.',
       );
-    return { inlineData: { mimeType, data: writeBase64(source.data, form), displayName } };
+    return { inlineData: { mimeType, data: writeBase64(source.data, bag.form(block)), displayName } };
   }
   if (source.type === 'url' && !own && /^data:/i.test(source.url))
-    return refusePart(block, path, 'Data in an address is taken as base64 only.');
+    return refusePart(block, path, 'A data URL must hold base64.');
   if (source.type === 'url')
     return {
       fileData: {
-        mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)),
+        mimeType: mediaType ?? (own ? undefined : guessMediaType(source.url)),
         fileUri: source.url,
         displayName,
       },

@@ -1,6 +1,6 @@
 /**
- * Canonical events as parts of a candidate's content, and what is said of the candidate at its end. A stream sends
- * text as it comes, a whole reply a block at a time; what there is to say is decided here for both.
+ * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. A stream sends text
+ * as it arrives, a whole reply sends a block at a time. Both encoders share this class.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
@@ -17,9 +17,9 @@ import { placeholders, writeSignature } from './signature.ts';
 type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
 export interface ReplyPartsOptions {
-  /** Whether text is told piece by piece. */
+  /** Text is sent piece by piece. */
   readonly streamed: boolean;
-  /** Whether the client does not want to see the model's thoughts. */
+  /** The client does not want the model's thoughts. */
   readonly hidesThoughts: boolean;
   readonly lost: ReplyContext['lost'] | undefined;
 }
@@ -34,9 +34,9 @@ interface Candidate {
 
 interface OpenBlock {
   readonly start: Event<'block-start'>;
-  /** Characters of the answer before this block. */
+  /** The number of characters of the answer before this block. */
   readonly from: number;
-  /** Citations that do not say their place: they are of the whole block. */
+  /** Citations without a position: they cover the whole block. */
   readonly cited: Annotation[];
   readonly said: Transcript;
 }
@@ -45,16 +45,16 @@ export class ReplyParts {
   readonly #options: ReplyPartsOptions;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
-  /** What is said of each candidate that has finished, beside its content. */
+  /** The fields of each finished candidate other than its content. */
   readonly endings = new Map<number, Fields>();
-  /** Set where the prompt was refused: then there are no candidates. */
+  /** Set if the provider refused the prompt: then there are no candidates. */
   promptFeedback: unknown;
 
   constructor(options: ReplyPartsOptions) {
     this.#options = options;
   }
 
-  /** Passed one event; the answer is the parts it adds to its candidate's content. */
+  /** Returns the parts that an event adds to its candidate's content. */
   push(event: CanonicalEvent): Fields[] {
     switch (event.type) {
       case 'block-delta':
@@ -110,10 +110,10 @@ export class ReplyParts {
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).said.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
-      this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
-    const spoken =
+      this.#options.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
+    const isText =
       kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
-    if (spoken && this.#options.streamed) return text === '' ? [] : [speech(kind, { text })];
+    if (isText && this.#options.streamed) return text === '' ? [] : [markThought(kind, { text })];
     block.said.add(text);
     return [];
   }
@@ -132,37 +132,42 @@ export class ReplyParts {
       case 'reasoning':
         return this.#endSpeech(start.kind, text, opaque);
       case 'tool-call':
-        return [this.#sealCall(start, callPart(start, text), opaque)];
+        return [this.#sealCall(start, encodeCall(start, text), opaque)];
       case 'image':
       case 'audio':
         return text === ''
           ? []
-          : sealed(
+          : addSeals(
               [{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }],
               opaque,
             );
       case 'code':
-        return sealed([{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }], opaque);
+        return addSeals(
+          [{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }],
+          opaque,
+        );
       case 'server-tool': {
         const { part } = bag.fields(start);
         if (isObject(part)) return [part];
         if (start.name === codeResult)
           return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
-        this.#options.lost?.('server-tool', 'generate-content does not show what another vendor ran itself');
+        this.#options.lost?.('server-tool', 'generate-content cannot show what another vendor ran');
         return [];
       }
     }
   }
 
-  /** Thoughts that are not to be shown leave their seal, unless it is over the text. */
+  /** Hidden thoughts lose their seal with their text, which it covers. A seal without text is sent. */
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
     const hidden = kind === 'reasoning' && this.#options.hidesThoughts && text !== '';
     if (hidden && opaque.length > 0)
-      this.#options.lost?.('reasoning', 'what seals it goes with the thoughts, which are not to be shown');
-    return hidden ? [] : sealed(text === '' ? [] : [{ text }], opaque).map((part) => speech(kind, part));
+      this.#options.lost?.('reasoning', 'the seal covers thoughts that the request hides');
+    return hidden
+      ? []
+      : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
   }
 
-  /** Gemini wants a seal on the first call of a step, and takes a word in place of one where another model made the call. */
+  /** Gemini wants a seal on the first call of a step, and takes a placeholder if another model made the call. */
   #sealCall(start: Event<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
     const candidate = this.#candidate(start.candidate);
     const [seal] = opaque.map(writeSignature);
@@ -176,7 +181,10 @@ export class ReplyParts {
     const { candidate: index, reason, vendor } = event;
     loseForeign(this.#options, event, protocolName);
     if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
-      this.#options.lost?.('finish', 'generate-content has no word for a paused turn but "MAX_TOKENS"');
+      this.#options.lost?.(
+        'finish',
+        'generate-content has no finish reason for a paused turn; sent as "MAX_TOKENS"',
+      );
     const { promptFeedback, ...extras } = bag.fields({ vendor });
     if (promptFeedback !== undefined) {
       this.promptFeedback = promptFeedback;
@@ -188,12 +196,12 @@ export class ReplyParts {
       refused,
       said: { text },
     } = this.#candidate(index);
-    const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
-    const grounding = cited ? undefined : encodeGrounding(annotations, text);
-    if (!cited && !annotations.every(isCited))
+    const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
+    const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
+    if (!hasOwnSources && !annotations.every(isCited))
       this.#options.lost?.('annotations', 'generate-content cites web pages only');
-    if (!cited && annotations.some(({ start = 0 }) => start > text.length))
-      this.#options.lost?.('annotations.start', 'the answer was too long to place all its citations in it');
+    if (!hasOwnSources && annotations.some(({ start = 0 }) => start > text.length))
+      this.#options.lost?.('annotations.start', 'the answer is too long to locate all its citations');
     this.endings.set(index, {
       finishReason: encodeFinish(
         refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason,
@@ -205,14 +213,14 @@ export class ReplyParts {
   }
 }
 
-function speech(kind: string, part: Fields): Fields {
+function markThought(kind: string, part: Fields): Fields {
   return kind === 'reasoning' ? { ...part, thought: true } : part;
 }
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
 
-/** The parts, the last of them with the first seal. Where there is no part, and for each further seal, an empty one is added. */
-function sealed(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
+/** Puts the first seal on the last part. Each further seal gets an empty part, as does the first if there is no part. */
+function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];
   const last = parts.at(-1) ?? { text: '' };
@@ -223,7 +231,7 @@ function sealed(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   ];
 }
 
-function callPart({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {
+function encodeCall({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {
   const args = custom ? { input: text } : (argumentsObject(text) ?? { _raw: text });
   return { functionCall: { ...(id === undefined ? {} : { id }), name, args } };
 }

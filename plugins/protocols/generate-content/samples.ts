@@ -1,9 +1,9 @@
 /**
- * Sound that a stream brings in pieces, each in base64 of its own. Canonical pieces are one base64 text cut anywhere,
- * so bytes that do not fill a group of three wait for the next piece.
+ * Joins audio that a stream brings in pieces, each in base64 of its own. Canonical pieces are one base64 text cut
+ * anywhere, so bytes that do not fill a group of three wait for the next piece.
  */
 
-/** Whether pieces of it are to be put one behind the other: samples are, files with a head are not. */
+/** True for raw samples, whose pieces can be joined. Files with a header cannot. */
 export function isSamples(mediaType: string): boolean {
   return /^audio\/(l16|pcm)\b/i.test(mediaType);
 }
@@ -11,7 +11,7 @@ export function isSamples(mediaType: string): boolean {
 export class Samples {
   #rest = Buffer.alloc(0);
 
-  /** Passed a piece in base64; the answer is what of it can be told now. */
+  /** Takes a piece in base64 and returns the base64 that is ready. */
   add(data: string): string {
     const bytes = Buffer.concat([this.#rest, Buffer.from(data, 'base64')]);
     const whole = bytes.length - (bytes.length % 3);

@@ -1,13 +1,13 @@
 /**
- * Google reads every field in camelCase and in snake_case, and one object where a list is due. A body is read in one
- * spelling, and how it was written is kept in words, so that the very same body can be restored. A field said in both
- * spellings is refused: the vendor may read the one and we would go by the other.
+ * Google takes every field in camelCase and in snake_case, and a single object in place of a list. We convert a body
+ * to one spelling and keep notes on how it was written, so that the same body can be restored. A field in both
+ * spellings is an error, because the vendor may read the one and we the other.
  */
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { badField, fieldPath } from '../../shared/wire-kit/wire-check.ts';
 
-/** The fields that are read; all others stay as they are written, and go on so. */
-const known: ReadonlySet<string> = new Set([
+/** The fields that we read. All others pass as they are written. */
+const knownFields: ReadonlySet<string> = new Set([
   'systemInstruction',
   'toolConfig',
   'generationConfig',
@@ -63,8 +63,8 @@ const known: ReadonlySet<string> = new Set([
   'imageConfig',
   'audioTimestamp',
 ]);
-/** Fields whose content is the client's own: its names are no spellings of ours. */
-const closed: ReadonlySet<string> = new Set([
+/** Fields whose content belongs to the client: its names are not ours to convert. */
+const opaqueFields: ReadonlySet<string> = new Set([
   'args',
   'response',
   'parameters',
@@ -74,8 +74,8 @@ const closed: ReadonlySet<string> = new Set([
   'labels',
   'partMetadata',
 ]);
-/** Where documentation writes the one object in place of a list of it. */
-const lists: ReadonlySet<string> = new Set([
+/** Lists for which Google's documentation sometimes writes a single object. */
+const listFields: ReadonlySet<string> = new Set([
   'contents',
   'parts',
   'tools',
@@ -85,47 +85,53 @@ const lists: ReadonlySet<string> = new Set([
 
 type Path = readonly (string | number)[];
 
-/** What is read stands no deeper than this, and has no longer a name: below anything else a place would cost its whole length again with each field there. */
+/** How one field was written: its path in camelCase, as JSON, after `snake:` or `one:`. */
+export type SpellingNote = `${'snake' | 'one'}:${string}`;
+
+/**
+ * Fields deeper than this, or below a longer name, pass as they are written. Each note repeats its whole path, so
+ * without these limits the notes of a deep body would grow quadratically.
+ */
 const deepest = 16;
 const longestName = 64;
 
-function inCamelCase(name: string): string {
+function joinWords(name: string): string {
   return name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The name in camelCase, where it is one of ours in snake_case. */
-function camel(name: string): string {
-  if (!name.includes('_')) return name;
-  const other = inCamelCase(name);
-  return known.has(other) && snake(other) === name ? other : name;
-}
-
-/** The same field in camelCase beside one in snake_case, be it one of ours or one that only Google knows. */
-function otherSpelling(name: string, owner: Readonly<Record<string, unknown>>): string | undefined {
-  if (!name.includes('_')) return undefined;
-  const other = inCamelCase(name);
-  return other !== name && Object.hasOwn(owner, other) ? other : undefined;
-}
-
-function snake(name: string): string {
+function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-export interface Spelt {
-  /** The body with the names that are read in camelCase, and lists where they are due. */
+/** Converts the name of a known field from snake_case to camelCase. Any other name stays as it is. */
+function toCamelCase(name: string): string {
+  if (!name.includes('_')) return name;
+  const other = joinWords(name);
+  return knownFields.has(other) && toSnakeCase(other) === name ? other : name;
+}
+
+/** The camelCase name of a field that its owner also has in snake_case, known to us or not. */
+function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): string | undefined {
+  if (!name.includes('_')) return undefined;
+  const other = joinWords(name);
+  return other !== name && Object.hasOwn(owner, other) ? other : undefined;
+}
+
+export interface ReadSpelling {
+  /** The body with known names in camelCase, and lists where the schema has lists. */
   readonly body: unknown;
-  /** How it was written, outermost first. */
-  readonly words: readonly string[];
+  /** How it was written, outermost field first. */
+  readonly spelling: readonly SpellingNote[];
 }
 
-/** Throws `invalid_request` where a field stands twice. */
-export function readSpelling(body: unknown): Spelt {
-  if (isUsual(body)) return { body, words: [] };
-  const words: string[] = [];
-  return { body: read(body, [], words), words };
+/** Converts a body to camelCase. Throws `invalid_request` if a field is there in both spellings. */
+export function readSpelling(body: unknown): ReadSpelling {
+  if (isUsual(body)) return { body, spelling: [] };
+  const spelling: SpellingNote[] = [];
+  return { body: convert(body, [], spelling), spelling };
 }
 
-/** Whether a body is written as it is read: most are, and long ones are not copied for nothing. */
+/** True if a body needs no conversion. Most need none, and this saves copying long ones. */
 function isUsual(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isUsual);
   if (!isObject(value)) return true;
@@ -134,30 +140,30 @@ function isUsual(value: unknown): boolean {
 }
 
 function isUsualMember(name: string, owner: Readonly<Record<string, unknown>>): boolean {
-  if (camel(name) !== name || otherSpelling(name, owner) !== undefined) return false;
+  if (toCamelCase(name) !== name || findDuplicate(name, owner) !== undefined) return false;
   const content = owner[name];
-  if (typeof content !== 'object' || content === null || closed.has(name)) return true;
-  return (!lists.has(name) || Array.isArray(content)) && isUsual(content);
+  if (typeof content !== 'object' || content === null || opaqueFields.has(name)) return true;
+  return (!listFields.has(name) || Array.isArray(content)) && isUsual(content);
 }
 
-function read(value: unknown, path: Path, words: string[]): unknown {
+function convert(value: unknown, path: Path, spelling: SpellingNote[]): unknown {
   if (Array.isArray(value))
     return value.map((item: unknown, index) =>
-      typeof item === 'object' ? read(item, [...path, index], words) : item,
+      typeof item === 'object' ? convert(item, [...path, index], spelling) : item,
     );
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
-    const other = otherSpelling(name, value);
-    if (other !== undefined)
-      throw badField(fieldPath([...path, name]), `stands beside "${other}"`, 'one of the two');
-    const field = camel(name);
+    const duplicate = findDuplicate(name, value);
+    if (duplicate !== undefined)
+      throw badField(fieldPath([...path, name]), `is also written as "${duplicate}"`, 'one of the two');
+    const field = toCamelCase(name);
     const place = [...path, field];
-    if (field !== name) words.push(`snake:${JSON.stringify(place)}`);
-    if (typeof content !== 'object' || content === null || closed.has(field)) return [field, content];
+    if (field !== name) spelling.push(`snake:${JSON.stringify(place)}`);
+    if (typeof content !== 'object' || content === null || opaqueFields.has(field)) return [field, content];
     if (field.length > longestName || path.length > deepest) return [field, content];
-    if (!lists.has(field) || Array.isArray(content)) return [field, read(content, place, words)];
-    words.push(`one:${JSON.stringify(place)}`);
-    return [field, [read(content, [...place, 0], words)]];
+    if (!listFields.has(field) || Array.isArray(content)) return [field, convert(content, place, spelling)];
+    spelling.push(`one:${JSON.stringify(place)}`);
+    return [field, [convert(content, [...place, 0], spelling)]];
   });
   return Object.fromEntries(entries);
 }
@@ -166,15 +172,15 @@ function isPath(value: unknown): value is Path {
   return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number');
 }
 
-/** Puts a body back into the spelling it was read in; what has gone meanwhile is passed over. */
+/** Restores the spelling of a body. Notes on fields that are no longer there are ignored. */
 export function writeSpelling(
   body: Record<string, unknown>,
-  words: readonly string[],
+  notes: readonly string[],
 ): Record<string, unknown> {
-  for (const word of words.toReversed()) {
-    const way = /^(snake|one):/.exec(word)?.[1];
-    const path: unknown = way === undefined ? undefined : JSON.parse(word.slice(way.length + 1));
-    if (isPath(path)) rewrite(body, path, way === 'snake');
+  for (const note of notes.toReversed()) {
+    const kind = /^(snake|one):/.exec(note)?.[1];
+    const path: unknown = kind === undefined ? undefined : JSON.parse(note.slice(kind.length + 1));
+    if (isPath(path)) rewrite(body, path, kind === 'snake');
   }
   return body;
 }
@@ -191,32 +197,34 @@ function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): vo
   const value = parent[name];
   if (rename) {
     delete parent[name];
-    parent[snake(name)] = value;
+    parent[toSnakeCase(name)] = value;
   } else if (Array.isArray(value) && value.length === 1) {
     parent[name] = value[0];
   }
 }
 
-/** How a client spells fields that are told without their place; undefined where it spells them as they are read. A name it writes in snake_case is told so everywhere. */
-export function spellingOf(words: readonly string[]): ((path: string) => string) | undefined {
-  const names = new Set(words.flatMap((word) => /^snake:.*"(\w+)"\]$/.exec(word)?.[1] ?? []));
-  return names.size === 0
-    ? undefined
-    : (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? snake(name) : name));
+/**
+ * Spells paths whose notes are unknown: every name that the client wrote in snake_case once is in snake_case
+ * everywhere. Undefined if the client wrote none so.
+ */
+export function fieldSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
+  const names = new Set(notes.flatMap((note) => /^snake:.*"(\w+)"\]$/.exec(note)?.[1] ?? []));
+  if (names.size === 0) return undefined;
+  return (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? toSnakeCase(name) : name));
 }
 
-/** A field's path as the client wrote it. */
-export function toldPath(path: string, words: readonly string[]): string {
-  let told = path;
-  const inside = `snake:["${/^\w*/.exec(path)?.[0] ?? ''}"`;
-  for (const word of words.toReversed()) {
-    if (!word.startsWith(inside)) continue;
-    const parts: unknown = JSON.parse(word.slice('snake:'.length));
+/** Spells the path of a field as the client wrote it. */
+export function writtenPath(path: string, notes: readonly SpellingNote[]): string {
+  const root = /^\w*/.exec(path)?.[0] ?? '';
+  let written = path;
+  for (const note of notes.toReversed()) {
+    if (!note.startsWith(`snake:["${root}"`)) continue;
+    const parts: unknown = JSON.parse(note.slice('snake:'.length));
     if (!isPath(parts)) continue;
     const place = fieldPath(parts);
-    if (told !== place && !told.startsWith(`${place}.`) && !told.startsWith(`${place}[`)) continue;
+    if (written !== place && !written.startsWith(`${place}.`) && !written.startsWith(`${place}[`)) continue;
     const name = String(parts.at(-1));
-    told = place.slice(0, place.length - name.length) + snake(name) + told.slice(place.length);
+    written = place.slice(0, -name.length) + toSnakeCase(name) + written.slice(place.length);
   }
-  return told;
+  return written;
 }

@@ -1,4 +1,4 @@
-/** Names that other protocols allow and Google does not, made anew from themselves; one may begin with a letter or `_` only. */
+/** Renames tools whose names other protocols allow and Google refuses: a name must begin with a letter or `_`. */
 import { fitByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z_][\w.:-]{0,63}$/, strange: /^[^A-Za-z_]|[^\w.:-]/g, longest: 64 };

@@ -1,6 +1,6 @@
 /**
- * The request body of generate-content in camelCase, as `spelling.ts` gives it: every documented field with its type
- * and range. Unknown fields and words pass, here and at every depth, and `null` counts as unset, as the vendor has it.
+ * The request body of generate-content in camelCase, as `spelling.ts` returns it: every documented field with its type
+ * and range. Unknown fields and values pass at every depth, and `null` means unset, as at the vendor.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
@@ -56,7 +56,7 @@ function isNamed(value: unknown, field: string): boolean {
   );
 }
 
-/** Whether a part is a text, a call or its result, and nothing else. */
+/** True if a part is a text, a call or a result, and has no other field. */
 function isPlainPart(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 1) return false;
   return (
@@ -86,7 +86,7 @@ const toolConfig = z.looseObject({
     .nullish(),
 });
 
-/** Google takes five of them today. */
+/** Google takes five today. */
 const mostStops = 1000;
 const generationConfig = z.looseObject({
   temperature: between(0, 2).nullish(),
@@ -137,7 +137,7 @@ const fields = {
 };
 
 export const requestWire = z.looseObject({ contents: z.array(content).min(1), ...fields });
-/** A request to count: the contents alone, or a whole request inside. */
+/** The body of a count: the contents alone, or a whole request. */
 export const countWire = z.looseObject({
   contents: z.array(content).min(1).nullish(),
   generateContentRequest: requestWire.nullish(),
@@ -155,7 +155,7 @@ export type WireResult = NonNullable<WirePart['functionResponse']>;
 export type WireDeclaration = z.output<typeof declaration>;
 export type WireGeneration = z.output<typeof generationConfig>;
 
-/** What a part can hold, by the field that it holds it in. */
+/** The fields that hold the content of a part. Each part has one. */
 export const partKinds = [
   'text',
   'inlineData',
@@ -167,7 +167,7 @@ export const partKinds = [
   'toolCall',
   'toolResponse',
 ] as const;
-/** Fields beside what a part holds. */
+/** Fields that accompany the content of a part. */
 export const partAsides: ReadonlySet<string> = new Set([
   'thought',
   'thoughtSignature',
@@ -178,8 +178,8 @@ export const partAsides: ReadonlySet<string> = new Set([
   'speechMetadata',
 ]);
 
-/** Whether a part holds something of a kind that is not known here. */
-export function isStrangePart(part: Readonly<Record<string, unknown>>): boolean {
+/** True if a part holds content of a kind that we do not know. */
+export function isUnknownPart(part: Readonly<Record<string, unknown>>): boolean {
   const isSet = (name: string): boolean => part[name] !== undefined && part[name] !== null;
   return !partKinds.some(isSet) && Object.keys(part).some((name) => !partAsides.has(name) && isSet(name));
 }

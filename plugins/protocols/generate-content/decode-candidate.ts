@@ -1,0 +1,220 @@
+/**
+ * Decodes one candidate of a reply. Each chunk holds new parts only; a block ends when a part of another kind begins.
+ */
+import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
+import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { decodeFinish } from './finish.ts';
+import { FunctionCalls } from './function-calls.ts';
+import { decodeCitations, decodeGrounding, mostParts, type Answer } from './grounding.ts';
+import { decodeLogprobs } from './logprobs.ts';
+import { isSamples, Samples } from './samples.ts';
+import { readSignature } from './signature.ts';
+
+/** What the candidates of one reply share. */
+export interface ReplyState {
+  nextBlock(): number;
+  emit(event: CanonicalEvent): void;
+  /** Distinguishes this reply from others, for the ids we make. */
+  key(): string;
+  /** The tools whose names the client spells in another way, by their names on this wire. */
+  offered(): ReadonlyMap<string, AskedTool>;
+}
+
+interface BlockOptions {
+  readonly kind: BlockKind;
+  readonly name?: string;
+  readonly mediaType?: string;
+  readonly fields?: Fields;
+}
+
+interface OpenBlock {
+  readonly block: number;
+  readonly kind: BlockKind;
+  readonly mediaType: string | undefined;
+  readonly opaque: Opaque[];
+  readonly samples: Samples;
+}
+
+const candidateFields = new Set(['content', 'index', 'finishReason', 'logprobsResult']);
+const signatureFields = new Set(['thoughtSignature', 'thought']);
+const codeFields = new Set(['code']);
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (isObject(value) && Object.keys(value).length === 0);
+}
+
+export class CandidateDecoder {
+  reason: string | undefined;
+  finished = false;
+  readonly #index: number;
+  readonly #state: ReplyState;
+  readonly #calls: FunctionCalls;
+  readonly #answer: Answer = { said: new Transcript(longestCited), starts: [] };
+  /** The candidate's other fields. A map, since a field may be called `__proto__`. */
+  readonly #extras = new Map<string, unknown>();
+  #open: OpenBlock | undefined;
+  /** The latest text block. Annotations belong to it. */
+  #textBlock: number | undefined;
+
+  constructor(index: number, state: ReplyState) {
+    this.#index = index;
+    this.#state = state;
+    this.#calls = new FunctionCalls(index, state);
+  }
+
+  /** Reads one chunk's candidate. Returns whether it has a finish reason. */
+  read(wire: Fields): boolean {
+    const { content, finishReason: reason, logprobsResult: logprobs } = wire;
+    const parts: unknown = isObject(content) ? content.parts : undefined;
+    if (isObject(logprobs)) this.#readLogprobs(logprobs);
+    if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part);
+    for (const [name, value] of Object.entries(leftover(wire, candidateFields)))
+      if (!isEmpty(value)) this.#extras.set(name, value);
+    if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return false;
+    this.reason = reason;
+    return true;
+  }
+
+  /** Emits the finish, once there is a reason. */
+  finish(): void {
+    const { reason: raw } = this;
+    if (raw === undefined || this.finished) return;
+    this.finished = true;
+    this.#calls.end();
+    this.#emitAnnotations();
+    this.#closeBlock();
+    this.#state.emit({
+      type: 'finish',
+      candidate: this.#index,
+      reason: { unified: decodeFinish(raw, this.#calls.any), raw },
+      ...bag.keep(Object.fromEntries(this.#extras)),
+    });
+  }
+
+  /** Ends the candidate with its reply, whether it has a reason or not. */
+  end(): void {
+    this.#calls.end();
+    this.finish();
+    this.#closeBlock();
+  }
+
+  #readPart(part: Fields): void {
+    const { text, functionCall: call, inlineData: blob, executableCode: code, thought } = part;
+    const { said, starts } = this.#answer;
+    if (starts.length < mostParts) starts.push(said.length);
+    const { opaque } = readSignature(part.thoughtSignature);
+    if (isObject(call)) {
+      this.#closeBlock();
+      return this.#calls.read(call, opaque);
+    }
+    this.#calls.end();
+    const isBareSignature = opaque.length > 0 && Object.keys(part).every((name) => signatureFields.has(name));
+    if (typeof text === 'string' || isBareSignature)
+      return this.#addText(
+        thought === true ? 'reasoning' : 'text',
+        typeof text === 'string' ? text : '',
+        opaque,
+      );
+    if (isObject(blob) && thought !== true && this.#addMedia(blob, opaque)) return;
+    if (isObject(code) && typeof code.code === 'string')
+      return this.#addWhole({ kind: 'code', fields: leftover(code, codeFields) }, code.code, opaque);
+    const result = part.codeExecutionResult;
+    if (isObject(result)) {
+      const options = { kind: 'server-tool', name: codeResult, fields: { part } } as const;
+      return this.#addWhole(options, String(result.output ?? ''));
+    }
+    // Other kinds of parts exist in this protocol alone. A picture among the thoughts is no answer either.
+    if (Object.keys(part).length > 0) this.#addWhole({ kind: 'server-tool', fields: { part } }, '');
+  }
+
+  #addText(kind: 'text' | 'reasoning', text: string, opaque: readonly Opaque[]): void {
+    if (text === '' && opaque.length === 0) return;
+    // Each signature covers a thought of its own.
+    const isNextThought = kind === 'reasoning' && opaque.length > 0 && (this.#open?.opaque.length ?? 0) > 0;
+    const open = this.#open?.kind === kind && !isNextThought ? this.#open : this.#openBlock({ kind });
+    if (kind === 'text') this.#answer.said.add(text);
+    this.#emitDelta(open, text, opaque);
+  }
+
+  #addWhole(options: BlockOptions, text: string, opaque: readonly Opaque[] = []): void {
+    this.#emitDelta(this.#openBlock(options), text, opaque);
+    this.#closeBlock();
+  }
+
+  /** Returns false if it is neither a picture nor sound. Pieces of raw sound are joined. */
+  #addMedia({ mimeType, data }: Fields, opaque: readonly Opaque[]): boolean {
+    if (typeof mimeType !== 'string' || typeof data !== 'string') return false;
+    const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
+    if (!kind) return false;
+    const options = { kind, mediaType: mimeType };
+    if (kind === 'image' || !isSamples(mimeType)) {
+      this.#addWhole(options, data, opaque);
+      return true;
+    }
+    const isSame = this.#open?.kind === 'audio' && this.#open.mediaType === mimeType;
+    const open = this.#open && isSame ? this.#open : this.#openBlock(options);
+    this.#emitDelta(open, open.samples.add(data), opaque);
+    return true;
+  }
+
+  #openBlock({ kind, name, mediaType, fields = {} }: BlockOptions): OpenBlock {
+    this.#closeBlock();
+    const block = this.#state.nextBlock();
+    const open: OpenBlock = { block, kind, mediaType, opaque: [], samples: new Samples() };
+    this.#open = open;
+    if (kind === 'text') this.#textBlock = block;
+    this.#state.emit({
+      type: 'block-start',
+      candidate: this.#index,
+      block,
+      kind,
+      ...(name === undefined ? {} : { name }),
+      ...(mediaType === undefined ? {} : { mediaType }),
+      ...bag.keep(fields),
+    });
+    return open;
+  }
+
+  #emitDelta({ block, opaque: kept }: OpenBlock, text: string, opaque: readonly Opaque[] = []): void {
+    if (text !== '') this.#state.emit({ type: 'block-delta', candidate: this.#index, block, text });
+    for (const state of opaque) kept.push(state);
+  }
+
+  #closeBlock(): void {
+    const open = this.#open;
+    if (!open) return;
+    this.#open = undefined;
+    const { block, opaque, samples } = open;
+    this.#emitDelta(open, samples.end());
+    this.#state.emit({
+      type: 'block-end',
+      candidate: this.#index,
+      block,
+      ...(opaque.length > 0 ? { opaque } : {}),
+    });
+  }
+
+  #readLogprobs(result: Fields): void {
+    const content = decodeLogprobs(result);
+    if (content.length === 0) return;
+    const { block } = this.#open?.kind === 'text' ? this.#open : this.#openBlock({ kind: 'text' });
+    this.#state.emit({ type: 'logprobs', candidate: this.#index, block, content });
+  }
+
+  #emitAnnotations(): void {
+    const grounding = this.#extras.get('groundingMetadata');
+    const citations = this.#extras.get('citationMetadata');
+    const annotations = [
+      ...(isObject(grounding) ? decodeGrounding(grounding, this.#answer) : []),
+      ...(isObject(citations) ? decodeCitations(citations, this.#answer) : []),
+    ];
+    for (const annotation of annotations) {
+      const block = this.#textBlock ?? this.#openBlock({ kind: 'text' }).block;
+      this.#state.emit({ type: 'annotation', candidate: this.#index, block, annotation });
+    }
+  }
+}
