@@ -1,4 +1,4 @@
-/** The people of a ledger: accounts, their credit and their keys, and what each key may do. */
+/** The accounts of a ledger, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
 
 /** Posted amounts, except `pending`, which is what reservations hold at the moment. */

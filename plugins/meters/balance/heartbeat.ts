@@ -10,7 +10,7 @@ import { formatUsd, Running, type Host, type Planned } from '../../../core/index
 import { progressOf } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 
-export interface HeartOptions {
+export interface HeartbeatOptions {
   readonly store: Store;
   readonly logger: Host['logger'];
   /** Milliseconds between two beats, and milliseconds without a beat after which an owner is dead. */
@@ -45,8 +45,8 @@ interface Seen {
   readonly still: number;
 }
 
-export class Heart {
-  readonly #options: HeartOptions;
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
   readonly #live = new Running<Live>();
   /** Where each call stands among them, by its id. */
   readonly #places = new Map<string, number>();
@@ -60,7 +60,7 @@ export class Heart {
   #evenSince = performance.now();
   #beating: Promise<void> = Promise.resolve();
 
-  constructor(options: HeartOptions) {
+  constructor(options: HeartbeatOptions) {
     this.#options = options;
   }
 

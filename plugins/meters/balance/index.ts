@@ -11,7 +11,7 @@ import { ledgerExamination } from './diagnostics.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
-import { Keeper } from './ledger-service.ts';
+import { LedgerService } from './ledger-service.ts';
 import { ledgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { operatorRoutes } from './operator/routes.ts';
@@ -67,10 +67,10 @@ export const balance = definePlugin({
     };
     const prices = new PriceBook();
     const reserved = new Set<string>();
-    let opened: Keeper | undefined;
+    let opened: LedgerService | undefined;
     let sweeping: NodeJS.Timeout | undefined;
 
-    function keeper(): Keeper {
+    function service(): LedgerService {
       if (opened) return opened;
       throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
         retryAfter: 1,
@@ -78,11 +78,11 @@ export const balance = definePlugin({
     }
 
     function ledger(): Store {
-      return keeper().store;
+      return service().store;
     }
 
-    async function open(): Promise<Keeper> {
-      return new Keeper({
+    async function open(): Promise<LedgerService> {
+      return new LedgerService({
         store: await openStore(store, host.dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
         logger,
         metrics,
@@ -128,18 +128,18 @@ export const balance = definePlugin({
       const quotes = quotesFor(grant, planned, policy);
       for (const { price } of grant.targets) prices.tell(ledger(), price);
       const claim = claimOf(planned, idempotency);
-      const taken = await keeper().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
+      const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
       if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
       if (taken.status === 'limited') throw tooOften(planned.principal, taken);
       if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
       reserved.add(planned.id);
-      keeper().begin(planned);
+      service().begin(planned);
       return narrow(grant, planned, taken, policy, quotes.length);
     });
 
     hooks.meter.tapPromise('balance', async (end) => {
       if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
-      await keeper().settle(settlementOf(end, Date.now()));
+      await service().settle(settlementOf(end, Date.now()));
     });
 
     hooks.close.tapPromise('balance', async () => {

@@ -3,12 +3,12 @@
  * own, the audits, and the entries that wait until the ledger works again.
  */
 import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
-import { Heart } from './heartbeat.ts';
+import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
 import { settleDurably, unsent } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
-export interface KeeperOptions {
+export interface LedgerServiceOptions {
   readonly store: Store;
   readonly logger: Host['logger'];
   readonly metrics: LedgerMetrics;
@@ -25,22 +25,22 @@ const beatsPerLease = 3;
 /** How many are remembered. In a longer outage the others are given back only when they expire. */
 const mostDoubtful = 100_000;
 
-export class Keeper {
+export class LedgerService {
   readonly store: Store;
-  readonly #options: KeeperOptions;
-  readonly #heart: Heart;
+  readonly #options: LedgerServiceOptions;
+  readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
   readonly #settling = new Running<Promise<unknown>>();
   /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: LedgerServiceOptions) {
     const { store, logger, metrics, lease, longestCall, auditEvery } = options;
     this.store = store;
     this.#options = options;
     const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
-    this.#heart = new Heart({
+    this.#heartbeat = new Heartbeat({
       store,
       logger,
       lease,
@@ -49,14 +49,14 @@ export class Keeper {
       onRecovered,
       onBeat: () => this.#giveBack(),
     });
-    this.#heart.start();
+    this.#heartbeat.start();
     metrics.watch(store);
     if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
   }
 
   /** From now on each beat reports how far the call has come, until it is settled. */
   begin(exchange: Planned): void {
-    this.#heart.begin(exchange);
+    this.#heartbeat.begin(exchange);
   }
 
   /** Resolves once the entry is durable, or was given up because the gateway stops. */
@@ -68,7 +68,7 @@ export class Keeper {
     const place = this.#settling.add(settling);
     const settled = await settling;
     this.#settling.remove(place);
-    this.#heart.end(settlement.id);
+    this.#heartbeat.end(settlement.id);
     this.#note(settlement, settled);
     return settled;
   }
@@ -116,7 +116,7 @@ export class Keeper {
     clearInterval(this.#auditing);
     this.#closing.abort();
     await Promise.all(this.#settling);
-    await this.#heart.stop();
+    await this.#heartbeat.stop();
     await this.store.close();
   }
 

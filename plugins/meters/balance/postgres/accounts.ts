@@ -20,7 +20,7 @@ const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
   FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`;
 
-const sql = statements('people', {
+const sql = statements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
   accounts: 'SELECT name, created, total, used, pending FROM accounts WHERE name > $1 ORDER BY name LIMIT $2',

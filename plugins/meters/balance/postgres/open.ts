@@ -16,10 +16,10 @@ import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts
 import { auditor } from './auditing.ts';
 import { findClaim } from './claims.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
+import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
 import { owners } from './owners.ts';
-import { PulseThread } from './pulse.ts';
 import { entries, listPending, totals, usage } from './reports.ts';
 import { Session } from './session.ts';
 import { Writer, type GroupListener } from './writer.ts';
@@ -135,7 +135,7 @@ export async function openPostgres({
   const writer = new Writer(session, onGroup);
   const readers = new Readers({ url }, connections);
   const audit = auditor();
-  const pulse = lease === undefined ? undefined : new PulseThread({ url, owner, lease });
+  const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
   const methods = methodsOf((operation) =>
     isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation)),
   );
@@ -143,12 +143,12 @@ export async function openPostgres({
     ...methods,
     owner,
     reserve(request) {
-      pulse?.begin();
+      heartbeat?.begin();
       return methods.reserve(request);
     },
     async beat(beat) {
       await methods.beat(beat);
-      pulse?.beaten();
+      heartbeat?.beaten();
     },
     audit: () => readers.read(audit),
     health: () => session.failure,

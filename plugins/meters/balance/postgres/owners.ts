@@ -2,7 +2,7 @@
 import { ownerOf } from '../records.ts';
 import { count, text } from '../rows.ts';
 import type { Beat, OwnerRecord, RecoveredCall, RecoverRequest, Store } from '../store.ts';
-import { Calls } from './calls.ts';
+import { CallBatch } from './call-batch.ts';
 import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
@@ -51,9 +51,9 @@ async function withCalls<Result>(
   query: Query,
   owner: string,
   ids: readonly string[],
-  work: (calls: Calls) => Result,
+  work: (calls: CallBatch) => Result,
 ): Promise<Result> {
-  const calls = await Calls.find(query, owner, { accounts: [], keys: [], claims: [], calls: ids });
+  const calls = await CallBatch.find(query, owner, { accounts: [], keys: [], claims: [], calls: ids });
   const result = work(calls);
   await Promise.all(calls.write());
   return result;

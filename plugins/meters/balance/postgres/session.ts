@@ -7,9 +7,9 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Outcome } from '../operations.ts';
 import { count, flag } from '../rows.ts';
-import { runBatch, type Write } from './batch.ts';
 import { faultOf, QueryError, queryOn, statements, type Query } from './connection.ts';
 import { writing, type Address } from './options.ts';
+import { runTransaction, type Write } from './transaction.ts';
 
 const sql = statements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
@@ -77,7 +77,7 @@ export class Session {
           unavailable: true,
         }));
       try {
-        const values = await runBatch(client, this.#owner, operations);
+        const values = await runTransaction(client, this.#owner, operations);
         this.#failure = undefined;
         return values.map((value) => ({ value }));
       } catch (thrown) {

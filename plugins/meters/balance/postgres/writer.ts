@@ -1,8 +1,8 @@
 /** Asks the session for writes. Those of one turn travel together; what is asked while they are on their way travels next. */
 import type { Answer } from '../operations.ts';
 import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
-import type { Write } from './batch.ts';
 import type { Session } from './session.ts';
+import type { Write } from './transaction.ts';
 
 /** Told of each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;

@@ -60,7 +60,7 @@ function changedColumns({
   return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
 
-export class People {
+export class Accounts {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #database: DatabaseSync;
 

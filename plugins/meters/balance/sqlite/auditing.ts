@@ -8,14 +8,14 @@ import { priceReader, usageReader, type AuditReport, type PendingRow } from '../
 import { Auditor } from '../audit.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
-import type { People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import { entryColumns } from './reports.ts';
 
 /** Entries that are read at a time. */
 const part = 20_000;
 
 /** Returns a function that audits a part of what it has not audited before. It returns undefined while there is more. */
-export function auditor(database: DatabaseSync, people: People): () => AuditReport | undefined {
+export function auditor(database: DatabaseSync, accounts: Accounts): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(
     `SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`,
@@ -43,8 +43,8 @@ export function auditor(database: DatabaseSync, people: People): () => AuditRepo
       }
       if (read === part) return undefined;
       return auditor.report({
-        accounts: people.everyAccount(),
-        keys: people.everyKey(),
+        accounts: accounts.everyAccount(),
+        keys: accounts.everyKey(),
         pending: pendingRows(),
       });
     } finally {

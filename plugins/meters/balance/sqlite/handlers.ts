@@ -4,13 +4,13 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
-import { People } from './accounts.ts';
+import { Accounts } from './accounts.ts';
 import { Claims } from './claims.ts';
 import { Ledger } from './ledger.ts';
 import { Reports } from './reports.ts';
-import { Purses } from './transaction-balances.ts';
+import { TransactionBalances } from './transaction-balances.ts';
 
-type Auditor = (database: DatabaseSync, people: People) => Handlers['auditPart'];
+type Auditor = (database: DatabaseSync, accounts: Accounts) => Handlers['auditPart'];
 
 function notHere(): never {
   throw new Error('this thread does not audit');
@@ -19,15 +19,15 @@ function notHere(): never {
 export interface Connection {
   readonly handlers: Handlers;
   /** Sums that the operations of one transaction share: written before its end, forgotten where it is undone. */
-  readonly purses: Purses;
+  readonly balances: TransactionBalances;
 }
 
 /** `auditor` makes the function that audits; only one of the threads has it. */
 export function handlersOn(database: DatabaseSync, owner: string, auditor: Auditor | undefined): Connection {
-  const purses = new Purses(database);
+  const balances = new TransactionBalances(database);
   const claims = new Claims(database);
-  const ledger = new Ledger(database, purses, claims, owner);
-  const people = new People(database);
+  const ledger = new Ledger(database, balances, claims, owner);
+  const accounts = new Accounts(database);
   const reports = new Reports(database);
   const addPrice = database.prepare(
     'INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -35,10 +35,10 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
   const handlers: Handlers = {
     ...ledger,
     ...claims,
-    ...people,
+    ...accounts,
     ...reports,
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
-    auditPart: auditor?.(database, people) ?? notHere,
+    auditPart: auditor?.(database, accounts) ?? notHere,
   };
-  return { handlers, purses };
+  return { handlers, balances };
 }

@@ -22,7 +22,7 @@ import type {
   StoredOutcome,
 } from '../store.ts';
 import type { Claims } from './claims.ts';
-import type { Purses } from './transaction-balances.ts';
+import type { TransactionBalances } from './transaction-balances.ts';
 
 function prepare(database: DatabaseSync) {
   return {
@@ -92,26 +92,26 @@ function heldBy(row: Row): Held {
 
 export class Ledger {
   readonly #sql: ReturnType<typeof prepare>;
-  readonly #purses: Purses;
+  readonly #balances: TransactionBalances;
   readonly #claims: Claims;
   readonly #owner: string;
 
-  constructor(database: DatabaseSync, purses: Purses, claims: Claims, owner: string) {
+  constructor(database: DatabaseSync, balances: TransactionBalances, claims: Claims, owner: string) {
     this.#sql = prepare(database);
-    this.#purses = purses;
+    this.#balances = balances;
     this.#claims = claims;
     this.#owner = owner;
   }
 
   readonly reserve = ({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved => {
-    const account = this.#purses.account(name);
+    const account = this.#balances.account(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
-    const paying = this.#purses.key(key);
-    const limited = paying && this.#purses.limited(paying, at);
+    const paying = this.#balances.key(key);
+    const limited = paying && this.#balances.limited(paying, at);
     if (limited) return limited;
     const holder = claim && this.#claims.findClaim({ name: claim.name, at });
     if (holder) return { status: 'claimed', claim: holder };
-    const found = take(quotes, this.#purses.available(account), paying && this.#purses.left(paying));
+    const found = take(quotes, this.#balances.available(account), paying && this.#balances.left(paying));
     if (found.status === 'short') return found;
     const { quote, amount, taken } = found;
     const root = paying?.root;
@@ -139,8 +139,8 @@ export class Ledger {
       taken.owed,
       taken.input,
     );
-    this.#purses.spend(account.id, root, 0n, amount);
-    if (paying) this.#purses.count(paying, at);
+    this.#balances.spend(account.id, root, 0n, amount);
+    if (paying) this.#balances.count(paying, at);
     if (claim) this.#claims.take(claim, id);
     return { status: 'reserved', quote, amount };
   };
@@ -219,7 +219,7 @@ export class Ledger {
   };
 
   readonly credit = ({ account: name, amount, kind, reference, at }: Credit): Credited => {
-    const account = this.#purses.account(name);
+    const account = this.#balances.account(name);
     if (!account) return 'not_found';
     if (amount <= 0n) throw new RangeError(`a credit has to be above zero, and is ${amount}`);
     const before = reference === undefined ? undefined : this.#sql.creditByReference.get(reference);
@@ -227,9 +227,9 @@ export class Ledger {
       const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
-    if (amount <= mostCredit && this.#purses.credited(account.id) + amount > mostCredit) return 'too_much';
+    if (amount <= mostCredit && this.#balances.credited(account.id) + amount > mostCredit) return 'too_much';
     this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
-    this.#purses.credit(account.id, amount);
+    this.#balances.credit(account.id, amount);
     return 'credited';
   };
 
@@ -315,6 +315,6 @@ export class Ledger {
       attempts,
       flags,
     );
-    this.#purses.spend(account, root, revenue, reserved);
+    this.#balances.spend(account, root, revenue, reserved);
   }
 }

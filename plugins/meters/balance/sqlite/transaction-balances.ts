@@ -9,7 +9,7 @@ import { count, integer, maybe, text } from '../rows.ts';
 import type { Reserved } from '../store.ts';
 
 /** An account or a key, with the amounts to add to its columns. */
-class Purse {
+class Change {
   readonly id: bigint | string;
   total = 0n;
   used = 0n;
@@ -49,11 +49,11 @@ function prepare(database: DatabaseSync) {
   };
 }
 
-export class Purses {
+export class TransactionBalances {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #accounts = new Map<string, FoundAccount>();
   readonly #keys = new Map<string, FoundKey | undefined>();
-  readonly #changes = new Map<bigint | string, Purse>();
+  readonly #changes = new Map<bigint | string, Change>();
   /** Minutes of the roots of keys that have a rate, and the roots whose calls this transaction counted. */
   readonly #minutes = new Map<string, Minute>();
   readonly #counted = new Set<string>();
@@ -157,10 +157,10 @@ export class Purses {
     this.#counted.clear();
   }
 
-  #changeOf(id: bigint | string): Purse {
+  #changeOf(id: bigint | string): Change {
     const known = this.#changes.get(id);
     if (known) return known;
-    const change = new Purse(id);
+    const change = new Change(id);
     this.#changes.set(id, change);
     return change;
   }

@@ -5,8 +5,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
-import { Pulse } from '../pulse.ts';
 import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
@@ -50,18 +50,18 @@ function read({ handlers }: Connection, operation: Operation): Finished {
 /** Returns a function that writes a group. */
 function writerOn(
   database: DatabaseSync,
-  { handlers, purses }: Connection,
+  { handlers, balances }: Connection,
 ): (operations: readonly Operation[]) => Finished[] {
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
   const write = (operations: readonly Operation[]): Finished[] => {
     try {
       begin.run();
       const outcomes = operations.map((operation) => done(handlers, operation));
-      purses.write();
+      balances.write();
       commit.run();
       return outcomes;
     } catch (thrown) {
-      purses.forget();
+      balances.forget();
       if (database.isTransaction) database.exec('ROLLBACK');
       const outcome = failed(thrown);
       if (outcome.unavailable || operations.length === 1) return operations.map(() => outcome);
@@ -94,20 +94,22 @@ async function serve(
     // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that writes.
     const { auditor } = audits ? await import('./auditing.ts') : {};
     const connection = handlersOn(database, owner, auditor);
-    const pulse =
-      lease === undefined ? undefined : new Pulse(lease, beatOn(database, connection, { owner, lease }));
+    const heartbeat =
+      lease === undefined
+        ? undefined
+        : new BackupHeartbeat(lease, beatOn(database, connection, { owner, lease }));
     const write = writerOn(database, connection);
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
-        pulse?.stop();
+        heartbeat?.stop();
         database.close();
         port.close();
         return;
       }
       const operations = unpackGroup(parcel);
       for (const { name } of operations) {
-        if (name === 'reserve') pulse?.begin();
-        else if (name === 'beat') pulse?.beaten();
+        if (name === 'reserve') heartbeat?.begin();
+        else if (name === 'beat') heartbeat?.beaten();
       }
       const outcomes =
         parcel.queue === 'writes'

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Routed } from '../../core/index.ts';
-import { Heart } from '../../plugins/meters/balance/heartbeat.ts';
+import { Heartbeat } from '../../plugins/meters/balance/heartbeat.ts';
 import type { OwnerRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { routed } from '../support/exchange.ts';
@@ -25,8 +25,8 @@ beforeEach(() => {
   recovered.length = 0;
 });
 
-function heart(): Heart {
-  return new Heart({
+function heartbeat(): Heartbeat {
+  return new Heartbeat({
     store,
     every: 1000,
     lease: 3000,
@@ -47,7 +47,7 @@ function sent(id: string, delivered: number): Routed {
 
 describe('a beat', () => {
   it('is not given while nothing is reserved, unless the ledger was out of order', async () => {
-    const own = heart();
+    const own = heartbeat();
     await own.beat();
     expect(beat).not.toHaveBeenCalled();
     fault = new Error('disk full');
@@ -56,7 +56,7 @@ describe('a beat', () => {
   });
 
   it('tells what a call would cost if it ended now, and tells it again once it came further', async () => {
-    const own = heart();
+    const own = heartbeat();
     const exchange = sent('call-1', 8);
     own.begin(exchange);
     await own.beat();
@@ -89,7 +89,7 @@ describe('a beat', () => {
   });
 
   it('is given for a call that began and ended since the last one', async () => {
-    const own = heart();
+    const own = heartbeat();
     own.begin(sent('call-1', 8));
     own.end('call-1');
     await own.beat();
@@ -98,14 +98,14 @@ describe('a beat', () => {
   });
 
   it('says nothing of a call that no vendor was sent', async () => {
-    const own = heart();
+    const own = heartbeat();
     own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
     await own.beat();
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
   it('says that a call costs nothing whose attempt has failed', async () => {
-    const own = heart();
+    const own = heartbeat();
     const exchange = sent('call-3', 0);
     Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
     own.begin(exchange);
@@ -126,7 +126,7 @@ describe('another process', () => {
   });
 
   /** Looks once a second, at beats as they are listed. */
-  async function looks(own: Heart, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
+  async function looks(own: Heartbeat, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
     for (const [index, count] of beats.entries()) {
       if (count === 'fails') owners.mockRejectedValueOnce(new Error('away'));
       else owners.mockResolvedValueOnce([other(count), { owner: 'me', beat: 1, lease: 3000, pending: 3 }]);
@@ -135,7 +135,7 @@ describe('another process', () => {
   }
 
   it('is dead once its beat stood still for its lease, and not before; what it left is recovered', async () => {
-    const own = heart();
+    const own = heartbeat();
     await looks(own, [7, 7, 7]);
     expect(recover).not.toHaveBeenCalled();
     recover.mockResolvedValueOnce([{ id: 'left', status: 'posted', amount: 5n }]);
@@ -150,7 +150,7 @@ describe('another process', () => {
   });
 
   it('that was idle is not dead when it reserves again, and what it reserves is not touched', async () => {
-    const own = heart();
+    const own = heartbeat();
     const idle: OwnerRecord = { ...other(7), pending: 0 };
     for (const [second, record] of [idle, idle, idle, other(7), other(7), other(7)].entries()) {
       owners.mockResolvedValueOnce([record]);
@@ -163,19 +163,19 @@ describe('another process', () => {
   });
 
   it('that has nothing reserved is forgotten and nothing more, even where it reserves at that moment', async () => {
-    const own = heart();
+    const own = heartbeat();
     owners.mockResolvedValue([{ ...other(7), pending: 0 }]);
     for (let second = 0; second < 4; second += 1) await own.look(second * 1000);
     expect(recover).toHaveBeenCalledWith(expect.objectContaining({ owner: 'other', limit: 0 }));
   });
 
   it('lives as long as its beat goes on, however slowly', async () => {
-    await looks(heart(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
+    await looks(heartbeat(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
     expect(recover).not.toHaveBeenCalled();
   });
 
   it('is given the longer of both leases', async () => {
-    const own = heart();
+    const own = heartbeat();
     owners.mockResolvedValue([other(1, 5000)]);
     for (const second of [0, 1, 2, 3, 4]) await own.look(second * 1000);
     expect(recover).not.toHaveBeenCalled();
@@ -184,7 +184,7 @@ describe('another process', () => {
   });
 
   it('is not dead because the ledger was away, nor because this process was', async () => {
-    const own = heart();
+    const own = heartbeat();
     await looks(own, [1, 1, 'fails', 1, 1, 1]);
     expect(recover).not.toHaveBeenCalled();
     await looks(own, [1], 100);
@@ -196,7 +196,7 @@ describe('another process', () => {
 
 describe('a machine that sleeps for a moment', () => {
   it('wakes with everyone alive who was', async () => {
-    const own = heart();
+    const own = heartbeat();
     owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
     for (const now of [0, 1000, 3900]) await own.look(now);
     expect(recover).not.toHaveBeenCalled();
@@ -204,11 +204,11 @@ describe('a machine that sleeps for a moment', () => {
 });
 
 describe('the rhythm', () => {
-  let own: Heart | undefined;
+  let own: Heartbeat | undefined;
   afterEach(() => own?.stop());
 
   it('goes on after a ledger that was away, and stops when it is told to', async () => {
-    own = new Heart({
+    own = new Heartbeat({
       store,
       every: 5,
       lease: 15,
@@ -229,15 +229,15 @@ describe('the rhythm', () => {
 
 describe('a reservation that is too old', () => {
   const expire = vi.fn<Store['expire']>(async () => []);
-  let own: Heart | undefined;
+  let own: Heartbeat | undefined;
   afterEach(async () => {
     await own?.stop();
     vi.restoreAllMocks();
     expire.mockClear();
   });
 
-  function watching(longestCall: number): Heart {
-    own = new Heart({
+  function watching(longestCall: number): Heartbeat {
+    own = new Heartbeat({
       store: { ...store, expire },
       every: 1,
       lease: 1000,
@@ -292,7 +292,7 @@ describe('a ledger full of what dead processes left', () => {
       await dead.close();
     }
     const ended: string[] = [];
-    const own = new Heart({
+    const own = new Heartbeat({
       store: ledger,
       every: 100,
       lease: 300,

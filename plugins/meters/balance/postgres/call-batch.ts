@@ -68,7 +68,7 @@ function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
   return change;
 }
 
-export class Calls {
+export class CallBatch {
   readonly #query: Query;
   readonly #owner: string;
   readonly #found: Found;
@@ -86,8 +86,8 @@ export class Calls {
     this.#found = found;
   }
 
-  static async find(query: Query, owner: string, concerned: Concerned): Promise<Calls> {
-    return new Calls(query, owner, await find(query, concerned));
+  static async find(query: Query, owner: string, concerned: Concerned): Promise<CallBatch> {
+    return new CallBatch(query, owner, await find(query, concerned));
   }
 
   reserve({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved {

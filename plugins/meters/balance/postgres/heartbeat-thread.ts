@@ -1,19 +1,19 @@
 /** The event loop's side of the thread that beats while the loop is blocked. */
 import { Worker } from 'node:worker_threads';
-import type { PulseData, PulseMessage } from './pulse-thread.ts';
+import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
 
 const thread = new URL(
-  import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js',
+  import.meta.url.endsWith('.ts') ? './heartbeat-worker.ts' : './heartbeat-worker.js',
   import.meta.url,
 );
 
-export class PulseThread {
-  readonly #data: PulseData;
+export class HeartbeatThread {
+  readonly #data: HeartbeatData;
   #worker: Worker | undefined;
   #toldAt = -Infinity;
   #isClosed = false;
 
-  constructor(data: PulseData) {
+  constructor(data: HeartbeatData) {
     this.#data = data;
     this.#start();
   }
@@ -36,13 +36,13 @@ export class PulseThread {
     await this.#worker?.terminate();
   }
 
-  #tell(message: PulseMessage): void {
+  #tell(message: HeartbeatMessage): void {
     this.#worker?.postMessage(message, []);
   }
 
   /** A thread that fails is started again for the next reservation. */
   #start(): void {
-    const worker = new Worker(thread, { name: 'ledger pulse', workerData: this.#data });
+    const worker = new Worker(thread, { name: 'ledger heartbeat', workerData: this.#data });
     worker.unref();
     worker.on('error', () => undefined);
     worker.on('exit', () => void (this.#worker === worker && (this.#worker = undefined)));

@@ -1,14 +1,14 @@
 /** The thread that beats for a process whose event loop is blocked, by a connection of its own that is only opened then. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Client } from 'pg';
-import { Pulse } from '../pulse.ts';
+import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import type { Address } from './options.ts';
 import { beatWhilePending } from './owners.ts';
 
 /** What the event loop tells the thread: something is to be reserved, or it has beaten by itself. */
-export type PulseMessage = 'begin' | 'beaten';
+export type HeartbeatMessage = 'begin' | 'beaten';
 
-export interface PulseData extends Address {
+export interface HeartbeatData extends Address {
   readonly owner: string;
   readonly lease: number;
 }
@@ -16,13 +16,13 @@ export interface PulseData extends Address {
 // A report of a process that fails holds its environment, and with it the vendors' keys.
 process.report.excludeEnv = true;
 
-function pulseOf({ url, owner, lease }: PulseData): Pulse {
+function heartbeatOf({ url, owner, lease }: HeartbeatData): BackupHeartbeat {
   let connection: Client | undefined;
 
   async function connect(): Promise<Client> {
     // Loaded only here: a thread whose event loop is never blocked does not need it.
     const [pg, { writing }] = await Promise.all([import('pg'), import('./options.ts')]);
-    const client = new pg.Client(writing({ url }, `${owner} pulse`));
+    const client = new pg.Client(writing({ url }, `${owner} heartbeat`));
     const forget = (): void => void (connection === client && (connection = undefined));
     client.on('error', forget);
     client.on('end', forget);
@@ -30,7 +30,7 @@ function pulseOf({ url, owner, lease }: PulseData): Pulse {
     return client;
   }
 
-  return new Pulse(lease, async () => {
+  return new BackupHeartbeat(lease, async () => {
     connection ??= await connect();
     const { queryOn } = await import('./connection.ts');
     return beatWhilePending(queryOn(connection), owner, lease);
@@ -38,7 +38,9 @@ function pulseOf({ url, owner, lease }: PulseData): Pulse {
 }
 
 if (parentPort) {
-  const data: PulseData = workerData;
-  const pulse = pulseOf(data);
-  parentPort.on('message', (message: PulseMessage) => (message === 'begin' ? pulse.begin() : pulse.beaten()));
+  const data: HeartbeatData = workerData;
+  const heartbeat = heartbeatOf(data);
+  parentPort.on('message', (message: HeartbeatMessage) =>
+    message === 'begin' ? heartbeat.begin() : heartbeat.beaten(),
+  );
 }

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
-import { Keeper } from '../../plugins/meters/balance/ledger-service.ts';
+import { LedgerService } from '../../plugins/meters/balance/ledger-service.ts';
 import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
@@ -34,7 +34,7 @@ const store: Store = {
 };
 
 let registry: Registry;
-let keeper: Keeper;
+let service: LedgerService;
 let log: string[];
 
 beforeEach(() => {
@@ -42,7 +42,7 @@ beforeEach(() => {
   registry = new Registry();
   log = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
-  keeper = new Keeper({
+  service = new LedgerService({
     store,
     logger,
     metrics: ledgerMetrics(registry),
@@ -51,7 +51,7 @@ beforeEach(() => {
     auditEvery: 0,
   });
 });
-afterEach(() => keeper.close());
+afterEach(() => service.close());
 
 async function metric(name: string): Promise<number | undefined> {
   return (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
@@ -61,7 +61,7 @@ describe('a reservation whose answer was lost', () => {
   it('is given back once the ledger is well again, and asked for no longer', async () => {
     reserve.mockRejectedValueOnce(away);
     settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
-    await expect(keeper.reserve(request('lost', 'a'))).rejects.toBe(away);
+    await expect(service.reserve(request('lost', 'a'))).rejects.toBe(away);
     await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(2), 120_000);
     expect(settle).toHaveBeenLastCalledWith(
       expect.objectContaining({ id: 'lost', amount: undefined, reason: 'ledger_unavailable' }),
@@ -72,7 +72,7 @@ describe('a reservation whose answer was lost', () => {
 
   it('is none where the ledger refused it for what it was', async () => {
     reserve.mockRejectedValueOnce(new Error('UNIQUE'));
-    await expect(keeper.reserve(request('twice', 'a'))).rejects.toThrow('UNIQUE');
+    await expect(service.reserve(request('twice', 'a'))).rejects.toThrow('UNIQUE');
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(settle).not.toHaveBeenCalled();
   });
@@ -89,11 +89,11 @@ describe('metrics', () => {
 
   it('count overages, late ends and figures that were not believed', async () => {
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
-    await keeper.settle(settlement('dear', 7n));
+    await service.settle(settlement('dear', 7n));
     settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
-    await keeper.settle(settlement('late', 2n));
+    await service.settle(settlement('late', 2n));
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
-    await keeper.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
+    await service.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
     const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
     expect(await Promise.all(names.map(metric))).toEqual([1, 1, 1]);
     expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
@@ -103,14 +103,14 @@ describe('metrics', () => {
   it('tell of the last audit, and the log of what it found', async () => {
     const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
     audit.mockResolvedValueOnce(report);
-    await keeper.audit();
+    await service.audit();
     expect([
       await metric('tollgate_ledger_audit_ok'),
       await metric('tollgate_ledger_audit_findings'),
     ]).toEqual([1, 0]);
     const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
     audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
-    await keeper.audit();
+    await service.audit();
     expect([
       await metric('tollgate_ledger_audit_ok'),
       await metric('tollgate_ledger_audit_findings'),
@@ -122,9 +122,9 @@ describe('metrics', () => {
 describe('closing', () => {
   it('tries once more what could not be written, and then lets go', async () => {
     settle.mockRejectedValue(away);
-    const settled = keeper.settle(settlement('r1', 5n));
+    const settled = service.settle(settlement('r1', 5n));
     await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1), 120_000);
-    await keeper.close();
+    await service.close();
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(2);
     expect(close).toHaveBeenCalled();

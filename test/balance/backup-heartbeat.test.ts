@@ -1,21 +1,21 @@
 /** The thread's signs of life, on a clock of the test's own. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Pulse } from '../../plugins/meters/balance/pulse.ts';
+import { BackupHeartbeat } from '../../plugins/meters/balance/backup-heartbeat.ts';
 
 const beat = vi.fn<() => boolean>();
-let pulse: Pulse;
+let heartbeat: BackupHeartbeat;
 beforeEach(() => {
   vi.useFakeTimers();
   beat.mockReset().mockReturnValue(true);
-  pulse = new Pulse(600, beat);
+  heartbeat = new BackupHeartbeat(600, beat);
 });
 afterEach(() => {
-  pulse.stop();
+  heartbeat.stop();
   vi.useRealTimers();
 });
 
 it('beats at least once in each lease while the event loop does not', async () => {
-  pulse.begin();
+  heartbeat.begin();
   for (let lease = 1; lease <= 5; lease += 1) {
     beat.mockClear();
     await vi.advanceTimersByTimeAsync(600);
@@ -24,21 +24,21 @@ it('beats at least once in each lease while the event loop does not', async () =
 });
 
 it('leaves the beats to the event loop while it gives them', async () => {
-  pulse.begin();
+  heartbeat.begin();
   for (let round = 0; round < 20; round += 1) {
     await vi.advanceTimersByTimeAsync(200);
-    pulse.beaten();
+    heartbeat.beaten();
   }
   expect(beat).not.toHaveBeenCalled();
 });
 
 it('stops once nothing is reserved, and begins again with the next reservation', async () => {
   beat.mockReturnValue(false);
-  pulse.begin();
+  heartbeat.begin();
   await vi.advanceTimersByTimeAsync(6000);
   const given = beat.mock.calls.length;
   expect(vi.getTimerCount()).toBe(0);
-  pulse.begin();
+  heartbeat.begin();
   beat.mockReturnValue(true);
   await vi.advanceTimersByTimeAsync(600);
   expect(beat.mock.calls.length).toBeGreaterThan(given);
@@ -46,7 +46,7 @@ it('stops once nothing is reserved, and begins again with the next reservation',
 
 it('does not stop before what was just asked for can be in the tables', async () => {
   beat.mockReturnValueOnce(false);
-  pulse.begin();
+  heartbeat.begin();
   await vi.advanceTimersByTimeAsync(1200);
   expect(beat.mock.calls.length).toBeGreaterThan(1);
 });
@@ -55,7 +55,7 @@ it('tries again at once where the ledger cannot be used', async () => {
   beat.mockImplementationOnce(() => {
     throw new Error('busy');
   });
-  pulse.begin();
+  heartbeat.begin();
   await vi.advanceTimersByTimeAsync(500);
   expect(beat).toHaveBeenCalledTimes(2);
 });

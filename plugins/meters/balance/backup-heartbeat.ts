@@ -7,7 +7,7 @@
 /** Looks for each lease. A beat comes after half a lease without one, so even the latest is well in time. */
 const looksPerLease = 6;
 
-export class Pulse {
+export class BackupHeartbeat {
   readonly #lease: number;
   readonly #beat: () => boolean | Promise<boolean>;
   #beatenAt = 0;

@@ -5,7 +5,7 @@
 import type { Client } from 'pg';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
 import { changeKey, createAccount, createKey, credit, rotateKey } from './accounts.ts';
-import { Calls } from './calls.ts';
+import { CallBatch } from './call-batch.ts';
 import { sweep } from './claims.ts';
 import { queryOn, statements, type Query } from './connection.ts';
 import { beat, expire, recover } from './owners.ts';
@@ -54,7 +54,7 @@ async function runCalls(
   const reserves = operations.flatMap((operation) =>
     operation.name === 'reserve' ? [operation.argument] : [],
   );
-  const calls = await Calls.find(query, owner, {
+  const calls = await CallBatch.find(query, owner, {
     accounts: reserves.map(({ account }) => account),
     keys: reserves.map(({ key }) => key),
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
@@ -91,7 +91,7 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
 }
 
 /** Returns the answers, in the order of the operations. Throws the first failure: everything sent after it fails only because of it. */
-export async function runBatch(
+export async function runTransaction(
   client: Client,
   owner: string,
   operations: readonly Write[],
