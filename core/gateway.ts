@@ -37,7 +37,7 @@ import { workers } from './process/worker-messages.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Retries } from './retries/next-attempt.ts';
-import { checkRoutes, openDoor, type Door } from './server.ts';
+import { checkRoutes, openServer, type GatewayServer } from './server.ts';
 import { attemptTimeouts } from './upstream/attempt-timeouts.ts';
 import { ReplyBudget } from './upstream/reply-memory.ts';
 import { targetFinder } from './upstream/targets.ts';
@@ -66,23 +66,23 @@ export interface Example {
 }
 
 /** What plugins say about themselves when they are applied. */
-interface Told {
+interface PluginNotes {
   readonly notes: string[];
   readonly examples: Example[];
   readonly addresses: ClientAddress[];
   readonly off: Map<string, string>;
   readonly files: Set<string>;
-  readonly looks: (() => void)[];
+  readonly checks: (() => void)[];
 }
 
-function tellers(
-  { notes, examples, addresses, off, files, looks }: Told,
+function noteTakers(
+  { notes, examples, addresses, off, files, checks }: PluginNotes,
   plugin: Plugin,
   file: string,
   logger: Logger,
 ): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
   return {
-    applied: (look) => void looks.push(() => act(plugin, 'applied', file, look)),
+    applied: (check) => void checks.push(() => runNamed(plugin, 'applied', file, check)),
     readsFrom: (read) => void files.add(read),
     tell: (line) => void notes.push(line),
     off(remedy) {
@@ -123,7 +123,14 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const guards = new Registry<Guard>('guard');
   const catalog = new Catalog();
   const resources = new Resources();
-  const told: Told = { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), looks: [] };
+  const notes: PluginNotes = {
+    notes: [],
+    examples: [],
+    addresses: [],
+    off: new Map(),
+    files: new Set(),
+    checks: [],
+  };
   const examinations = new Registry<Examination>('examination');
   const dispatcher = createDispatcher(config.timeouts);
 
@@ -139,7 +146,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     catalog,
     logger,
     targetsFor,
-    addresses: told.addresses,
+    addresses: notes.addresses,
     calls: new Calls(),
     bodies: new Bodies(config.server),
     replies: new ReplyBudget(config.server),
@@ -147,22 +154,22 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     ...settingsOf(config),
   };
 
-  const operatorDoors = new Set<Door>();
+  const adminServers = new Set<GatewayServer>();
   let ending: NodeJS.Timeout | undefined;
 
   /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
-  async function openOperatorDoor(address: {
+  async function openAdminListener(address: {
     readonly host: string;
     readonly port: number;
   }): Promise<string> {
-    const door = await resources.open(
-      'operator door',
+    const server = await resources.open(
+      'admin listener',
       address,
-      (at) => openDoor(core, at, 'operators'),
+      (at) => openServer(core, at, 'operators'),
       (opened) => opened.close(),
     );
-    operatorDoors.add(door);
-    return door.url;
+    adminServers.add(server);
+    return server.url;
   }
 
   const plugins = new Set(config.plugins.map(({ name }) => name));
@@ -189,28 +196,28 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
-      openOperatorDoor,
+      openAdminListener,
       targetsFor,
-      ...tellers(told, plugin, config.file, pluginLogger),
+      ...noteTakers(notes, plugin, config.file, pluginLogger),
       discover: (provider, source) =>
         watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
     };
-    act(plugin, 'apply', config.file, () => plugin.apply(host));
+    runNamed(plugin, 'apply', config.file, () => plugin.apply(host));
   }
-  lookOver(core, told, config.file);
+  checkTogether(core, notes, config.file);
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
     ...core,
-    ...told,
+    ...notes,
     providers,
     keyrings,
     examinations,
     async open() {
       await prepareData(config, core);
-      await hooks.ready.promise().catch((error: unknown) => Promise.reject(inFile(config.file, error)));
+      await hooks.ready.promise().catch((error: unknown) => Promise.reject(withFile(config.file, error)));
       freezeTaps(hooks);
-      for (const door of operatorDoors) door.serve(core);
+      for (const server of adminServers) server.serve(core);
       ending = setInterval(() => core.calls.endOlderThan(config.timeouts.call), 1000).unref();
     },
     async close() {
@@ -228,28 +235,28 @@ async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Prom
 }
 
 /** Names the plugin and the file in an error. */
-function act(plugin: Plugin, what: string, file: string, action: () => unknown): void {
+function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {
   try {
-    const answer = action();
-    if (!(answer instanceof Promise)) return;
+    const result = action();
+    if (!(result instanceof Promise)) return;
     // A later rejection would end the process.
-    answer.catch(() => undefined);
+    result.catch(() => undefined);
     throw new Error(
-      `"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`,
+      `"${what}" returned a promise, which is not awaited; put slow work into the hook "ready"`,
     );
   } catch (error) {
-    throw inFile(file, namingPlugin(plugin.name, error));
+    throw withFile(file, namingPlugin(plugin.name, error));
   }
 }
 
 /** Checks what only all plugins together can get wrong. */
-function lookOver(core: Core, { looks }: Told, file: string): void {
-  for (const look of looks) look();
+function checkTogether(core: Core, { checks }: PluginNotes, file: string): void {
+  for (const check of checks) check();
   try {
     checkFlags(core);
     checkRoutes(core);
   } catch (error) {
-    throw inFile(file, error);
+    throw withFile(file, error);
   }
 }
 
@@ -261,6 +268,6 @@ function checkFlags({ catalog, protocols }: Core): void {
   );
 }
 
-function inFile(file: string, error: unknown): ConfigError {
+function withFile(file: string, error: unknown): ConfigError {
   return new ConfigError(`${file}: ${reasonOf(error)}`, { cause: error });
 }

@@ -206,7 +206,7 @@ export interface Host {
    * Opens a listener, owned by the process, for `operator` routes and routes that are `everywhere`. Resolves
    * with its URL.
    */
-  openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
+  openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
   readsFrom(file: string): void;
   /** Adds a line to the output of the start. */

@@ -1,16 +1,15 @@
 /**
- * The door: Koa takes HTTP in, an exchange goes out. Calls of a protocol are read as raw bytes and walk the
- * pipeline; everything else is a route of a plugin's, or health.
+ * The HTTP server: Koa takes requests in, exchanges go out. Calls of a protocol are read as raw bytes and run through the
+ * pipeline. Everything else is a route of a plugin, or health.
  */
-import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError } from './errors.ts';
-import type { Received } from './exchange.ts';
 import { admitted } from './http/access.ts';
+import { Arrival } from './http/arrival.ts';
 import { refuseCompressed, wrongBody, type Share } from './http/bodies.ts';
 import { clientAddress } from './http/client-address.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
@@ -23,38 +22,40 @@ import { PageRequest, routeRequest, withBody } from './http/route-request.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
-import type { ErrorReply, Match, Operation, Protocol } from './protocol.ts';
-import { Cancellation } from './util/cancellation.ts';
+import type { ErrorReply, Match, Protocol } from './protocol.ts';
 
-/** A door serves either all calls and the routes that are not for operators, or the routes for operators and those that are everywhere. */
+/** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
 export type Audience = 'everyone' | 'operators';
 
-export interface Door {
+export interface GatewayServer {
   readonly url: string;
-  /** From the next request on another gateway answers. */
+  /** Switches to another gateway from the next request on. */
   serve(core: Core): void;
-  /** Stops listening and waits for the calls that run. */
+  /** Stops listening and waits for running calls. */
   close(): Promise<void>;
-  /** Breaks off every connection there still is. */
-  cut(): void;
+  /** Closes every open connection at once. */
+  disconnect(): void;
 }
 
-/** Opens a door on an address. */
-export async function openDoor(core: Core, address: Address, audience: Audience = 'everyone'): Promise<Door> {
-  let answer = answerOf(core, audience);
+export async function openServer(
+  core: Core,
+  address: Address,
+  audience: Audience = 'everyone',
+): Promise<GatewayServer> {
+  let answer = createHandler(core, audience);
   const server = await listen(address, (request, response) => void answer(request, response), core.logger);
   return {
     url: urlOf(server, address.host),
     serve(next) {
-      answer = answerOf(next, audience);
+      answer = createHandler(next, audience);
     },
     close: () => closeListener(server),
-    cut: () => server.closeAllConnections(),
+    disconnect: () => server.closeAllConnections(),
   };
 }
 
-/** Errors of a connection that its client broke off. */
-const broken = new Set([
+/** Errors of a connection that its client closed. */
+const disconnectCodes = new Set([
   'ECONNRESET',
   'EPIPE',
   'ECONNABORTED',
@@ -62,34 +63,34 @@ const broken = new Set([
   'HPE_INVALID_EOF_STATE',
 ]);
 
-function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && broken.has(String(error.code));
+function isDisconnect(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && disconnectCodes.has(String(error.code));
 }
 
-function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
+function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
   app.on('error', (error: unknown, context?: Koa.Context) => {
-    if (isGone(error))
+    if (isDisconnect(error))
       return core.logger.debug(
         { method: context?.method, path: context?.path },
-        'a client broke its connection',
+        'a client closed its connection',
       );
     const id = timeOrderedId();
     core.logger.error(
       { error, request: id, method: context?.method, path: context?.path },
-      'a request failed outside the walk',
+      'a request failed outside the pipeline',
     );
-    // Koa takes every header away but those an error brings.
+    // Koa removes every header except those that the error carries.
     if (error instanceof Error) Object.assign(error, { headers: headersNaming(id) });
   });
   const pages: Pages = new LRUCache({ max: mostPages });
-  app.use(knownPages(core, pages));
-  if (audience === 'everyone') app.use(protocolCalls(core));
-  const router = routesOf(core, audience, pages);
+  app.use(servePages(core, pages));
+  if (audience === 'everyone') app.use(serveCalls(core));
+  const router = createRouter(core, audience, pages);
   app.use(router.routes());
   app.use((context) => {
     const id = timeOrderedId();
-    const { status, body } = strayReply(core, context, id);
+    const { status, body } = notFoundReply(core, context, id);
     context.status = status;
     context.set(headersNaming(id));
     context.body = body;
@@ -97,23 +98,23 @@ function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const answer = app.callback();
   return async (request, response) => {
     await answer(request, response);
-    // A client that takes nothing of what is left of a page must not keep its connection for ever.
+    // Disconnects a client that stops reading its page.
     if (response.writableLength > 0) response.setTimeout(core.longestStall);
   };
 }
 
-/** Public pages are asked for again and again at the same addresses: which route answers one is looked for once. */
+/** The routes of public pages by path, so that the router runs once per page. */
 type Pages = LRUCache<string, { readonly route: Route; readonly params: Record<string, string> }>;
 const mostPages = 1000;
 
-function knownPages(core: Core, pages: Pages): Koa.Middleware {
+function servePages(core: Core, pages: Pages): Koa.Middleware {
   return (context, next) => {
     const page = context.method === 'GET' ? pages.get(context.path) : undefined;
     return page ? sendRoute(core, page.route, context, page.params) : next();
   };
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   if (!path.includes('%')) return path;
   try {
     return decodeURIComponent(path);
@@ -122,10 +123,10 @@ function decoded(path: string): string {
   }
 }
 
-function protocolCalls(core: Core): Koa.Middleware {
+function serveCalls(core: Core): Koa.Middleware {
   const protocols = [...core.protocols.all()];
   return async (context, next) => {
-    const path = decoded(context.path);
+    const path = decodePath(context.path);
     for (const protocol of protocols) {
       const match = protocol.client.match(context.method, path, context.querystring);
       if (match) return takeCall(core, context, protocol, match);
@@ -135,7 +136,7 @@ function protocolCalls(core: Core): Koa.Middleware {
 }
 
 async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match): Promise<void> {
-  // The reply is written by the walk, with its own back-pressure and its own end.
+  // The pipeline writes the reply, with its own back-pressure and end.
   context.respond = false;
   const received = arriveBy(
     new Arrival(core, context, protocol.name, match.operation),
@@ -164,7 +165,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   }
 }
 
-/** The body of a call: JSON, or a form where one is taken. Whatever is said to be no form is read as JSON, since many clients do not say what they send. */
+/** Reads the body of a call. Anything without a form content type is parsed as JSON: many clients send no content type. */
 async function readCall(
   core: Core,
   context: Koa.Context,
@@ -178,79 +179,20 @@ async function readCall(
   refuseCompressed(context.req);
   core.replies.checkRoom();
   if (!isForm) return parseJson(await share.read(context.req));
-  // How long a form is, its own files say only when it is there.
+  // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
 }
 
-/**
- * The head of a request. A class and not a literal: an accessor in a literal gives every object a shape of its own.
- * The later fields have their places from the start, since an object that grows on its way is slow to make and to read.
- */
-class Arrival implements Received {
-  readonly id: string;
-  readonly receivedAt = Date.now();
-  readonly startedAt = performance.now();
-  readonly family: string;
-  readonly operation: Operation;
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly cancellation = new Cancellation();
-  readonly principal = undefined;
-  readonly protocol = undefined;
-  readonly bytes = undefined;
-  readonly text = undefined;
-  readonly call = undefined;
-  readonly canonical = undefined;
-  readonly record = undefined;
-  readonly targets = undefined;
-  readonly grant = undefined;
-  readonly attempt = undefined;
-  readonly #logger: Core['logger'];
-  readonly #querystring: string;
-  readonly #remote: string;
-  readonly #proxies: number;
-
-  constructor(core: Core, context: Koa.Context, family: string, operation: Operation, id = timeOrderedId()) {
-    this.id = id;
-    this.family = family;
-    this.operation = operation;
-    this.method = context.method;
-    this.path = context.path;
-    this.headers = context.req.headers;
-    this.#logger = core.logger;
-    this.#querystring = context.querystring;
-    this.#remote = context.req.socket.remoteAddress ?? '';
-    this.#proxies = core.trustedProxies;
-  }
-
-  get query(): URLSearchParams {
-    return new URLSearchParams(this.#querystring);
-  }
-
-  get logger(): Core['logger'] {
-    return this.#logger.child({ call: this.id });
-  }
-
-  get address(): string {
-    return clientAddress(this.headers['x-forwarded-for'], this.#remote, this.#proxies);
-  }
-
-  get signal(): AbortSignal {
-    return this.cancellation.signal;
-  }
-}
-
-/** Throws a `PluginError` where a route cannot be put behind its door. */
+/** Throws a `PluginError` if a route cannot be served. */
 export function checkRoutes(core: Core): void {
   for (const audience of ['everyone', 'operators'] as const)
-    routesOf(core, audience, new LRUCache({ max: 1 }));
+    createRouter(core, audience, new LRUCache({ max: 1 }));
 }
 
-function routesOf(core: Core, audience: Audience, pages: Pages): Router {
+function createRouter(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
     context.set(headersNaming(timeOrderedId()));
@@ -288,7 +230,7 @@ async function sendRoute(
   );
   const { res } = context;
   if (core.calls.draining) res.shouldKeepAlive = false;
-  // Text that says what it is Koa would only look at again.
+  // Koa would only inspect the text again.
   if (context.method === 'GET' && typeof body === 'string' && body !== '' && headers['content-type']) {
     context.respond = false;
     res
@@ -329,7 +271,7 @@ async function answerCaller(
   id: string,
 ): Promise<RouteReply> {
   if (route.access === 'public') return route.handle(await routeRequest(context, params));
-  // Nobody's body is read before it is known whose it is.
+  // The caller is authenticated before the body is read.
   const principal = admitted(
     await core.hooks.authenticate.promise(
       new Arrival(core, context, core.routes.ownerOf(route), 'generate', id),
@@ -339,8 +281,12 @@ async function answerCaller(
   return route.handle(await routeRequest(context, params), principal);
 }
 
-/** The reply where nothing is: in the words of the protocol whose clients' base address is the nearest above. Below none there is nobody whose words to use. */
-function strayReply({ addresses, protocols }: Core, { method, path }: Koa.Context, id: string): ErrorReply {
+/** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */
+function notFoundReply(
+  { addresses, protocols }: Core,
+  { method, path }: Koa.Context,
+  id: string,
+): ErrorReply {
   const [base] = addresses
     .filter((address) => path.startsWith(`${address.path}/`))
     .toSorted((one, other) => other.path.length - one.path.length);

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
-import { openDoor } from '../server.ts';
+import { openServer } from '../server.ts';
 import { within } from '../util/timeouts.ts';
 import { watchFiles } from './watch.ts';
 
@@ -55,7 +55,7 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   let gateway = await openGateway(config, logger);
-  const door = await openDoor(gateway, config.server);
+  const server = await openServer(gateway, config.server);
   /** Configurations that were replaced and still have calls, each with its end. */
   const leaving = new Map<Gateway, Promise<void>>();
   let stopping = false;
@@ -76,7 +76,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       const old = gateway;
       gateway = opened;
       config = next;
-      door.serve(gateway);
+      server.serve(gateway);
       watcher.watch(filesOf());
       leaving.set(
         old,
@@ -103,7 +103,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
   }
 
   return {
-    url: door.url,
+    url: server.url,
     first: gateway,
     reload,
     async stop() {
@@ -112,11 +112,11 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       // Calls of configurations that were replaced have the same right to their end.
       const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
       for (const calls of all) calls.draining = true;
-      const closed = door.close();
+      const closed = server.close();
       await within(Promise.all(all.map((calls) => calls.idle())), config.server.drain);
       for (const calls of all) calls.stop();
       await within(closed, longestEnd);
-      door.cut();
+      server.disconnect();
       await within(Promise.all([running, ...leaving.values()]), longestEnd);
       await gateway.close();
     },

@@ -168,7 +168,7 @@ const faults: readonly (readonly [
   [
     'a plugin that is applied later',
     [...usual, by('late', "apply: async () => { await 1; throw new Error('too late'); }")],
-    'plugin "late": "apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"',
+    'plugin "late": "apply" returned a promise, which is not awaited; put slow work into the hook "ready"',
   ],
   ['brackets that do not match', ['['], /line \d+: /],
   [

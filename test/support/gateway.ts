@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
-import { openDoor } from '../../core/server.ts';
+import { openServer } from '../../core/server.ts';
 
 export interface TestGateway {
   readonly url: string;
@@ -63,7 +63,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     await gateway.close();
     throw error;
   });
-  const door = await openDoor(gateway, config.server);
+  const door = await openServer(gateway, config.server);
   return {
     url: door.url,
     dataFolder,

@@ -78,7 +78,7 @@ export function hostWith(
       if (!resources.has(key)) resources.set(key, open(options));
       return resources.get(key) as Thing | Promise<Thing>;
     },
-    openOperatorDoor: async () => 'http://nowhere',
+    openAdminListener: async () => 'http://nowhere',
     readsFrom: () => undefined,
     tell: () => undefined,
     off: () => undefined,

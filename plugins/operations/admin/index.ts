@@ -50,9 +50,9 @@ export const admin = definePlugin({
     host.keyrings.add(keyringOf(() => kept));
 
     /** Undefined where its port is taken. */
-    async function openDoor(): Promise<string | undefined> {
+    async function openListener(): Promise<string | undefined> {
       try {
-        return await host.openOperatorDoor(address);
+        return await host.openAdminListener(address);
       } catch (error) {
         if (isPortTaken(error)) return undefined;
         throw error;
@@ -63,14 +63,14 @@ export const admin = definePlugin({
     async function openLater(): Promise<void> {
       while (!closing.signal.aborted) {
         await sleep(pause, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
-        const url = closing.signal.aborted ? undefined : await openDoor();
+        const url = closing.signal.aborted ? undefined : await openListener();
         if (url !== undefined) return host.logger.info({ url }, "the operators' door is open");
       }
     }
 
     host.hooks.ready.tapPromise('admin', async () => {
       kept = digest(readSecret(secretFile));
-      const url = await openDoor();
+      const url = await openListener();
       if (url !== undefined) return host.tell(`Operators' door: ${url}, its secret is in ${secretFile}`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, "the operators' door stays shut while its port is taken");

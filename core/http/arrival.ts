@@ -1,0 +1,74 @@
+/** A request when its headers have arrived. */
+import type { IncomingMessage } from 'node:http';
+import type { Core } from '../core.ts';
+import type { Received } from '../exchange.ts';
+import type { Operation } from '../protocol.ts';
+import { Cancellation } from '../util/cancellation.ts';
+import { clientAddress } from './client-address.ts';
+import { timeOrderedId } from './request-id.ts';
+
+interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly querystring: string;
+  readonly req: IncomingMessage;
+}
+
+/**
+ * A class with all later fields, because V8 is slow to make and read objects that grow, and gives each object literal with
+ * an accessor a shape of its own.
+ */
+export class Arrival implements Received {
+  readonly id: string;
+  readonly receivedAt = Date.now();
+  readonly startedAt = performance.now();
+  readonly family: string;
+  readonly operation: Operation;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly cancellation = new Cancellation();
+  readonly principal = undefined;
+  readonly protocol = undefined;
+  readonly bytes = undefined;
+  readonly text = undefined;
+  readonly call = undefined;
+  readonly canonical = undefined;
+  readonly record = undefined;
+  readonly targets = undefined;
+  readonly grant = undefined;
+  readonly attempt = undefined;
+  readonly #logger: Core['logger'];
+  readonly #querystring: string;
+  readonly #remote: string;
+  readonly #proxies: number;
+
+  constructor(core: Core, request: HttpRequest, family: string, operation: Operation, id = timeOrderedId()) {
+    this.id = id;
+    this.family = family;
+    this.operation = operation;
+    this.method = request.method;
+    this.path = request.path;
+    this.headers = request.req.headers;
+    this.#logger = core.logger;
+    this.#querystring = request.querystring;
+    this.#remote = request.req.socket.remoteAddress ?? '';
+    this.#proxies = core.trustedProxies;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#querystring);
+  }
+
+  get logger(): Core['logger'] {
+    return this.#logger.child({ call: this.id });
+  }
+
+  get address(): string {
+    return clientAddress(this.headers['x-forwarded-for'], this.#remote, this.#proxies);
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
+  }
+}
