@@ -1,7 +1,8 @@
 /**
- * The written policy of what a call costs, by how it ended: completed, the vendor's usage; never sent or failed
- * before output, nothing; the client gone after sending, its input; broken off after output, its input and what
- * was delivered. Counting tokens costs nothing. Where the vendor's figures are missing they are estimated from bytes, and said to be.
+ * The policy of what a call costs, by how it ended. Completed: the usage that the provider reports. Never
+ * sent, or failed before output: noCharge. Client disconnected after sending: the input. Broken off after
+ * output: the input and what was delivered. Token counts are free. Missing figures are estimated from bytes,
+ * and marked as estimates.
  */
 import type { Usage } from '../canonical/usage.ts';
 import type { Model } from '../catalog.ts';
@@ -12,14 +13,14 @@ import { outputBound, pictureTokens, useBound } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import { askedMode, usualMode } from './service-modes.ts';
-import { believe, withinReserved } from './trusted-usage.ts';
+import { checkUsage, capToReservation } from './trusted-usage.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 
-/** Text of most languages has about four bytes a token. */
+/** Text of most languages has about four bytes per token. */
 const bytesPerToken = 4;
 
-const nothing: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
+const noCharge: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
 
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (
@@ -27,32 +28,33 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
     outcome === 'failed' ||
     (outcome === 'left-before-output' && !exchange.attempt.sent)
   )
-    return nothing;
-  const { usage, suspect } = believe(exchange, tally);
-  const told = withMode(usage, exchange);
-  if (suspect || isUnpriced(told, exchange)) return suspectCharge(outcome, exchange, tally, told);
-  const charge = chargeOf(outcome, exchange, tally, told);
-  if (!isServedUnasked(told, exchange) || charge.cost <= reservedFor(exchange)) return charge;
-  return suspectCharge(outcome, exchange, tally, { ...told, mode: usualMode });
+    return noCharge;
+  const { usage, suspect } = checkUsage(exchange, tally);
+  const reported = addMode(usage, exchange);
+  if (suspect || isUnpriced(reported, exchange)) return capCharge(outcome, exchange, tally, reported);
+  const charge = chargeFigures(outcome, exchange, tally, reported);
+  if (!isServedUnasked(reported, exchange) || charge.cost <= computeReservation(exchange)) return charge;
+  return capCharge(outcome, exchange, tally, { ...reported, mode: usualMode });
 }
 
-/** A charge that is never more than was reserved. */
-function suspectCharge(outcome: Outcome, exchange: Routed, tally: Progress, told: Usage): Charge {
-  return { ...chargeOf(outcome, exchange, tally, withinReserved(told, exchange)), suspect: true };
+/** A charge that never exceeds the reservation. */
+function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
+  return { ...chargeFigures(outcome, exchange, tally, capToReservation(reported, exchange)), suspect: true };
 }
 
-function chargeOf(outcome: Outcome, exchange: Routed, tally: Progress, told: Usage): Charge {
+function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
   const { model, price } = exchange.attempt.target;
-  // A client that left may have been shown an unfinished picture, and pays for it. Where the vendor broke off nobody does.
+  // A client that disconnected may have received an unfinished picture, and pays for it. If the provider
+  // broke off, noCharge is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
-  const counted = countImages(told, price, images);
-  // A reply that was read on to its end after the client had left is known in full as well.
+  const counted = countImages(reported, price, images);
+  // A reply that was drained to its end has all figures as well.
   const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
-  if (isKnown && isWhole(counted, price)) return chargeForUsage(counted, price, 'usage');
+  if (isKnown && isComplete(counted, price)) return chargeForUsage(counted, price, 'usage');
   const usage = {
     ...counted,
-    input: told.input ?? inputEstimate(exchange.call, model),
-    ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images),
+    input: reported.input ?? inputEstimate(exchange.call, model),
+    ...estimateOutput(outcome, exchange, reported, tally.deliveredBytes, images),
   };
   return chargeForUsage(usage, price, 'estimate');
 }
@@ -62,34 +64,36 @@ function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Cha
   return { usage, lines, cost: sumLines(lines), basis, suspect: false };
 }
 
-/** Whether the vendor served the call, at rates that are known, in a way that it did not ask for. */
+/** True if the provider served the call in a priced mode that it did not ask for. */
 function isServedUnasked({ mode = usualMode }: Usage, { call }: Routed): boolean {
   return mode !== usualMode && mode !== askedMode(call);
 }
 
-/** The most that the call was expected to cost; at least this much is reserved for it. */
-function reservedFor({ call, grant, attempt: { target } }: Routed): Nano {
+/** The highest expected cost of the call; at least this much is reserved. */
+function computeReservation({ call, grant, attempt: { target } }: Routed): Nano {
   return worstCost(useBound(call, target, grant.outputLimit), target.price);
 }
 
-/** Where a call asked to be served otherwise than usual, and the vendor does not say how it was, it is charged as it asked. */
-function withMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
+/** If the provider does not report the mode, the call is charged for the mode it asked for. */
+function addMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
   const mode = askedMode(call);
   return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode)
     ? { ...usage, mode }
     : usage;
 }
 
-/** What a model may take or give beyond what is known of it. */
+/** Media that a model may read or produce beyond what the catalogue states. */
 const media = [
   ['inputAudio', 'input', 'audio'],
   ['outputAudio', 'output', 'audio'],
   ['outputImage', 'output', 'image'],
 ] as const;
 
-/** Whether the vendor served it, unasked, in a way that may cost more than is known. */
+/**
+ * True if the call may cost more than the known price: an unknown mode, an unpriced fee or unpriced media.
+ */
 function isUnpriced(
-  told: Usage,
+  reported: Usage,
   {
     attempt: {
       target: { model, price },
@@ -97,42 +101,47 @@ function isUnpriced(
   }: Routed,
 ): boolean {
   if (model.free) return false;
-  const { mode = usualMode } = told;
+  const { mode = usualMode } = reported;
   const served = ratesIn(price, mode);
   if (mode !== usualMode && !served) return true;
-  if (feeCounts.some(([name, counted]) => told[counted] && price[name] === undefined)) return true;
-  // Rates of a way to be served are for all that it gives.
+  if (feeCounts.some(([name, counted]) => reported[counted] && price[name] === undefined)) return true;
+  // The rates of a mode cover all media.
   return (
     !served &&
-    media.some(([part, side, kind]) => told[part] && price[part] === undefined && !model[side].includes(kind))
+    media.some(
+      ([part, side, kind]) => reported[part] && price[part] === undefined && !model[side].includes(kind),
+    )
   );
 }
 
-/** What a call that still runs would be charged if it broke off now. */
+/** The charge of a running call if it broke off now. */
 export function chargeSoFar(exchange: Routed): Charge {
   const { phase, error, tally } = exchange.attempt;
-  if (phase === 'end' && error) return nothing;
+  if (phase === 'end' && error) return noCharge;
   return chargeFor(phase === 'start' ? 'left-before-output' : 'cut', exchange, tally);
 }
 
-/** The vendor's figures, with the pictures where they are priced apiece, and as pictures where an image model's tokens are not told apart. */
-function countImages(told: Usage, price: Price, images: number): Usage {
-  if (images === 0) return told;
-  if (price.image !== undefined) return { ...told, images };
-  if (price.outputImage === undefined || told.outputImage !== undefined || told.output === undefined)
-    return told;
-  return { ...told, outputImage: told.output - (told.reasoning ?? 0) };
+/**
+ * Adds pictures to the figures if they are priced apiece. For an image model that does not report image
+ * tokens, its output counts as such.
+ */
+function countImages(reported: Usage, price: Price, images: number): Usage {
+  if (images === 0) return reported;
+  if (price.image !== undefined) return { ...reported, images };
+  if (price.outputImage === undefined || reported.outputImage !== undefined || reported.output === undefined)
+    return reported;
+  return { ...reported, outputImage: reported.output - (reported.reasoning ?? 0) };
 }
 
-/** Whether nothing has to be estimated: where pictures are priced apiece and tokens cost nothing, they are all there is to count. */
-function isWhole({ input, output, images }: Usage, price: Price): boolean {
+/** True if no figure is missing. If pictures are priced apiece and tokens are free, only pictures count. */
+function isComplete({ input, output, images }: Usage, price: Price): boolean {
   return (
     (input !== undefined && output !== undefined) ||
     (images !== undefined && price.input === 0n && price.output === 0n)
   );
 }
 
-/** The tokens of a call's input, where nobody has counted them. */
+/** Estimates the input tokens of a call from bytes. */
 export function inputEstimate(
   { size: { textBytes, images, mediaBytes } }: ClientCall,
   { capabilities }: Model,
@@ -140,7 +149,7 @@ export function inputEstimate(
   return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * capabilities.imageTokens;
 }
 
-/** Never above what was reserved for: the limit of each candidate. */
+/** Estimates the output. It never exceeds the reservation: the limit of each candidate. */
 function estimateOutput(
   outcome: Outcome,
   { call, grant, attempt }: Routed,

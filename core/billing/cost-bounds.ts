@@ -1,4 +1,4 @@
-/** How much a call can take in and put out at most: what is reserved for it, what is believed of a vendor, and what an estimate never exceeds. */
+/** Bounds what a call can use: for its reservation, for checks of reported usage, and for estimates. */
 import type { Model } from '../catalog.ts';
 import type { Target } from '../exchange.ts';
 import type { UseBound } from '../money.ts';
@@ -6,7 +6,7 @@ import type { ClientCall } from '../protocol.ts';
 import type { FeeName } from './fees.ts';
 import { askedMode } from './service-modes.ts';
 
-/** Tokens that the input of a call can come to: no tokeniser makes more of a text than it has bytes. */
+/** The most input tokens of a call: no tokeniser makes more tokens than bytes. */
 export function inputBound(
   { size: { textBytes, images, mediaBytes } }: ClientCall,
   { capabilities }: Model,
@@ -14,7 +14,7 @@ export function inputBound(
   return textBytes + mediaBytes + images * capabilities.imageTokens;
 }
 
-/** The most tokens one picture of the call counts as, by the quality that is asked for; none where the model makes no pictures. */
+/** The most tokens of one picture at the requested quality; 0 if the model produces no pictures. */
 export function pictureTokens(call: ClientCall, { capabilities }: Model): number {
   const { image } = capabilities;
   if (!image) return 0;
@@ -25,22 +25,22 @@ export function pictureTokens(call: ClientCall, { capabilities }: Model): number
   return known === undefined ? dearest : Math.min(dearest, Math.ceil(known * growth(settings?.size, image)));
 }
 
-/** How many times as many pixels a size has as the largest that is listed: a larger picture counts as more tokens. */
+/** The ratio of pixels to the largest listed size, since a larger picture counts as more tokens. */
 function growth(size: string | undefined, { sizes }: NonNullable<Model['capabilities']['image']>): number {
   if (size === undefined || Object.hasOwn(sizes, size)) return 1;
-  const largest = Math.max(1, ...Object.values(sizes).map(pixelsOf));
-  return Math.max(1, pixelsOf(size) / largest);
+  const largest = Math.max(1, ...Object.values(sizes).map(countPixels));
+  return Math.max(1, countPixels(size) / largest);
 }
 
-function pixelsOf(size: string): number {
+function countPixels(size: string): number {
   const [, width = 0, height = 0] = /^(\d{1,6})x(\d{1,6})$/.exec(size)?.map(Number) ?? [];
   return width * height;
 }
 
 /**
- * Tokens of output a candidate can have: the limit that was granted, the caller's, or the model's own, whichever is
- * lowest. A picture is made whole or not at all: no limit goes below one picture, which is all that a model without
- * text puts out.
+ * The most output tokens of a candidate: the lowest of the granted limit, the caller's and the model's. A
+ * picture is produced whole or not at all, so no limit is below one picture. A model without text produces
+ * nothing else.
  */
 export function outputBound(call: ClientCall, model: Model, granted: number | undefined): number {
   const limit = Math.min(granted ?? Infinity, call.outputLimit ?? Infinity, model.outputLimit);
@@ -49,32 +49,34 @@ export function outputBound(call: ClientCall, model: Model, granted: number | un
   return model.output.includes('text') ? Math.min(Math.max(limit, picture), model.outputLimit) : picture;
 }
 
-/** How often a vendor is expected to use its own tools, and how often at most it is believed to, where a call sets no limit. */
+/**
+ * Uses of a built-in tool that a call without a limit is expected to make, and the most that are plausible.
+ */
 export const unlimitedUses = { expected: 10, believed: 100 } as const;
-/** No limit of a caller's counts for more. */
+/** Limits of callers above this count as this. */
 const mostUses = 1000;
 
 /**
- * Tokens that one use of a vendor's own tool adds to the conversation. A search of the web at Anthropic adds up to 10,000.
- * A search of files at OpenAI returns twenty chunks of 800 tokens.
+ * Tokens that one use of a built-in tool adds to the conversation. Anthropic's web search adds up to 10,000.
+ * OpenAI's file search returns twenty chunks of 800 tokens.
  */
 const tokensPerSearch = 10_000;
 const tokensPerFileSearch = 16_000;
 const tokensPerRun = 2000;
 
-function usesOf({ fees = [] }: ClientCall, name: FeeName, unlimited: number): number {
+function countUses({ fees = [] }: ClientCall, name: FeeName, unlimited: number): number {
   const stated = fees.reduce((sum, fee) => (fee.name === name ? sum + fee.most : sum), 0);
   return stated === Infinity ? unlimited : Math.min(Math.max(0, stated), mostUses);
 }
 
-/** How many times a vendor may read the conversation again. */
+/** How often the provider may read the conversation again. */
 export function roundsOf({ size: { rounds = 0 } }: ClientCall, unlimited: number): number {
   return rounds === Infinity ? unlimited : Math.min(rounds, mostUses);
 }
 
 /**
- * The most a call can use. `unlimited` is the number of uses that a vendor's own tool counts for where the call sets no
- * limit. Most vendors read the whole conversation again after each use, with what the tool found, and bill all readings.
+ * The most that a call can use. `unlimited` replaces the number of tool uses if the call sets no limit. Most
+ * providers read the whole conversation again after each use, with the result, and bill all sumReadings.
  */
 export function useBound(
   call: ClientCall,
@@ -97,16 +99,17 @@ export function useBound(
     return { input: sent, output, candidates, mode, ...(uncached ? { uncached } : {}) };
   }
   const [webSearches, fileSearches] = [
-    usesOf(call, 'webSearch', unlimited),
-    usesOf(call, 'fileSearch', unlimited),
+    countUses(call, 'webSearch', unlimited),
+    countUses(call, 'fileSearch', unlimited),
   ];
   const rounds = roundsOf(call, unlimited);
   const runs = Math.max(0, rounds - webSearches - fileSearches);
   const found = webSearches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
-  // A vendor refuses what does not fit. More bytes than that may still be fewer tokens.
+  // The provider refuses what does not fit. More bytes than the context may still be fewer tokens.
   const longest = Math.max(sent, model.contextLength);
   const once = size.fetched ? longest : Math.min(longest, sent + found);
-  const all = caching && rounds > 0 ? Math.max(once, readings(sent, found / rounds, rounds, longest)) : once;
+  const all =
+    caching && rounds > 0 ? Math.max(once, sumReadings(sent, found / rounds, rounds, longest)) : once;
   const input = caching === 'automatic' ? once : all;
   const cached = all - input + (size.cached ? Math.max(0, model.contextLength - once) : 0);
   return {
@@ -117,13 +120,13 @@ export function useBound(
     mode,
     fileSearches,
     webSearches: model.capabilities.searchesBilled === 'once' ? Math.min(1, webSearches) : webSearches,
-    containers: usesOf(call, 'container', unlimited),
+    containers: countUses(call, 'container', unlimited),
     uncached,
   };
 }
 
-/** The tokens of all readings of a conversation that grows before each further one, until it is as long as can be. */
-function readings(sent: number, growth: number, rounds: number, longest: number): number {
+/** The tokens of all sumReadings of a conversation that grows until it fills the context. */
+function sumReadings(sent: number, growth: number, rounds: number, longest: number): number {
   const growing = growth === 0 ? rounds : Math.min(rounds, Math.floor((longest - sent) / growth));
   return Math.ceil(
     (growing + 1) * sent + (growth * growing * (growing + 1)) / 2 + (rounds - growing) * longest,

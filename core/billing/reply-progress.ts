@@ -1,6 +1,6 @@
 /**
- * Keeps count of one reply while it goes by, in either lane: what the vendor says it used, how much was
- * delivered, and whether the reply is whole. Metering and the written settlement policy stand on this alone.
+ * Counts one reply as it passes, in either lane: the reported usage, the bytes delivered, and whether the
+ * reply is complete. Metering depends on this alone.
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -9,23 +9,26 @@ import type { Loss } from '../loss.ts';
 
 const opening: ReadonlySet<string> = new Set(['response-start', 'usage', 'ping']);
 
-/** Whether an event says nothing of a reply but that it is on its way. */
+/** True if an event only announces a reply. */
 export function isOpening({ type }: CanonicalEvent): boolean {
   return opening.has(type);
 }
 
-/** How far a reply has come, and what its vendor has said of its cost so far. */
+/** What the reply has delivered and reported so far. */
 export type Progress = Readonly<
   Pick<Tally, 'usage' | 'unreadable' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown'>
 >;
 
-/** The most losses that are listed for one reply: a vendor's stream must not fill the memory with them. */
+/** Losses listed for one reply at most, so that a stream cannot fill the memory. */
 const mostLosses = 50;
 
-/** Unreadable events that are skipped in one reply; more of them, and the reply is broken. */
+/** Unreadable events to skip in one reply; with more, the reply is broken. */
 const mostUnreadable = 5;
 
-/** Statuses that are about the caller's own content, and what they are called: only then may the vendor's words be shown. */
+/**
+ * Statuses for errors in the caller's own content, and their codes. Only then the provider's message may be
+ * shown.
+ */
 const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [400, 'invalid_request'],
   [413, 'body_too_large'],
@@ -35,24 +38,29 @@ const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([
 const nothing: Usage = {};
 
 export class Tally {
-  /** The vendor's figures so far. Of each field the last one counts: vendors correct their figures, downwards as well. */
+  /**
+   * The usage reported so far. The last value of each field counts: providers correct their figures,
+   * downwards too.
+   */
   usage: Usage = nothing;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;
-  /** Whether there was a block of text or reasoning: a model wrote it, so it used tokens. */
+  /** Whether a text or reasoning block was seen: a model wrote it, so it used tokens. */
   spoke = false;
-  /** Events that could not be read, and were skipped. */
+  /** Unreadable events that were skipped. */
   unreadable = 0;
-  /** Characters that decoders keep to the end of the reply: what tools are called with, and events that said nothing yet. */
+  /**
+   * Characters that decoders keep to the end of the reply: tool arguments, and events without output so far.
+   */
   keptLength = 0;
-  /** Whether `response-end` came: the reply is complete. */
+  /** Whether `response-end` was seen: the reply is complete. */
   complete = false;
-  /** What the client's protocol had no place for. */
+  /** What the client's protocol cannot express. */
   readonly losses: Loss[] = [];
   readonly #finished = new Set<number>();
-  /** Once there was one: the blocks that are calls of tools, or what comes of them. */
+  /** Blocks that are tool calls or their results; created with the first. */
   #calls: Set<number> | undefined;
-  /** Once there was a picture: the blocks that hold one, and the candidates that have one, be it still in the making. */
+  /** Blocks with pictures, and candidates with a finished or partial picture; created with the first. */
   #pictures: { readonly blocks: Set<number>; readonly candidates: Set<number> } | undefined;
 
   lost(kind: string, reason: string): void {
@@ -61,20 +69,20 @@ export class Tally {
       this.losses.push({ path, reason, code: 'reply' });
   }
 
-  /** Whether every candidate has finished, though the stream may go on. */
+  /** True if every candidate has finished, even if the stream continues. */
   hasFinished(candidates: number): boolean {
     return this.#finished.size >= candidates;
   }
 
-  /** Whether the client has had all there was to have, though the vendor's last frame is missing. */
+  /** True if the client has everything, even if the last frame is missing. */
   hasAll(candidates: number): boolean {
     return this.complete || (this.hasFinished(candidates) && this.usage.output !== undefined);
   }
 
-  /** Throws where the vendor broke off with an error of its own. */
+  /** Counts an event. Throws if the provider broke off with an error. */
   read(event: CanonicalEvent): void {
     if (event.type === 'block-delta') {
-      // What a picture is in base64 says nothing of what it costs.
+      // The size of a base64 picture says nothing about its cost.
       if (!this.#pictures?.blocks.has(event.block)) this.deliveredBytes += Buffer.byteLength(event.text);
       if (this.#calls?.has(event.block)) this.keptLength += event.text.length;
     } else if (event.type === 'block-start') {
@@ -90,18 +98,18 @@ export class Tally {
     } else if (event.type === 'response-end') {
       this.complete = true;
     } else if (event.type === 'error') {
-      throw brokenOff(event);
+      throw toStreamError(event);
     } else if (event.type === 'unreadable') {
       this.#skip();
     }
   }
 
-  /** Pictures that were delivered. */
+  /** Finished pictures. */
   get images(): number {
     return this.#pictures?.blocks.size ?? 0;
   }
 
-  /** The same, with one for each candidate whose picture was only shown in the making. */
+  /** Finished pictures, plus one for each candidate that only had a partial one. */
   get imagesShown(): number {
     return Math.max(this.images, this.#pictures?.candidates.size ?? 0);
   }
@@ -120,16 +128,16 @@ export class Tally {
   }
 }
 
-/** What an error inside a stream is to be called, by the status its vendor tells with it; most tell none. */
+/** Error codes by the status inside a stream error; most have none. */
 const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [429, 'rate_limited'],
   [503, 'upstream_overloaded'],
   [529, 'upstream_overloaded'],
 ]);
 
-const broke = 'The provider broke off its reply with an error of its own';
+const broke = 'The provider broke off its reply with an error';
 
-function brokenOff({
+function toStreamError({
   message,
   code,
   status,
@@ -138,8 +146,9 @@ function brokenOff({
 }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
   if (meaning) {
     const [family, body] = Object.entries(vendor ?? {})[0] ?? [];
-    const told = meaning === 'upstream_failed' ? (body ? `${broke}: ${message}` : `${broke}.`) : message;
-    return new GatewayError(meaning, told, { vendor: { family, code, status, body }, cause: message });
+    const failure = body ? `${broke}: ${message}` : `${broke}.`;
+    const text = meaning === 'upstream_failed' ? failure : message;
+    return new GatewayError(meaning, text, { vendor: { family, code, status, body }, cause: message });
   }
   const details = { vendor: { code }, cause: message };
   if (code === 'context_length_exceeded' || code === 'content_policy_violation')

@@ -1,8 +1,8 @@
 /**
- * A vendor's figures, as far as they can be true. A token is at least a byte of what was sent, a model puts out no more
- * than its limit, no work is for nothing, and a vendor charges a fee only for what the call lets it do. Figures beyond
- * that are suspect, whoever they favour. A suspect call is charged by our own estimate, or at its bound, and never more
- * than was reserved for it.
+ * Checks reported usage for plausibility. A token is at least a byte of what was sent, output stays below the
+ * model's limit, output is never free, and fees are charged only for what the call allows. Figures beyond
+ * that are suspect, in either direction. A suspect call is charged by our estimate or its bound, never more
+ * than its reservation.
  */
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -12,16 +12,16 @@ import { outputBound, roundsOf, unlimitedUses, useBound } from './cost-bounds.ts
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 
-/** Tokens a vendor may add of its own: a template around each turn, its instructions for the use of tools. */
+/** Tokens that a provider may add: chat templates and tool instructions. */
 const allowance = 4096;
 
-export interface Believed {
+export interface CheckedUsage {
   readonly usage: Usage;
-  /** Whether any figure was not believed. */
+  /** Whether any figure is implausible. */
   readonly suspect: boolean;
 }
 
-export function believe(exchange: Routed, progress: Progress): Believed {
+export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
   const { usage, deliveredBytes, images, spoke } = progress;
   const {
     call,
@@ -66,15 +66,16 @@ export function believe(exchange: Routed, progress: Progress): Believed {
 }
 
 /**
- * Whether the vendor bills no token. Anthropic reports zero for both when it answers the result of a programmatic tool
- * call from the container alone. Only a complete reply counts: vendors also write zeros in a stream's first events.
+ * True if the provider bills no token. Anthropic reports zero for both when it answers the result of a
+ * programmatic tool call from the container alone. Only a complete reply counts, since providers also write
+ * zeros in the first events of a stream.
  */
 function isFree({ usage, complete, images }: Progress, most: UseBound): boolean {
   return complete && usage.input === 0 && usage.output === 0 && images === 0 && !feesExceed(usage, most);
 }
 
-/** A suspect call's figures, none of them above what was reserved for. */
-export function withinReserved(usage: Usage, { call, grant, attempt }: Routed): Usage {
+/** Caps the figures of a suspect call to what was reserved. */
+export function capToReservation(usage: Usage, { call, grant, attempt }: Routed): Usage {
   const {
     input,
     cached = 0,
@@ -88,8 +89,8 @@ export function withinReserved(usage: Usage, { call, grant, attempt }: Routed): 
     name: 'input' | 'output' | 'cacheWrite5m' | 'cacheWrite1h' | (typeof feeCounts)[number][1],
     most: number,
   ): void => {
-    const told = usage[name];
-    if (told !== undefined && told > most) least[name] = most;
+    const reported = usage[name];
+    if (reported !== undefined && reported > most) least[name] = most;
   };
   limit('input', input + Math.min(cached, usage.cacheRead ?? 0));
   limit('output', output * candidates);
@@ -111,25 +112,25 @@ function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange:
   } = exchange;
   const rounds = roundsOf(call, unlimitedUses.believed);
   if (input > model.contextLength * (rounds + 1)) return true;
-  return rounds === 0 && !bringsMore(exchange);
+  return rounds === 0 && !mayFetchMore(exchange);
 }
 
-/** Whether the vendor may have read something that the request does not contain, beyond what its bound allows for. */
-function bringsMore(exchange: Routed): boolean {
+/** True if the provider may have read content that is not in the request, beyond its bound. */
+function mayFetchMore(exchange: Routed): boolean {
   let request: CanonicalRequest;
   try {
     request = exchange.canonical();
   } catch {
-    // The body went on verbatim and cannot be decoded here, so nobody knows what the vendor fetched for it.
+    // The body passed verbatim and cannot be decoded here, so what the provider fetched is unknown.
     return true;
   }
-  return request.turns.some(({ blocks }) => blocks.some(isElsewhere));
+  return request.turns.some(({ blocks }) => blocks.some(mustBeFetched));
 }
 
-/** Whether a part is not in the request, so that the vendor has to fetch it. */
-function isElsewhere(block: Block): boolean {
+/** True if the provider must fetch the part. */
+function mustBeFetched(block: Block): boolean {
   if (block.type === 'tool-result')
-    return block.content.some((each) => each.type === 'media' && isElsewhere(each));
+    return block.content.some((each) => each.type === 'media' && mustBeFetched(each));
   return (
     block.type === 'foreign' ||
     (block.type === 'media' && (block.source.type === 'url' || block.source.type === 'file'))
@@ -143,17 +144,17 @@ function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: 
   return output > most || (output === 0 && delivered);
 }
 
-/** Whether the vendor charges for more searches or containers than the call lets it use. */
+/** True if the provider reports more uses with a fee than the call allows. */
 function feesExceed(usage: Usage, most: UseBound): boolean {
   return feeCounts.some(([, counted]) => (usage[counted] ?? 0) > (most[counted] ?? 0));
 }
 
-/** Whether the vendor charges for writes to a cache that it makes only when it is asked to. */
+/** True if the provider reports cache writes that the call did not ask for. */
 function writesUnasked({ cacheWrite5m = 0, cacheWrite1h = 0 }: Usage, { uncached }: UseBound): boolean {
   return uncached === true && cacheWrite5m + cacheWrite1h > 0;
 }
 
-/** Whether parts are larger than the whole they are of; they are priced as if they filled it. */
+/** True if a part exceeds its whole. It is then priced as if it filled the whole. */
 function partsExceed({
   input,
   cacheRead = 0,

@@ -1,18 +1,18 @@
 /**
- * The one canonical form of a reply: events, whether the wire sent them one by one or all at once. A reply is
- * `response-start`, then blocks (`block-start`, its deltas, `block-end`) with annotations, logprobs and usage
- * between them, one `finish` for each candidate, and `response-end`. A reply that stops without `response-end`
- * was cut. Blocks are numbered from 0 within a reply, each number used once.
+ * The canonical form of a reply: events, whether the provider sent them one by one or at once.
+ * `response-start` comes first, then blocks (`block-start`, its deltas, `block-end`) with annotations,
+ * logprobs and usage between them, one `finish` for each candidate, and `response-end`. A reply without
+ * `response-end` was cut. Blocks are numbered from 0 within a reply, and each number is used once.
  */
 import { z } from 'zod';
 import { errorCodes } from '../errors.ts';
 import { usageSchema } from './usage.ts';
 
-/** Fields no canonical name exists for, kept under the protocol that knows them. */
+/** Fields without a canonical name, by the protocol that defines them. */
 export const vendorBagSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
 export type VendorBag = z.infer<typeof vendorBagSchema>;
 
-/** A vendor's sealed state (a signature, encrypted reasoning): carried, never read, given back to that vendor alone. */
+/** A provider's signature or encrypted reasoning. It is never read, and returned to that provider only. */
 export const opaqueSchema = z.strictObject({ vendor: z.string(), kind: z.string(), value: z.string() });
 export type Opaque = z.infer<typeof opaqueSchema>;
 
@@ -57,18 +57,21 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('block-start'),
     ...place,
     kind: z.enum(blockKinds),
-    /** Of a tool call: its id, and the name it calls; `custom` ones take free text instead of JSON. */
+    /** Of a tool call: its id and the name of its tool. A `custom` tool takes free text instead of JSON. */
     id: z.string().optional(),
     name: z.string().optional(),
     custom: z.boolean().optional(),
-    /** Of a tool call: what seals it, where that is known so early. Its end tells it in any case. */
+    /** Of a tool call: its signature, if it is known this early. `block-end` carries it in any case. */
     opaque: z.array(opaqueSchema).optional(),
     mediaType: z.string().optional(),
     ...bag,
   }),
-  /** Text, reasoning text, tool arguments (JSON text), code, or base64 of media: always to be joined in order. */
+  /**
+   * Text, reasoning, tool arguments (JSON text), code, or base64 media; the deltas of a block are joined in
+   * order.
+   */
   z.strictObject({ type: z.literal('block-delta'), ...place, text: z.string(), ...bag }),
-  /** A picture while it is being painted, in base64: its block comes when it is done. */
+  /** An unfinished picture in base64. Its block follows when it is finished. */
   z.strictObject({
     type: z.literal('partial-image'),
     candidate: z.int().nonnegative(),
@@ -105,17 +108,17 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...bag,
   }),
   z.strictObject({ type: z.literal('ping') }),
-  /** The vendor broke off inside its reply and said why. Its bag holds the vendor's error under the name of its family. */
+  /** The provider broke off its reply with an error. `vendor` holds the error by the name of its family. */
   z.strictObject({
     type: z.literal('error'),
     message: z.string(),
     code: z.string().optional(),
     status: z.int().optional(),
-    /** What the error means, where the decoder knows; the message may then be shown to the caller. */
+    /** The meaning of the error, if the decoder knows it; then the client may see the message. */
     meaning: z.enum(errorCodes).optional(),
     ...bag,
   }),
-  /** The vendor sent an event that cannot be read. Nothing of it is sent to the client. */
+  /** The provider sent an unreadable event. Nothing of it reaches the client. */
   z.strictObject({ type: z.literal('unreadable') }),
   z.strictObject({ type: z.literal('response-end') }),
 ]);

@@ -1,32 +1,32 @@
 /**
- * The request every protocol meets in. Order is sacred, unset differs from an explicit default, and tool
- * arguments and schemas stay as they came: what a decoder reads, the encoder of the same protocol can restore.
- * What has no canonical name rides in `vendor`, under the protocol that knows it.
+ * The canonical request, to which and from which every protocol translates. Order is kept, and unset differs
+ * from an explicit default. Tool arguments and schemas are unchanged, so that the encoder of the same
+ * protocol can restore what its decoder read. What has no canonical name goes into `vendor`, by protocol.
  */
 import { z } from 'zod';
 import { opaqueSchema, vendorBagSchema } from './events.ts';
 
 /**
- * How the protocol that read a thing had it written, where it knows several spellings of the same (a string, or
- * parts with one text): words of that protocol's own, by its name. Losing them changes no meaning.
+ * The spelling that the client chose, if its protocol has several for the same meaning (a string, or parts
+ * with one text). The values are defined by each protocol. Losing them changes no meaning.
  */
 const formSchema = z.record(z.string(), z.array(z.string()));
 const bag = { vendor: vendorBagSchema.optional(), form: formSchema.optional() };
-/** A mark after which the prompt may be cached, for the time to live stated or the vendor's default. */
+/** A mark up to which the prompt may be cached, for the stated time or the provider's default. */
 const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
-/** Where the client wrote it, as a path in its own words (`messages[0].content[1]`): losses are told by it. */
+/** The path in the client's request (`messages[0].content[1]`), by which losses are reported. */
 const origin = { at: z.string().optional() };
 const side = { cache: cacheSchema.optional(), ...bag, ...origin };
 
 const mediaSourceSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('base64'), data: z.string() }),
   z.strictObject({ type: z.literal('url'), url: z.string() }),
-  /** A file kept by a vendor: only that vendor can read it. */
+  /** A file stored by a provider; only that provider can read it. */
   z.strictObject({ type: z.literal('file'), vendor: z.string(), id: z.string() }),
   z.strictObject({ type: z.literal('text'), text: z.string() }),
 ]);
 
-/** Some vendors seal every kind of part their model made, so that it can be given back. */
+/** Some providers sign every kind of part that their model produced. */
 const sealed = { opaque: z.array(opaqueSchema).optional() };
 
 const textBlock = z.strictObject({ type: z.literal('text'), text: z.string(), ...sealed, ...side });
@@ -37,10 +37,10 @@ const mediaBlock = z.strictObject({
   mediaType: z.string().optional(),
   filename: z.string().optional(),
   title: z.string().optional(),
-  /** What its client says of a document beside what it holds. */
+  /** What the client says about a document, apart from its content. */
   context: z.string().optional(),
   detail: z.string().optional(),
-  /** A picture that tells by its transparent parts where another is to be changed. */
+  /** A picture whose transparent parts mark where another is to be edited. */
   mask: z.literal(true).optional(),
   ...sealed,
   ...side,
@@ -49,7 +49,7 @@ const refusalBlock = z.strictObject({ type: z.literal('refusal'), text: z.string
 const reasoningBlock = z.strictObject({
   type: z.literal('reasoning'),
   text: z.string(),
-  /** True where the text is a summary of the reasoning and not the reasoning itself. */
+  /** True if the text is a summary of the reasoning. */
   summary: z.boolean().optional(),
   ...sealed,
   ...side,
@@ -58,7 +58,10 @@ const toolCallBlock = z.strictObject({
   type: z.literal('tool-call'),
   id: z.string(),
   name: z.string(),
-  /** JSON text as it came (free text for a custom tool): never parsed and written anew on its way. */
+  /**
+   * The JSON text of the arguments, unchanged (free text for a custom tool). It is never parsed and
+   * serialized again.
+   */
   arguments: z.string(),
   custom: z.boolean().optional(),
   namespace: z.string().optional(),
@@ -74,7 +77,9 @@ const toolResultBlock = z.strictObject({
   custom: z.boolean().optional(),
   ...side,
 });
-/** An item only its own protocol understands (a hosted tool's call, executed code): kept whole, in order. */
+/**
+ * An item that only its own protocol defines (a hosted tool call, executed code), kept whole and in order.
+ */
 const foreignBlock = z.strictObject({
   type: z.literal('foreign'),
   protocol: z.string(),
@@ -107,7 +112,7 @@ const functionTool = z.strictObject({
   type: z.literal('function'),
   name: z.string(),
   description: z.string().optional(),
-  /** JSON Schema of the arguments, as it came. */
+  /** The JSON Schema of the arguments, unchanged. */
   schema: z.unknown().optional(),
   strict: z.boolean().nullable().optional(),
   namespace: z.string().optional(),
@@ -121,7 +126,7 @@ const customTool = z.strictObject({
   namespace: z.string().optional(),
   ...side,
 });
-/** A tool the vendor runs itself; `kind` where several vendors have one alike. */
+/** A tool that the provider runs; `kind` names those that several providers have. */
 const hostedTool = z.strictObject({
   type: z.literal('hosted'),
   protocol: z.string(),
@@ -135,24 +140,24 @@ export type Tool = z.infer<typeof toolSchema>;
 
 const toolChoiceSchema = z.strictObject({
   mode: z.enum(['auto', 'none', 'required', 'one', 'subset']),
-  /** The tools meant by `one` and `subset`. */
+  /** The tools of `one` and `subset`. */
   names: z.array(z.string()).optional(),
   /** Of a `subset`: whether one of them must be called. */
   required: z.boolean().optional(),
   ...bag,
 });
 
-/** How a picture is wanted, each in the words of the images protocol. */
+/** The settings of a picture, with the values of the images protocol. */
 const imageSchema = z.strictObject({
   size: z.string().optional(),
   quality: z.string().optional(),
   format: z.string().optional(),
   compression: z.int().optional(),
   background: z.string().optional(),
-  /** How many unfinished pictures a stream is to show. */
+  /** Unfinished pictures to stream. */
   partials: z.int().optional(),
   moderation: z.string().optional(),
-  /** How closely a picture that is edited is to be kept to. */
+  /** How closely an edited picture must match its input. */
   fidelity: z.string().optional(),
 });
 export type ImageSettings = z.infer<typeof imageSchema>;
@@ -164,7 +169,7 @@ export const requestSchema = z.strictObject({
   tools: z.array(toolSchema).optional(),
   toolChoice: toolChoiceSchema.optional(),
   parallelToolCalls: z.boolean().optional(),
-  /** Tokens of output at most for each candidate, reasoning included. */
+  /** Output tokens of each candidate at most, reasoning included. */
   outputLimit: z.int().optional(),
   candidates: z.int().optional(),
   temperature: z.number().optional(),
@@ -172,7 +177,7 @@ export const requestSchema = z.strictObject({
   topK: z.number().optional(),
   frequencyPenalty: z.number().optional(),
   presencePenalty: z.number().optional(),
-  /** A number, or its digits where it is too large for a double. */
+  /** A number, or its digits if it exceeds a double. */
   seed: z.union([z.number(), z.string()]).optional(),
   stop: z.array(z.string()).optional(),
   logprobs: z.strictObject({ top: z.int().optional() }).optional(),
@@ -195,7 +200,7 @@ export const requestSchema = z.strictObject({
     .strictObject({
       effort: z.string().optional(),
       budget: z.int().optional(),
-      /** Whether and how the reasoning is to be shown. */
+      /** Whether and how to show the reasoning. */
       display: z.enum(['none', 'summary', 'full']).optional(),
     })
     .optional(),
@@ -205,7 +210,7 @@ export const requestSchema = z.strictObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
   serviceTier: z.string().optional(),
   cacheKey: z.string().optional(),
-  /** How the client called canonical fields, where its protocol has several names for the same: losses are told by them. */
+  /** The client's names of canonical fields, if its protocol has several for one. Losses use them. */
   names: z.record(z.string(), z.string()).optional(),
   ...bag,
 });

@@ -1,6 +1,6 @@
 /**
- * What a call used, in tokens. A figure that is not known is absent, never zero. `input` and `output` are
- * whole: they include their cached, audio and reasoning parts, whatever a vendor's own wire leaves out.
+ * The usage of a call in tokens. An unknown figure is absent, never zero. `input` and `output` include their
+ * cached, audio and reasoning parts, even if the provider reports them separately.
  */
 import { z } from 'zod';
 
@@ -9,7 +9,7 @@ const count = z.int().nonnegative();
 export const usageSchema = z.strictObject({
   input: count.optional(),
   cacheRead: count.optional(),
-  /** Of what was read from the cache; `inputAudio` counts it as well. */
+  /** Audio read from the cache; also part of `inputAudio`. */
   cacheReadAudio: count.optional(),
   cacheWrite5m: count.optional(),
   cacheWrite1h: count.optional(),
@@ -23,19 +23,21 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
-  /** In files that the vendor keeps. */
+  /** Searches in files that the provider stores. */
   fileSearches: count.optional(),
-  /** Opened to run code in. */
+  /** Containers opened to run code. */
   containers: count.optional(),
-  /** Pictures made, where they are priced apiece. */
+  /** Pictures produced, if they are priced apiece. */
   images: count.optional(),
-  /** How the vendor served the call, where that has rates of its own, or was asked for; "usual" where it was not served so. */
+  /**
+   * The service mode of the call, if it has its own rates or was asked for; "usual" if it was not applied.
+   */
   mode: z.string().optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;
 
-/** A wire's count if it is one: a float, a string, a negative or an absurd number is unknown, not believed. */
+/** Returns a count from a provider. A fraction, a string, or a negative or unsafe number is unknown. */
 export function knownCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

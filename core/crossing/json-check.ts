@@ -1,6 +1,7 @@
 /**
- * Checks a reply that was asked for as JSON in words alone. The client gets it as it is: what is delivered cannot be taken
- * back, and half an answer helps nobody. A reply that does not fit is reported as a loss of its call.
+ * Checks replies to requests for JSON that the provider got only as an instruction. The client gets the reply
+ * unchanged: delivered text cannot be taken back, and half an answer helps no client. A reply that does not
+ * match is reported as a loss.
  */
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
@@ -8,23 +9,23 @@ import type { Batches } from './reply-events.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Characters of a text that is checked; a longer one is reported as unchecked. */
+/** Characters to check at most; a longer text is reported as unchecked. */
 const longest = 1024 * 1024;
 const deepest = 64;
 
-/** The same events; what does not fit is told to the tally when its candidate ends. */
+/** Passes all events through. Reports a mismatch to the tally when its candidate ends. */
 export async function* checkedJson(
   batches: Batches,
   { schema }: { readonly schema?: unknown },
   tally: Pick<Tally, 'lost'>,
 ): Batches {
-  const watches = new Map<number, Watch>();
+  const candidates = new Map<number, CandidateText>();
   for await (const events of batches) {
     for (const event of events) {
       if (!('candidate' in event)) continue;
-      const watch = watches.get(event.candidate) ?? new Watch();
-      watches.set(event.candidate, watch);
-      const fault = watch.read(event, schema);
+      const candidate = candidates.get(event.candidate) ?? new CandidateText();
+      candidates.set(event.candidate, candidate);
+      const fault = candidate.read(event, schema);
       if (fault !== undefined) tally.lost('format', fault);
     }
     yield events;
@@ -33,25 +34,25 @@ export async function* checkedJson(
 
 type Placed = Extract<CanonicalEvent, { candidate: number }>;
 
-class Watch {
+class CandidateText {
   readonly #blocks = new Set<number>();
   #text = '';
-  /** Whether it calls a tool: then what it says beside that is no answer yet. */
+  /** Whether it calls a tool: then its text is not the answer yet. */
   #isCall = false;
 
-  /** What is wrong with the text, once the candidate has ended. */
+  /** Returns what is wrong with the text when the candidate ends. */
   read(event: Placed, schema: unknown): string | undefined {
     if (event.type === 'block-start' && event.kind === 'text') this.#blocks.add(event.block);
     else if (event.type === 'block-start' && event.kind === 'tool-call') this.#isCall = true;
     else if (event.type === 'block-delta' && this.#blocks.has(event.block) && this.#text.length <= longest)
       this.#text += event.text;
-    else if (event.type === 'finish') return this.#isCall ? undefined : faultOf(this.#text, schema);
+    else if (event.type === 'finish') return this.#isCall ? undefined : findFault(this.#text, schema);
     return undefined;
   }
 }
 
-function faultOf(text: string, schema: unknown): string | undefined {
-  if (text.length > longest) return 'the answer is too long to be checked for JSON';
+function findFault(text: string, schema: unknown): string | undefined {
+  if (text.length > longest) return 'the answer is too long to check for JSON';
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -60,7 +61,7 @@ function faultOf(text: string, schema: unknown): string | undefined {
   }
   return fits(value, schema, { root: schema, depth: 0 })
     ? undefined
-    : 'the answer is JSON that does not keep to the schema';
+    : 'the answer is JSON that does not match the schema';
 }
 
 interface Place {
@@ -85,7 +86,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What a local reference stands for. */
+/** Resolves a local `$ref`. */
 function resolve(reference: string, root: unknown): unknown {
   let found: unknown = root;
   for (const name of reference.split('/').slice(1))
@@ -93,7 +94,7 @@ function resolve(reference: string, root: unknown): unknown {
   return found;
 }
 
-/** Whether a value keeps to what schemas mostly say: types, members, items and choices. What else they say is not checked. */
+/** Checks what most schemas use: types, members, items and choices. Other keywords are not checked. */
 function fits(value: unknown, schema: unknown, { root, depth }: Place): boolean {
   if (schema === false) return false;
   if (!isFields(schema) || depth > deepest) return true;

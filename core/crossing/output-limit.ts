@@ -1,4 +1,7 @@
-/** An output limit that was lowered to what a call is granted. The caller is told as of a loss, though no call is refused for it. */
+/**
+ * Reports an output limit that was lowered to what the call is granted. It counts as a loss in the reply, but
+ * never refuses the call.
+ */
 import { outputBound } from '../billing/cost-bounds.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
@@ -11,19 +14,19 @@ export function loweredLimit(exchange: Routed): readonly Loss[] {
   return [
     {
       path: limitField(exchange),
-      reason: `sent as ${limit}, all that this call is granted`,
+      reason: `sent as ${limit}, the limit granted to this call`,
       code: 'approximated',
     },
   ];
 }
 
-/** The name the client has for the limit, whether it stated one or not. */
+/** The field that the loss names, whether the client set it or not. */
 function limitField({ protocol, canonical }: Routed): string {
   const { outputLimit: usual = 'outputLimit' } = protocol.client.fieldNames;
   try {
     return canonical().names?.outputLimit ?? usual;
   } catch {
-    // A body that goes on verbatim may be one that cannot be decoded here.
+    // A body that passes verbatim may be undecodable here.
     return usual;
   }
 }

@@ -1,9 +1,9 @@
-/** Our model id where the vendor's stands: in a whole reply, and in every event of a stream. */
+/** Replaces the provider's model name with ours, in a whole reply and in every event of a stream. */
 import type { UpstreamSide } from '../protocol.ts';
 import { detached } from '../util/detached.ts';
 import { locateString } from './splice.ts';
 
-/** Writes a block on as it came, or as it has to be. */
+/** Returns a block of a stream unchanged or edited. */
 export type BlockWriter = (raw: string, data: string | undefined) => string;
 
 export function renamedReply(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
@@ -12,8 +12,8 @@ export function renamedReply(text: string, paths: UpstreamSide['modelPaths'], id
 }
 
 /**
- * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
- * looked up once and later events are known by their beginning.
+ * Replaces the model name in each event. The events of one stream begin alike, so the place is found once,
+ * and later events are recognised by their beginning.
  */
 export function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
   const json = JSON.stringify(id);
@@ -21,7 +21,7 @@ export function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): Blo
   let beginning: string | undefined;
   let renamed = '';
   return (raw, data) => {
-    // By a slice: V8 compares it by words, and what `startsWith` is passed by characters.
+    // V8 compares a slice by words, but `startsWith` by characters.
     if (beginning !== undefined && raw.slice(0, beginning.length) === beginning)
       return renamed + raw.slice(beginning.length);
     if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;

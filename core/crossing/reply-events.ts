@@ -1,4 +1,7 @@
-/** A vendor's reply as canonical events, each of them counted as it is read: those of a stream chunk by chunk, or all of a JSON reply. */
+/**
+ * Decodes a provider's reply to canonical events and counts each one: a stream chunk by chunk, or a JSON
+ * reply at once.
+ */
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
@@ -8,21 +11,21 @@ import type { UpstreamResponse } from '../provider.ts';
 import { type ReplyMemory, weighBytes, weighText, tooLong } from '../upstream/reply-memory.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
-/** Refusals and counts are short. */
-const longestAnswer = 1024 * 1024;
+/** Bytes of an error body or a token count at most. */
+const longestText = 1024 * 1024;
 
 /** Characters from which an event is large. */
 const large = 64 * 1024;
 
-/** What a reply is counted by while it is read. */
+/** What counts a reply while it is read. */
 export interface Reading {
   readonly tally: Tally;
   readonly memory: ReplyMemory;
 }
 
 /**
- * The events of a reply, all that one chunk held at a time: to wait for each of them, and to send it by itself, costs
- * several times what translating it does.
+ * The events of a reply, batched by chunk. To await and send each event by itself costs several times as much
+ * as translating it.
  */
 export type Batches = AsyncGenerator<readonly CanonicalEvent[]>;
 
@@ -45,25 +48,28 @@ export async function* streamedEvents(
     if (tally.complete) continue;
     const blocks = reader.push(chunk);
     held.set(
-      reader.waiting + heaviest(blocks) + tally.keptLength + (client.repeatsText ? tally.deliveredBytes : 0),
+      reader.waiting +
+        weighLongest(blocks) +
+        tally.keptLength +
+        (client.repeatsText ? tally.deliveredBytes : 0),
     );
-    memory.add(call.stream ? largeOnes(blocks) : chunk.length + weighBytes(chunk));
-    yield* counted(blocks, decode, tally);
+    memory.add(call.stream ? sumLarge(blocks) : chunk.length + weighBytes(chunk));
+    yield* countEvents(blocks, decode, tally);
   }
   if (tally.complete) return;
-  yield* counted(reader.end(), decode, tally);
-  if (!tally.complete) yield* counted([decoder.end()], asDecoded, tally);
+  yield* countEvents(reader.end(), decode, tally);
+  if (!tally.complete) yield* countEvents([decoder.end()], asDecoded, tally);
 }
 
-/** What the JSON of the longest event takes when it is parsed. */
-export function heaviest(blocks: readonly SseBlock[]): number {
+/** The memory of the longest event when its JSON is parsed. */
+export function weighLongest(blocks: readonly SseBlock[]): number {
   let most = 0;
   for (const { event } of blocks) if (event) most = Math.max(most, weighText(event.data));
   return most;
 }
 
-/** Characters of events that hold pictures or sound, which encoders keep to the end as well. */
-function largeOnes(blocks: readonly SseBlock[]): number {
+/** Characters of large events (pictures or audio), which encoders keep to the end as well. */
+function sumLarge(blocks: readonly SseBlock[]): number {
   let sum = 0;
   for (const { event } of blocks) if (event && event.data.length > large) sum += event.data.length;
   return sum;
@@ -78,16 +84,19 @@ export async function* repliedEvents(
   response: UpstreamResponse,
   { tally, memory }: Reading,
 ): Batches {
-  // Handed on and not awaited: this generator would hold the text for as long as it runs.
-  yield* counted(
+  // Passed on without a variable: this generator would keep the text alive while it runs.
+  yield* countEvents(
     [await readWhole(response, memory).then((text) => decodeReply(protocol, exchange, text))],
     asDecoded,
     tally,
   );
 }
 
-/** Counts events as they are decoded, up to the reply's end. Where decoding throws, the events before that are given first. */
-function* counted<Source>(
+/**
+ * Counts events as they are decoded, up to the end of the reply. If decoding throws, it yields the events
+ * before that first.
+ */
+function* countEvents<Source>(
   sources: readonly Source[],
   decode: (source: Source) => readonly CanonicalEvent[],
   tally: Tally,
@@ -117,12 +126,12 @@ export function decodeReply(protocol: Protocol, { call, attempt }: Routed, text:
   }
 }
 
-/** Keeps every byte: without `ignoreBOM` a byte order mark at the start would be taken off. */
+/** `ignoreBOM` keeps a byte order mark at the start. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * A body that its provider takes apart before the gateway reads it: what came in and did not come out yet is charged to
- * the call.
+ * Unwraps a body with the provider plugin. Bytes that went in and have not come out count as memory of the
+ * call.
  */
 export function unwrapCharged(
   response: UpstreamResponse,
@@ -151,8 +160,8 @@ export function unwrapCharged(
   }));
 }
 
-/** A short body as text; bounded, since a vendor's length is nothing to trust. */
-export async function readText({ body }: UpstreamResponse, limit = longestAnswer): Promise<string> {
+/** Reads a short body as text. The limit holds whatever length the provider states. */
+export async function readText({ body }: UpstreamResponse, limit = longestText): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -160,24 +169,26 @@ export async function readText({ body }: UpstreamResponse, limit = longestAnswer
     if (length > limit) throw tooLong();
     chunks.push(chunk);
   }
-  return textOf(chunks);
+  return decodeText(chunks);
 }
 
-/** A whole reply as text, charged to its call while it is read. */
+/** Reads a whole reply as text, counted as memory of the call. */
 export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
     chunks.push(chunk);
-    // A reply of usual size is not looked through.
-    const unweighed = length <= large ? [] : length - chunk.length <= large ? chunks : [chunk];
-    memory.add(unweighed.reduce((sum, each) => sum + weighBytes(each), chunk.length));
+    // A reply of ordinary size is not scanned.
+    const becameLarge = length > large && length - chunk.length <= large;
+    const unweighed = becameLarge ? chunks : [chunk];
+    const weight = length > large ? unweighed.reduce((sum, each) => sum + weighBytes(each), 0) : 0;
+    memory.add(chunk.length + weight);
   }
-  return textOf(chunks);
+  return decodeText(chunks);
 }
 
-function textOf(chunks: readonly Uint8Array[]): string {
+function decodeText(chunks: readonly Uint8Array[]): string {
   const [only] = chunks;
   return utf8.decode(only && chunks.length === 1 ? only : Buffer.concat(chunks));
 }

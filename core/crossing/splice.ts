@@ -1,17 +1,20 @@
 /**
- * Sets, adds and removes members of a JSON object in its own text, so that every other byte stays as the
- * sender wrote it: numbers keep their digits, keys their order, and prompt-cache prefixes their hash. The text
- * is valid JSON already (`JSON.parse` has read it), so this only has to find where things stand.
+ * Sets, adds and removes members of a JSON object in its text. Every other byte stays as the client sent it:
+ * numbers keep their digits, keys their order, and prompt-cache prefixes their hash. `JSON.parse` has
+ * accepted the text already, so this only has to find positions.
  */
 
-/** Where one member of an object stands in the text: its key's opening quote, and its value. */
+/** The position of a member in the text: the opening quote of its key, and its value. */
 interface Member {
   readonly start: number;
   readonly valueStart: number;
   readonly valueEnd: number;
 }
 
-/** A member, named in ASCII, to set (added where it is missing) to this JSON value, or to remove where `value` is undefined. */
+/**
+ * A member (with an ASCII name) to set to `value`, to add if it is missing, or to remove if `value` is
+ * undefined.
+ */
 export interface Edit {
   readonly path: readonly [string] | readonly [string, string];
   readonly value: unknown;
@@ -31,7 +34,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** From an opening quote to just behind the closing one. */
+/** Returns the position after the closing quote. */
 function skipString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
@@ -44,11 +47,13 @@ const scalarEnd = /[,}\]\s]/g;
 
 function skipScalar(text: string, from: number): number {
   scalarEnd.lastIndex = from;
-  // `test` and not `exec`, which makes an array of each match.
+  // `exec` would create an array for each match.
   return scalarEnd.test(text) ? scalarEnd.lastIndex - 1 : text.length;
 }
 
-/** Strings are most of a long body, and skipped by searches; what stands between them is a character or two. */
+/**
+ * Skips a value. Strings are most of a long body and are skipped by searches; between them is little to scan.
+ */
 function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return skipString(text, from);
@@ -64,7 +69,7 @@ function skipValue(text: string, from: number): number {
   return text.length;
 }
 
-/** Visits the members of the object that opens at `from`, in their order, until a visit answers true. */
+/** Visits the members of the object at `from` in order, until a visit returns true. */
 function visitMembers(text: string, from: number, visit: (name: string, member: Member) => boolean): void {
   let at = skipSpace(text, from + 1);
   while (text.charCodeAt(at) === quote) {
@@ -79,8 +84,8 @@ function visitMembers(text: string, from: number, visit: (name: string, member: 
   }
 }
 
-/** The members of the object that opens at `from`, by name. */
-function membersOf(text: string, from: number): Map<string, Member> {
+/** The members of the object at `from`, by name. */
+function readMembers(text: string, from: number): Map<string, Member> {
   const members = new Map<string, Member>();
   visitMembers(text, from, (name, member) => {
     members.set(name, member);
@@ -95,8 +100,8 @@ interface Change {
   readonly with: string;
 }
 
-/** Takes members out with one comma each: the one before, or the one behind where nothing stays in front. */
-function removals(members: Map<string, Member>, names: ReadonlySet<string>): Change[] {
+/** Removes members with one comma each: the one before, or the one after if no member remains in front. */
+function planRemovals(members: Map<string, Member>, names: ReadonlySet<string>): Change[] {
   const changes: Change[] = [];
   if (names.size === 0) return changes;
   const inOrder = [...members];
@@ -118,7 +123,7 @@ function removals(members: Map<string, Member>, names: ReadonlySet<string>): Cha
   return changes;
 }
 
-/** JSON written in ASCII alone, which is the same in every encoding that contains ASCII. */
+/** Writes JSON in ASCII, which is the same in every encoding that contains ASCII. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[\u0080-\uffff]/g,
@@ -126,15 +131,15 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** The changes that make the edits to the object that opens at `open`; new members stand in front of the others. */
-function changesFor(text: string, open: number, edits: readonly Edit[]): Change[] {
-  const members = membersOf(text, open);
+/** The changes that apply the edits to the object at `open`. New members go to the front. */
+function planChanges(text: string, open: number, edits: readonly Edit[]): Change[] {
+  const members = readMembers(text, open);
   const removed = new Set(
     edits.flatMap(({ path, value }) =>
       path.length === 1 && value === undefined && members.has(path[0]) ? [path[0]] : [],
     ),
   );
-  const changes = removals(members, removed);
+  const changes = planRemovals(members, removed);
   const added: string[] = [];
   for (const {
     path: [name, inner],
@@ -142,7 +147,7 @@ function changesFor(text: string, open: number, edits: readonly Edit[]): Change[
   } of edits) {
     const member = members.get(name);
     if (member && inner !== undefined && text[member.valueStart] === '{') {
-      changes.push(...changesFor(text, member.valueStart, [{ path: [inner], value }]));
+      changes.push(...planChanges(text, member.valueStart, [{ path: [inner], value }]));
       continue;
     }
     if (value === undefined) continue;
@@ -157,9 +162,9 @@ function changesFor(text: string, open: number, edits: readonly Edit[]): Change[
   return [...changes, { from: open + 1, to: open + 1, with: added.join(',') + comma }];
 }
 
-/** The text with the edits made; the edits of one call name different members. No object names a member twice. */
+/** Applies edits to a text. Each edit must name another member, and no object may contain a member twice. */
 export function splice(text: string, edits: readonly Edit[]): string {
-  const changes = changesFor(text, skipSpace(text, 0), edits).toSorted(
+  const changes = planChanges(text, skipSpace(text, 0), edits).toSorted(
     (first, second) => first.from - second.from || first.to - second.to,
   );
   let edited = '';
@@ -172,8 +177,8 @@ export function splice(text: string, edits: readonly Edit[]): string {
 }
 
 /**
- * The same for a body's bytes, looked at with a character for each of them: JSON's own signs are ASCII and no part of
- * another character, and a long text that is not all ASCII would take several times as long to search and to encode anew.
+ * The same for bytes, read as one character per byte. JSON syntax is ASCII and never part of another
+ * character. A long non-ASCII text would take several times as long to search and to encode again.
  */
 export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
@@ -181,7 +186,7 @@ export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[])
   return Buffer.from(splice(view, edits), 'latin1');
 }
 
-/** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */
+/** Finds the string value at `path` in the text of a JSON object, including its quotes. */
 export function locateString(
   text: string,
   path: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Bytes of a server-sent event stream to whole blocks and back. A block is everything up to its blank line, as
- * the vendor wrote it, beside the event it holds: the verbatim lane sends the one on and reads the other.
+ * Splits server-sent events into blocks and parses them, and writes frames. A block is everything up to its
+ * blank line, unchanged. The verbatim lane forwards the block and reads the event.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { GatewayError } from '../errors.ts';
@@ -9,16 +9,16 @@ import { detached } from '../util/detached.ts';
 
 export interface SseBlock {
   readonly raw: string;
-  /** Undefined for a block that holds no event: a comment, or blank lines. */
+  /** Undefined for a block without an event: a comment or blank lines. */
   readonly event: WireEvent | undefined;
 }
 
-/** Two line ends in a row, each of them LF, CR or CRLF as the standard has it. */
+/** Two line ends in a row, each LF, CR or CRLF (WHATWG HTML standard). */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
 const longestBlankLine = 4;
-/** What is pending is looked through again with each chunk up to this length, and beyond it only where they meet. */
+/** Up to this length the pending text is scanned again with each chunk; beyond it only around the seam. */
 const shortPending = 4096;
-/** One event may hold a whole image in base64; what is longer is no event. */
+/** Characters of one event at most. It may contain a whole picture in base64. */
 export const longestBlock = 64 * 1024 * 1024;
 
 export class SseReader {
@@ -26,17 +26,17 @@ export class SseReader {
   readonly #messages: EventSourceMessage[] = [];
   readonly #parser = createParser({ onEvent: (message) => void this.#messages.push(message) });
   #pending = '';
-  /** The end of what is pending: asking the whole for it would copy a long line again with each of its chunks. */
+  /** The end of the pending text. To slice the whole would copy a long line with each chunk. */
   #seam = '';
-  /** Whether there was a carriage return: most vendors send none, and their blank lines are quickly found. */
+  /** Whether a carriage return has been seen. Most providers send none, and LF alone is found faster. */
   #returns = false;
 
-  /** Characters that wait for the end of their event. */
+  /** Characters of the unfinished block. */
   get waiting(): number {
     return this.#pending.length;
   }
 
-  /** Passed bytes as they arrive, cut anywhere; answers the blocks that are whole now. Throws on an endless line. */
+  /** Takes bytes cut anywhere and returns the blocks they complete. Throws on an endless line. */
   push(chunk: Uint8Array): SseBlock[] {
     const more = this.#decoder.decode(chunk, { stream: true });
     this.#returns ||= more.includes('\r');
@@ -55,7 +55,7 @@ export class SseReader {
     return this.#wait(from === 0 ? text : detached(text.slice(from)), blocks);
   }
 
-  /** Where the first blank line from there on ends; below zero where there is none. */
+  /** The end of the first blank line after `from`; negative if there is none. */
   #blankLineEnd(text: string, from: number): number {
     if (!this.#returns) {
       const at = text.indexOf('\n\n', from);
@@ -76,7 +76,7 @@ export class SseReader {
     return blocks;
   }
 
-  /** The stream ended: the block whose blank line is missing, if there is one, closed. */
+  /** Ends the stream. Returns the last block if its blank line is missing, closed. */
   end(): SseBlock[] {
     const rest = this.#pending + this.#decoder.decode();
     this.#pending = '';
@@ -89,13 +89,13 @@ export class SseReader {
     this.#parser.feed(raw);
     const message = this.#messages.pop();
     if (!message) return { raw, event: undefined };
-    // An event without data holds nothing, and clients fail to parse it. An error is one all the same.
+    // Clients fail to parse an event without data, so it is dropped, unless it is an error.
     if (message.event !== 'error' && message.data.trim() === '') return { raw: '', event: undefined };
     return { raw, event: { event: message.event, data: message.data } };
   }
 }
 
-/** One event as a frame: its data on one line, its name before it where it has one. */
+/** Writes an event as a frame: its data on one line, after its name if it has one. */
 export function frame(data: string, event?: string): string {
   return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 }

@@ -1,32 +1,32 @@
 /**
- * Stop sequences that a vendor's wire could not be given: its text is watched for them as it goes by, and a candidate
- * ends before the first one that is complete. The vendor is read to its end all the same, since only then it tells
- * what it used; how its stream is cut into pieces changes nothing.
+ * Applies stop sequences that the provider could not be given. It watchers the text and ends a candidate
+ * before the first complete sequence. The reply is read to its end, since only then the provider reports
+ * usage. How the stream is cut into chunks makes no difference.
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 
-/** The events of a reply, each candidate up to the first of the sequences in its text. */
+/** Ends each candidate before the first sequence in its text. */
 export async function* stopAt(
   events: AsyncIterable<CanonicalEvent>,
   sequences: readonly string[],
 ): AsyncGenerator<CanonicalEvent> {
-  const watches = new Map<number, Watch>();
+  const watchers = new Map<number, StopWatcher>();
   for await (const event of events) {
     if (!('candidate' in event)) {
       yield event;
       continue;
     }
-    const watch = watches.get(event.candidate) ?? new Watch(sequences);
-    watches.set(event.candidate, watch);
+    const watch = watchers.get(event.candidate) ?? new StopWatcher(sequences);
+    watchers.set(event.candidate, watch);
     yield* watch.read(event);
   }
 }
 
 type Placed = Extract<CanonicalEvent, { candidate: number }>;
 
-class Watch {
+class StopWatcher {
   readonly #sequences: readonly string[];
-  /** The block of text that is open, and what of it may be the beginning of a sequence. */
+  /** The open text block, and the end of its text that may begin a sequence. */
   #text: number | undefined;
   #held = '';
   readonly #open = new Set<number>();
@@ -38,7 +38,7 @@ class Watch {
 
   *read(event: Placed): Generator<CanonicalEvent> {
     if (event.type === 'finish')
-      return yield this.#stopped === undefined ? event : stoppedAt(event, this.#stopped);
+      return yield this.#stopped === undefined ? event : createFinish(event, this.#stopped);
     if (this.#stopped !== undefined) return;
     if (event.type === 'block-delta' && event.block === this.#text) return yield* this.#watch(event);
     if (event.type === 'block-start') {
@@ -52,19 +52,19 @@ class Watch {
   }
 
   *#watch(event: Extract<Placed, { type: 'block-delta' }>): Generator<CanonicalEvent> {
-    const said = this.#held + event.text;
-    const found = firstOf(this.#sequences, said);
+    const text = this.#held + event.text;
+    const found = findFirst(this.#sequences, text);
     const shown = found
-      ? said.slice(0, found.at)
-      : said.slice(0, said.length - heldBack(this.#sequences, said));
-    this.#held = said.slice(shown.length);
+      ? text.slice(0, found.at)
+      : text.slice(0, text.length - countHeld(this.#sequences, text));
+    this.#held = text.slice(shown.length);
     if (shown !== '') yield { ...event, text: shown };
     if (!found) return;
     this.#stopped = found.sequence;
     for (const block of this.#open) yield { type: 'block-end', candidate: event.candidate, block };
   }
 
-  /** The block ends: what was held back is no sequence. */
+  /** The block ends, so the held text is no sequence. */
   *#release({ candidate, block }: Placed & { readonly block: number }): Generator<CanonicalEvent> {
     if (this.#held !== '') yield { type: 'block-delta', candidate, block, text: this.#held };
     this.#held = '';
@@ -72,7 +72,7 @@ class Watch {
   }
 }
 
-function stoppedAt({ candidate }: Placed, stopSequence: string): CanonicalEvent {
+function createFinish({ candidate }: Placed, stopSequence: string): CanonicalEvent {
   return {
     type: 'finish',
     candidate,
@@ -86,8 +86,8 @@ interface Found {
   readonly at: number;
 }
 
-/** The sequence that is complete first; of those that end alike the longest. */
-function firstOf(sequences: readonly string[], text: string): Found | undefined {
+/** The sequence that is complete first; the longest of those that end together. */
+function findFirst(sequences: readonly string[], text: string): Found | undefined {
   let best: Found | undefined;
   for (const sequence of sequences) {
     const at = text.indexOf(sequence);
@@ -98,8 +98,8 @@ function firstOf(sequences: readonly string[], text: string): Found | undefined 
   return best;
 }
 
-/** Characters at the end of a text that may be the beginning of a sequence. */
-function heldBack(sequences: readonly string[], text: string): number {
+/** The number of characters at the end of a text that may begin a sequence. */
+function countHeld(sequences: readonly string[], text: string): number {
   let held = 0;
   for (const sequence of sequences) {
     for (let length = Math.min(sequence.length - 1, text.length); length > held; length -= 1) {

@@ -1,6 +1,7 @@
 /**
- * A call of a tool has one result: vendors refuse a second one, or take it for another call's. Of several the last one
- * counts, and stands where the first did, since hardly a wire lets anything else stand behind a call.
+ * Ensures that each tool call has one result. Providers refuse a second one, or take it for the result of
+ * another call. The last result counts, in the place of the first, since most protocols allow nothing else
+ * after a call.
  */
 import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
@@ -9,15 +10,15 @@ type Call = Extract<Block, { type: 'tool-call' }>;
 
 export interface Answered {
   readonly request: CanonicalRequest;
-  /** Results in whose place another stands, and calls without one, as the client wrote them. */
+  /** Replaced results and calls without one, by the client's path. */
   readonly losses: readonly Loss[];
 }
 
 /**
- * All results of each call, by the first of them. Some vendors give the calls of every reply the same ids: while more
- * calls than results have been seen under an id, a result is the first of its own call.
+ * All results of each call, by the first of them. Some providers reuse call ids in every reply. While an id
+ * has more calls than results, a result is the first of its own call.
  */
-function resultsOf({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Block[]> {
+function groupResults({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Block[]> {
   const waiting = new Map<string, number>();
   const latest = new Map<string, Block[]>();
   const all = new Map<Block, readonly Block[]>();
@@ -38,29 +39,29 @@ function resultsOf({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Blo
   return all;
 }
 
-/** The request with one result for each call. */
+/** Keeps one result for each call. */
 export function answeredOnce(request: CanonicalRequest): Answered {
-  const all = resultsOf(request);
+  const all = groupResults(request);
   const repeated = [...all.values()].filter(({ length }) => length > 1);
   if (repeated.length === 0) return { request, losses: [] };
-  const kept = (block: Block): Block[] =>
+  const keepLatest = (block: Block): Block[] =>
     block.type === 'tool-result' ? (all.get(block)?.slice(-1) ?? []) : [block];
   const turns = request.turns.flatMap((turn) => {
-    const blocks = turn.blocks.flatMap(kept);
+    const blocks = turn.blocks.flatMap(keepLatest);
     return blocks.length === 0 && turn.blocks.length > 0 ? [] : [{ ...turn, blocks }];
   });
   const losses = repeated
     .flatMap((results) => results.slice(0, -1))
     .map(({ at = 'tool-result' }): Loss => ({
       path: at,
-      reason: 'the same call is answered again further on',
+      reason: 'a later result of the same call replaces it',
       code: 'approximated',
     }));
   return { request: { ...request, turns }, losses };
 }
 
-/** Calls without a result, each by itself: an id may be used again for a later call. */
-function unansweredIn(turns: readonly Turn[]): ReadonlySet<Block> {
+/** Finds calls without a result. An id may be used again for a later call. */
+function findUnanswered(turns: readonly Turn[]): ReadonlySet<Block> {
   const byId = new Map<string, { readonly calls: Block[]; answered: number }>();
   const unanswered = new Set<Block>();
   for (const block of turns.flatMap(({ blocks }) => blocks)) {
@@ -84,8 +85,8 @@ function isResult({ type }: Block): boolean {
   return type === 'tool-result';
 }
 
-/** A model's turn that has results in it, as Gemini takes them, in its pieces: what was said and called, the results, and so on. */
-function apart(turn: Turn): Turn[] {
+/** Splits a model turn that contains results, as Gemini allows: text and calls, results, and so on. */
+function splitResults(turn: Turn): Turn[] {
   if (turn.role !== 'assistant' || !turn.blocks.some(isResult)) return [turn];
   const pieces: Turn[] = [];
   for (const block of turn.blocks) {
@@ -98,12 +99,12 @@ function apart(turn: Turn): Turn[] {
 }
 
 /**
- * The request as other protocols want it: each call is followed by its result, in a turn of its own. A call that nobody
- * answered before the conversation went on gets a result that says so; vendors refuse it without one.
+ * Puts results where other protocols expect them: after their calls, in a separate turn. A call without a
+ * result before the next turn gets one that says so, since providers refuse the request otherwise.
  */
 export function answeredApart(request: CanonicalRequest): Answered {
-  const turns = request.turns.flatMap(apart);
-  const unanswered = unansweredIn(turns);
+  const turns = request.turns.flatMap(splitResults);
+  const unanswered = findUnanswered(turns);
   const isOpen = (block: Block): block is Call => block.type === 'tool-call' && unanswered.has(block);
   if (unanswered.size === 0)
     return { request: turns.length === request.turns.length ? request : { ...request, turns }, losses: [] };
@@ -112,9 +113,13 @@ export function answeredApart(request: CanonicalRequest): Answered {
   let open: Call[] = [];
   for (const turn of turns) {
     if (open.length > 0 && turn.role !== 'assistant') {
-      complete.push({ role: 'tool', blocks: open.map(missingResult) });
+      complete.push({ role: 'tool', blocks: open.map(createMissingResult) });
       for (const { at = 'tool-call' } of open)
-        losses.push({ path: at, reason: 'it has no result; one that says so is sent', code: 'approximated' });
+        losses.push({
+          path: at,
+          reason: 'it has no result, so one that says so is sent',
+          code: 'approximated',
+        });
       open = [];
     }
     complete.push(turn);
@@ -123,7 +128,7 @@ export function answeredApart(request: CanonicalRequest): Answered {
   return { request: { ...request, turns: complete }, losses };
 }
 
-function missingResult({ id, name, custom }: Call): Block {
+function createMissingResult({ id, name, custom }: Call): Block {
   return {
     type: 'tool-result',
     callId: id,

@@ -1,4 +1,4 @@
-/** A reply written in the client's protocol from canonical events, streamed or whole. */
+/** Writes a reply in the client's protocol from canonical events, streamed or whole. */
 import { isOpening } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
@@ -15,20 +15,20 @@ export async function* writeStream(
 ): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
   let opening = true;
-  let lastWord: string | undefined;
+  let lastText: string | undefined;
   for await (const events of batches) {
-    if (lastWord !== undefined) continue;
+    if (lastText !== undefined) continue;
     let text = '';
     for (const event of events) {
       const frames = encoder.push(event);
       opening &&= isOpening(event);
-      if (event.type === 'response-end') lastWord = frames;
+      if (event.type === 'response-end') lastText = frames;
       else text += frames;
     }
     if (text || opening) yield { text, last: false, opening };
-    if (lastWord !== undefined) yield { text: lastWord, last: true, opening: false };
+    if (lastText !== undefined) yield { text: lastText, last: true, opening: false };
   }
-  if (lastWord === undefined) throw cutShort();
+  if (lastText === undefined) throw cutShort();
 }
 
 export async function* writeReply(
@@ -49,7 +49,7 @@ export async function* transformEvents(
   stops: readonly string[],
   transform: ReplyLane['transform'],
 ): Batches {
-  const events = oneByOne(batches);
+  const events = flatten(batches);
   const stopped = stops.length > 0 ? stopAt(events, stops) : events;
   const transformed = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
   const next = (): Promise<IteratorResult<CanonicalEvent>> =>
@@ -57,11 +57,11 @@ export async function* transformEvents(
   try {
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
   } finally {
-    // Not awaited: an iterator that never answered `next` does not answer `return`.
+    // Not awaited: an iterator that never resolves `next` does not resolve `return`.
     transformed.return?.().catch(() => undefined);
   }
 }
 
-async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {
+async function* flatten(batches: Batches): AsyncGenerator<CanonicalEvent> {
   for await (const events of batches) yield* events;
 }

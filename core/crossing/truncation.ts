@@ -1,7 +1,7 @@
 /**
- * A conversation that is too long for its model, where the caller lets it be shortened: the oldest exchanges go, from
- * what the user said to right before what the user said next, so that no call of a tool loses its result and no result
- * its call. What instructs the model stays, and so does the last exchange.
+ * Shortens a conversation that is too long for its model, if the client allows it. The oldest exchanges go,
+ * each from one user turn to the next, so that calls and results stay together. Instructions and the last
+ * exchange stay.
  */
 import type { CanonicalRequest, Turn } from '../canonical/request.ts';
 import { GatewayError, isGatewayError } from '../errors.ts';
@@ -10,16 +10,16 @@ import type { Loss } from '../loss.ts';
 
 export interface Shortened {
   readonly request: CanonicalRequest;
-  /** The turns that are gone, as the client wrote them. */
+  /** The removed turns, by the client's path. */
   readonly losses: readonly Loss[];
 }
 
-/** How much of the conversation's text is left at most, try by try: how many tokens it is nobody has said. */
+/** The share of the text to keep, try by try. The number of tokens is unknown. */
 const shares = [3 / 4, 1 / 2, 1 / 4] as const;
 
 /**
- * Runs `send` with the whole request, then with less and less of it while its model has no room; three times at most.
- * `whole` stands in for the request where something was left out of it before.
+ * Calls `send` with the whole request, then with less of it while the model reports that it is too long,
+ * three times at most. `whole` replaces the request if something was left out of it before.
  */
 export async function withinContext<Result>(
   exchange: Routed,
@@ -47,12 +47,15 @@ function instructs({ role }: Turn): boolean {
   return role === 'system' || role === 'developer';
 }
 
-/** Whether an exchange begins with it: results of tools come in turns of the user's as well. */
+/** True if an exchange begins with this turn. Tool results come in user turns too. */
 function opens({ role, blocks }: Turn): boolean {
   return role === 'user' && !blocks.some(({ type }) => type === 'tool-result');
 }
 
-/** The request without its oldest exchanges, at least one, until a share of it is left; undefined where only one is there. */
+/**
+ * Removes the oldest exchanges, at least one, until only a share is left. Returns undefined if there is only
+ * one.
+ */
 export function shortenTo(share: number, request: CanonicalRequest): Shortened | undefined {
   const { turns } = request;
   const sizes = turns.map((turn) => JSON.stringify(turn).length);
@@ -71,9 +74,9 @@ export function shortenTo(share: number, request: CanonicalRequest): Shortened |
 const tooLong = 'left out, since the conversation is too long for the model';
 
 /**
- * The first turn of the conversation that stays: the start of the earliest exchange from which no more than `most` is
- * left, or else of the last one. The first exchange never stays; undefined if there is no other. One pass: summing up
- * again for each start would take minutes for a long conversation.
+ * The first turn to keep: the start of the earliest exchange from which at most `most` is left, or the last
+ * exchange. The first exchange is never kept; undefined if there is no other. One pass, since a sum for each
+ * start would take minutes for a long conversation.
  */
 function firstKept(turns: readonly Turn[], sizes: readonly number[], most: number): number | undefined {
   let left = sizes.reduce((sum, size) => sum + size, 0);
@@ -91,15 +94,19 @@ function firstKept(turns: readonly Turn[], sizes: readonly number[], most: numbe
   return last;
 }
 
-/** No tokeniser in use packs more bytes of text than this into a token, taken over a whole conversation. */
+/** No tokeniser in use packs more bytes into a token, on average over a conversation. */
 const mostBytesPerToken = 16;
 
-/** Throws `context_length_exceeded` where a call cannot fit into its model, whoever counts; the vendor is then not asked. */
+/**
+ * Throws `context_length_exceeded` if a call cannot fit into its model by any tokeniser; the provider is not
+ * called.
+ */
 export function checkContext({ call, attempt }: Routed): void {
   const { contextLength, id } = attempt.target.model;
   if (call.size.textBytes <= contextLength * mostBytesPerToken) return;
   throw new GatewayError(
     'context_length_exceeded',
-    `The ${call.size.textBytes} bytes of this call are more than fit into the ${contextLength} tokens of "${id}"; send less of the conversation.`,
+    `The ${call.size.textBytes} bytes of this call exceed the ${contextLength} tokens that "${id}" accepts; ` +
+      'send less of the conversation.',
   );
 }

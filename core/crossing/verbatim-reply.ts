@@ -1,6 +1,7 @@
 /**
- * A reply in the provider's own bytes, for a client of the same protocol. Only the model's name is edited, usage that the
- * client did not ask for is left out, and a missing terminator is added. A copy is decoded for metering.
+ * Forwards a reply in the provider's own bytes, to a client of the same protocol. It edits only the model
+ * name, leaves out usage that the client did not ask for, and adds a missing terminator. A copy is decoded
+ * for metering.
  */
 import { isOpening } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
@@ -9,7 +10,7 @@ import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './rename-model.ts';
-import { cutShort, decodeReply, heaviest, readWhole, type Reading } from './reply-events.ts';
+import { cutShort, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
 import { frame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 
 export async function* forwardStream(
@@ -21,12 +22,12 @@ export async function* forwardStream(
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call, attempt.target.model);
   const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
-  const write = call.framing === 'array' ? arrayWriter(rename) : rename;
+  const write = call.framing === 'array' ? createArrayWriter(rename) : rename;
   let text = '';
-  let lastWord = '';
+  let lastText = '';
   let opened = false;
   let begun = false;
-  /** Whether the vendor said the frame that ends every stream: a reply may be complete by an event before it. */
+  /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
   let terminated = false;
   const forward = (blocks: readonly SseBlock[]): void => {
     for (const { raw, event } of blocks) {
@@ -38,7 +39,7 @@ export async function* forwardStream(
         event !== undefined &&
         event.data.length <= upstream.terminator.length &&
         frame(event.data) === upstream.terminator;
-      // A reply that is not complete must not look it.
+      // An incomplete reply must not look complete.
       if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
       opened ||= event !== undefined;
       if (event && !begun)
@@ -49,17 +50,14 @@ export async function* forwardStream(
       terminated = isTerminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
-      if (isLast) lastWord += written;
+      if (isLast) lastText += written;
       else text += written;
-      if (lastWord.length > longestBlock)
-        throw new GatewayError(
-          'upstream_failed',
-          'The provider went on for too long behind the end of its reply.',
-        );
+      if (lastText.length > longestBlock)
+        throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
     }
   };
-  /** Takes what is there to be sent. Not a generator: with a `yield*` from one, replies stayed in memory long after their calls. */
-  const taken = (): Piece => {
+  /** Takes the text to send. Not a generator: `yield*` kept replies in memory long after their calls. */
+  const takePiece = (): Piece => {
     const piece = { text, last: false, opening: !begun };
     text = '';
     return piece;
@@ -69,31 +67,31 @@ export async function* forwardStream(
   for await (const chunk of response.body) {
     if (tally.complete) continue;
     const blocks = reader.push(chunk);
-    held.set(reader.waiting + heaviest(blocks) + text.length + lastWord.length + tally.keptLength);
-    // Where a chunk cannot be read to its end, what came before that place is sent all the same.
+    held.set(reader.waiting + weighLongest(blocks) + text.length + lastText.length + tally.keptLength);
+    // If a chunk cannot be read to its end, the text before the fault is sent.
     try {
       forward(blocks);
     } finally {
       // Comments before the first event do not open a reply.
-      if (opened && text) yield taken();
+      if (opened && text) yield takePiece();
     }
     if (tally.complete)
-      yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
+      yield { text: lastText + (terminated ? '' : upstream.terminator), last: true, opening: false };
   }
   if (tally.complete) return;
   forward(reader.end());
-  if (opened && text) yield taken();
+  if (opened && text) yield takePiece();
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
   yield {
-    text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''),
+    text: lastText + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''),
     last: true,
     opening: false,
   };
 }
 
-/** The events of a stream as the elements of one JSON array; its end is the last word's. */
-function arrayWriter(rename: BlockWriter): BlockWriter {
+/** Writes the events of a stream as elements of one JSON array. The caller closes the array. */
+function createArrayWriter(rename: BlockWriter): BlockWriter {
   let opening = '[';
   return (_, data) => {
     if (data === undefined) return '';
@@ -103,7 +101,7 @@ function arrayWriter(rename: BlockWriter): BlockWriter {
   };
 }
 
-/** The figures we asked the vendor for on our own account are not for a client that did not. */
+/** True for usage that the gateway requested for itself; the client did not ask for it. */
 function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boolean {
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }

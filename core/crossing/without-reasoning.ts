@@ -1,19 +1,19 @@
 /**
- * A request without the reasoning of earlier turns, for a vendor that no longer accepts what seals it: a signature is bound
- * to the account, the model or the text before it, and conversations move or are edited.
+ * Removes the reasoning of earlier turns, for a provider that rejects its signatures. A signature is bound to
+ * the account, the model or the preceding text, and conversations move or are edited.
  */
 import type { Block, CanonicalRequest, Turn } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
 import type { Shortened } from './truncation.ts';
 
-const reason = 'left out, since the vendor does not accept its signature';
+const reason = 'left out, since the provider does not accept its signature';
 
 function isSealed(block: Block): boolean {
   return block.type === 'reasoning' || ('opaque' in block && block.opaque !== undefined);
 }
 
-/** A block other than reasoning stays, and loses only its seal. */
-function unsealed(block: Block): Block[] {
+/** Removes reasoning, and the signature of other blocks. */
+function unseal(block: Block): Block[] {
   if (block.type === 'reasoning') return [];
   if (!('opaque' in block)) return [block];
   const { opaque: _, ...rest } = block;
@@ -28,9 +28,9 @@ export function withoutReasoning(request: CanonicalRequest): Shortened {
     );
     if (sealed.length === 0) return turn;
     for (const path of sealed) losses.push({ path, reason, code: 'state' });
-    return { ...turn, blocks: turn.blocks.flatMap(unsealed) };
+    return { ...turn, blocks: turn.blocks.flatMap(unseal) };
   });
-  // A turn that only held reasoning has nothing left to say.
+  // A turn that contained only reasoning is dropped.
   return {
     request: {
       ...request,

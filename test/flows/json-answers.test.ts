@@ -191,16 +191,12 @@ describe.each(['house/words', 'house/claude'])('an answer of %s that was asked f
     ['fits', '{"age":5}', []],
     ['is no JSON', 'She is five.', ['the answer is not valid JSON']],
     ['is JSON in a fence', '```json\n{"age":5}\n```', ['the answer is not valid JSON']],
-    ['lacks a member', '{}', ['the answer is JSON that does not keep to the schema']],
-    [
-      'has a member of another type',
-      '{"age":"five"}',
-      ['the answer is JSON that does not keep to the schema'],
-    ],
+    ['lacks a member', '{}', ['the answer is JSON that does not match the schema']],
+    ['has a member of another type', '{"age":"five"}', ['the answer is JSON that does not match the schema']],
     [
       'has a member too many',
       '{"age":5,"name":"Ann"}',
-      ['the answer is JSON that does not keep to the schema'],
+      ['the answer is JSON that does not match the schema'],
     ],
   ])('is reported by whether it %s', async (_what, text, expected) => {
     says = text;
