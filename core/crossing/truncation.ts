@@ -104,9 +104,6 @@ const mostBytesPerToken = 16;
 export function checkContext({ call, attempt }: Routed): void {
   const { contextLength, id } = attempt.target.model;
   if (call.size.textBytes <= contextLength * mostBytesPerToken) return;
-  throw new GatewayError(
-    'context_length_exceeded',
-    `The ${call.size.textBytes} bytes of this call exceed the ${contextLength} tokens that "${id}" accepts; ` +
-      'send less of the conversation.',
-  );
+  const text = `The call has ${call.size.textBytes} bytes, more than fit into the ${contextLength} tokens of "${id}".`;
+  throw new GatewayError('context_length_exceeded', `${text} Send less of the conversation.`);
 }
