@@ -60,7 +60,7 @@ export interface Gateway extends Core {
 }
 
 /** An example command, and what its model returns. */
-export interface Example {
+interface Example {
   readonly line: string;
   readonly output: 'text' | 'image';
 }

@@ -39,7 +39,7 @@ export interface ConditionalTapPlace extends TapPlace {
   when(exchange: Routed): boolean;
 }
 
-export interface SyncTap<Args extends unknown[], Result> {
+interface SyncTap<Args extends unknown[], Result> {
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 

@@ -18,7 +18,7 @@ export const lastWord = 'last ';
 const usage = { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
 
 /** What the vendor knows of a call. */
-export interface Sent {
+interface Sent {
   events: number;
   closed: boolean;
   finished: boolean;

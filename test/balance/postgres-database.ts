@@ -26,7 +26,7 @@ export async function inDatabase(
   }
 }
 
-export async function readBooks(url: string): Promise<Books> {
+async function readBooks(url: string): Promise<Books> {
   const entries = await inDatabase(
     url,
     'SELECT entries.*, accounts.name FROM entries JOIN accounts ON accounts.id = entries.account ORDER BY number',

@@ -44,7 +44,7 @@ async function startPatientVendor() {
   };
 }
 
-export interface Round {
+interface Round {
   /** How many calls ended with each status, and how many reached the vendor. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly reached: number;

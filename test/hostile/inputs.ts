@@ -247,7 +247,7 @@ export interface Input {
   readonly body: string | Buffer;
 }
 
-export const hostileInput: fc.Arbitrary<Input> = fc
+const hostileInput: fc.Arbitrary<Input> = fc
   .record({
     endpoint: fc.constantFrom(...endpoints),
     model: fc.constantFrom(...models),

@@ -77,11 +77,6 @@ export function mentions(pattern: string | RegExp): Check {
     );
 }
 
-export function lacks(...names: readonly string[]): Check {
-  return (body) =>
-    !within(body, (value) => isObject(value) && names.some((name) => value[name] !== undefined));
-}
-
 export function all(...checks: readonly Check[]): Check {
   return (body) => checks.every((check) => check(body));
 }

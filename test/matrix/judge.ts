@@ -6,7 +6,7 @@ import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
 
 /** From the best to the worst. */
-export const outcomes = ['works', 'approximated', 'lost', 'refused'] as const;
+const outcomes = ['works', 'approximated', 'lost', 'refused'] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** A capability that was neither carried nor told as lost: never a cell, always a defect. */
@@ -101,7 +101,7 @@ function judgeOnce(
   return worse(request, reply);
 }
 
-export function worse(one: Outcome, other: Outcome): Outcome {
+function worse(one: Outcome, other: Outcome): Outcome {
   return outcomes.indexOf(one) > outcomes.indexOf(other) ? one : other;
 }
 

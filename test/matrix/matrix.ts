@@ -59,7 +59,7 @@ function rowOf(name: string, matrix: Matrix): string {
 }
 
 /** The table of the README, from what is checked in. */
-export function tableOf(matrix: Matrix): string {
+function tableOf(matrix: Matrix): string {
   const head = [`| client → | ${wires.join(' | ')} |`, `|---|${wires.map(() => ':-:|').join('')}`];
   const body = Object.entries(groups).flatMap(([group, rows]) => [
     `| **${group}** | | | | |`,

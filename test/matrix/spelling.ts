@@ -2,13 +2,13 @@
 import type { Wire } from '../support/replaying-vendor.ts';
 import { everywhere } from './capability.ts';
 
-export interface Call {
+interface Call {
   readonly id: string;
   readonly name: string;
   readonly input: object;
 }
 
-export interface Result {
+interface Result {
   readonly call: Call;
   readonly text: string;
 }

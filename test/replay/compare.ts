@@ -59,7 +59,7 @@ function differingFields(one: string, other: string): string {
 }
 
 /** Between a client and a vendor of one protocol, only the model's name may differ. */
-export function compareVerbatim({ recording }: Trial, { text, sent, received }: Outcome): Found[] {
+function compareVerbatim({ recording }: Trial, { text, sent, received }: Outcome): Found[] {
   const found: Found[] = [];
   if (received !== undefined && withoutModel(sent) !== withoutModel(received))
     found.push({ class: 'request-differs', detail: differingFields(sent, received) });

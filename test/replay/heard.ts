@@ -7,7 +7,7 @@ import type { Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { PartialArguments } from './partial-arguments.ts';
 
-export type Finish = 'stop' | 'tool' | 'length' | 'filter' | 'paused' | 'error';
+type Finish = 'stop' | 'tool' | 'length' | 'filter' | 'paused' | 'error';
 
 export interface Heard {
   text: string;
@@ -22,7 +22,7 @@ export interface Heard {
 }
 
 export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
-export const listIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
+const listIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
 export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 const countIn = (value: unknown): number => (typeof value === 'number' ? value : 0);
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 
-export const protocols = [...wires, 'images'] as const;
+const protocols = [...wires, 'images'] as const;
 export type RecordedProtocol = (typeof protocols)[number];
 
 const metaSchema = z.looseObject({

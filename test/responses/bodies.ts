@@ -24,7 +24,7 @@ export function sentBody(body: unknown, model: Model): unknown {
   return { ...rest, model: model.upstream };
 }
 
-export function callOf(body: Record<string, unknown>): ClientCall {
+function callOf(body: Record<string, unknown>): ClientCall {
   const text = JSON.stringify(body);
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
 }

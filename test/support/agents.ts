@@ -4,17 +4,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Heard {
+interface Heard {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
 /** One POST of what the user wants; `stream` is how it is asked for. */
-export type Post = (stream: boolean) => Promise<Heard>;
+type Post = (stream: boolean) => Promise<Heard>;
 
 /** The answer is whether it got its reply. */
-export type Agent = (post: Post) => Promise<boolean>;
+type Agent = (post: Post) => Promise<boolean>;
 
 function codeOf(text: string): string | undefined {
   return /"code":\s*"(\w+)"/.exec(text)?.[1];

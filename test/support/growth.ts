@@ -13,7 +13,7 @@ export type Path = readonly (string | number)[];
  * How a place grows: a list by the same items again, or by items with names of their own, an object by fields that
  * nobody knows, a text by itself.
  */
-export type Manner = 'same' | 'distinct' | 'fields' | 'text';
+type Manner = 'same' | 'distinct' | 'fields' | 'text';
 
 export interface Place {
   readonly path: Path;

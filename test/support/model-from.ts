@@ -4,7 +4,7 @@ import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 type Wires = NonNullable<NonNullable<ModelFacts['capabilities']>['wire']>;
 
 /** The flags of each protocol, where a test's own replace the usual ones one by one. */
-export function mergeWires(usual: Wires = {}, own: Wires = {}): Wires {
+function mergeWires(usual: Wires = {}, own: Wires = {}): Wires {
   const protocols = new Set([...Object.keys(usual), ...Object.keys(own)]);
   return Object.fromEntries(
     [...protocols].map((protocol) => [protocol, { ...usual[protocol], ...own[protocol] }]),

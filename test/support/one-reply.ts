@@ -9,7 +9,7 @@ import type { Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
 import { openDoors, station } from './station.ts';
 
-export interface Asked {
+interface Asked {
   readonly status: number;
   readonly text: string;
   readonly end: Answered | Failed;

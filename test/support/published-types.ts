@@ -60,7 +60,7 @@ function withoutComputed(name: string, value: unknown): unknown {
 }
 
 /** Passed a value; the answer is what is wrong with it. */
-export type Check = (value: unknown) => readonly string[];
+type Check = (value: unknown) => readonly string[];
 
 export interface PublishedTypes {
   readonly reply: Check;

@@ -32,7 +32,7 @@ import {
 export { wires, type Wire };
 export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching' | 'speaking';
 
-export interface QuartetVendor {
+interface QuartetVendor {
   /** Its address as the vendor's SDK wants it. */
   readonly url: string;
   readonly key: string;
@@ -43,7 +43,7 @@ export interface QuartetVendor {
   close(): Promise<void>;
 }
 
-export type QuartetVendors = Readonly<Record<Wire, QuartetVendor>>;
+type QuartetVendors = Readonly<Record<Wire, QuartetVendor>>;
 
 async function startQuartetVendors(): Promise<QuartetVendors> {
   const [chat, responses, messages, generateContent] = await Promise.all([

@@ -9,19 +9,19 @@ import type { Wire } from './replaying-vendor.ts';
 
 export type Form = 'whole' | 'streamed';
 
-export interface Tool {
+interface Tool {
   readonly name: string;
   readonly description?: string;
   readonly schema: Record<string, unknown>;
 }
 
-export interface Heard {
+interface Heard {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
 }
 
-export interface Question {
+interface Question {
   readonly text: string;
   readonly system?: string;
   readonly tools?: readonly Tool[];
@@ -29,7 +29,7 @@ export interface Question {
   readonly thinks?: boolean;
 }
 
-export interface Conversation {
+interface Conversation {
   /** Asks a model to go on from all that was said. */
   ask(model: string, form: Form): Promise<Heard>;
   /** Answers the calls of the last reply, in their order. */

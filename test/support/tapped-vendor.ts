@@ -15,7 +15,7 @@ export interface TappedReply {
   readonly text: string;
 }
 
-export const houseModel: ModelFacts = {
+const houseModel: ModelFacts = {
   id: 'house/model',
   upstream: 'm',
   name: 'M',

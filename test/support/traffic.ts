@@ -27,7 +27,7 @@ import { plainProtocol } from './plain-protocol.ts';
 import { modelFacts } from './station.ts';
 
 /** What a vendor does with a call: after so many milliseconds it answers, or fails. */
-export interface Deed {
+interface Deed {
   readonly after: number;
   readonly error?: GatewayError;
   readonly status?: number;

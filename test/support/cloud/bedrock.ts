@@ -47,7 +47,7 @@ async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
 }
 
 /** Each server-sent event in a frame of its own; the last has the measures that the cloud adds. */
-export async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let text = '';
   for await (const chunk of body) {
     text += Buffer.from(chunk).toString('utf8');

@@ -1,7 +1,7 @@
 /** The simplest way to call any vendor in the vendors' tests: one body to one path, and its status and text. */
 import type { Stage } from './stage.ts';
 
-export interface Reply {
+interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

@@ -20,9 +20,7 @@ import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
 import type { PlayedCall } from './stage.ts';
 
 export { refusals } from './chat-completions/refusals.ts';
-export { processing, type Scenario, type Step, type VendorCall } from './chat-completions/scenario.ts';
-export type { ModelFacts } from './chat-completions/models.ts';
-export type { JournalEntry, ReceivedRequest } from './server.ts';
+export { processing } from './chat-completions/scenario.ts';
 
 export interface VendorOptions {
   /** The only key it accepts. */

@@ -25,7 +25,7 @@ export interface Frame {
  * How a connection ends too early. `fin` closes it, `rst` resets it, `half-close` sends the end and keeps listening,
  * `end` finishes the HTTP message properly, so that only the content shows that something is missing.
  */
-export type CutKind = 'fin' | 'rst' | 'half-close' | 'end';
+type CutKind = 'fin' | 'rst' | 'half-close' | 'end';
 
 export interface Delivery {
   /** Milliseconds before the head is sent. */

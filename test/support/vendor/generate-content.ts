@@ -105,7 +105,7 @@ function read(bytes: Buffer, { method, vertex }: Address): Read {
   return { request: requestSchema.parse(inner) };
 }
 
-export function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<GeminiRequest> {
+function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<GeminiRequest> {
   const key = options.key ?? 'AIzaVendor0123456789';
   const seals = new Seals('generate-content', options.vouched);
   const scripts = new ScriptBook<GeminiRequest, Scenario>({});

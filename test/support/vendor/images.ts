@@ -22,7 +22,6 @@ import type { ReceivedRequest } from './server.ts';
 import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
 
 export { pixel } from './images/result.ts';
-export type { ImageRequest, UploadedFile } from './images/request.ts';
 
 /** A call as a script's step sees it: what was asked, and the files that came with it. */
 export interface ImageCall extends ImageRequest {
@@ -100,7 +99,7 @@ async function check(
   return fault ? refuse(fault) : { ...request, files: call.files };
 }
 
-export function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
+function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
   const key = options.key ?? 'sk-vendor-0123456789';
   const scripts = new ScriptBook<ImageCall, Scenario>({});
   return {

@@ -39,13 +39,13 @@ import { responsesPlay } from './responses.ts';
 import { listen } from './server.ts';
 import type { Stage, StageOptions, Step } from './stage.ts';
 
-export { startVendor as startChatVendor, type ModelFacts } from './chat-completions.ts';
+export { startVendor as startChatVendor } from './chat-completions.ts';
 export { startGenerateContentVendor } from './generate-content.ts';
 export { startMessagesVendor } from './messages.ts';
 export { startResponsesVendor } from './responses.ts';
 export type { Scenario } from './scenario.ts';
 export type { JournalEntry, ReceivedRequest } from './server.ts';
-export type { Stage, Step } from './stage.ts';
+export type { Stage } from './stage.ts';
 
 /** Refusals a scenario can give whatever the request says: `{ reply: refusals.messages.overloaded }`. */
 export const refusals = {
@@ -89,7 +89,7 @@ const deepseekFacts = {
 };
 
 /** A vendor of chat-completions that tells its thoughts. */
-export function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
+function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
   const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-reasoner'];
   const models = Object.fromEntries(
     thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]),

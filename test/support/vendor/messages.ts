@@ -99,7 +99,7 @@ type Checked<Request> =
   | { readonly request: Request; readonly facts: ClaudeFacts }
   | { readonly complaint: Complaint; readonly status?: number };
 
-export function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
+function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
   const key = options.key ?? 'sk-ant-vendor-0123456789';
   const seals = new Seals('messages', options.vouched);
   const cache = new PromptCache();

@@ -59,7 +59,7 @@ export interface Said {
 export type UsageFigures = Readonly<Record<string, unknown>>;
 
 /** A frame that is no part of the reply proper. */
-export interface Insert {
+interface Insert {
   /** Before which event, from 0; `end`: after everything. */
   readonly before: number | 'end';
   readonly frame: string;

@@ -8,7 +8,7 @@
 export type Words = string | readonly string[];
 
 /** `'Hello there!'` → `['Hello', ' there', '!']`; joined again they are the text. */
-export function pieces(text: string): string[] {
+function pieces(text: string): string[] {
   return text.match(/\s*(?:[\p{L}\p{N}]+|[^\s\p{L}\p{N}])|\s+$/gu) ?? [];
 }
 

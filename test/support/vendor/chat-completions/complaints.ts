@@ -18,7 +18,7 @@ const integers = new Set([
 ]);
 
 /** `messages[0].tool_calls[1].id` */
-export function pathText(path: readonly PropertyKey[]): string {
+function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`))
     .join('');

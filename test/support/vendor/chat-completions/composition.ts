@@ -10,7 +10,7 @@ import type { Scenario, UsageFigures } from './scenario.ts';
 import { soundTokens, speak, speechTokens, type Said, type Speech } from './speech.ts';
 import { promptTokens } from './tokens.ts';
 
-export interface Billed {
+interface Billed {
   readonly prompt: number;
   readonly completion: number;
 }

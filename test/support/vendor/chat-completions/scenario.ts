@@ -3,11 +3,11 @@
  * scenario answers what was asked.
  */
 import type { Scenario as AnyScenario } from '../scenario.ts';
-import type { Call, StepOf } from '../script-book.ts';
+import type { StepOf } from '../script-book.ts';
 import type { ChatRequest } from './request.ts';
 import type { Said } from './speech.ts';
 
-export type { Insert, UsageFigures } from '../scenario.ts';
+export type { UsageFigures } from '../scenario.ts';
 
 /** An error inside a stream that had begun well. */
 export interface StreamFailure {
@@ -35,8 +35,6 @@ export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 
   readonly frame?: (data: string) => string;
 }
 
-/** One call as a handler sees it. */
-export type VendorCall = Call<ChatRequest>;
 export type Step = StepOf<ChatRequest, Scenario>;
 
 /** Comment lines as OpenRouter sends them while a model is not ready. */

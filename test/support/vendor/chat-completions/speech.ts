@@ -5,7 +5,7 @@
 import type { Citation, Said as AnySaid, SaidCall as AnyCall, Sound } from '../scenario.ts';
 import { spoken } from '../words.ts';
 
-export interface SaidCall extends AnyCall {
+interface SaidCall extends AnyCall {
   readonly type?: 'function' | 'custom';
 }
 

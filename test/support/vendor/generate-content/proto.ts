@@ -5,7 +5,7 @@
 import { isObject } from '../../json.ts';
 
 /** A field's kind by name: `string`, `bool`, `int32`, `int64`, `float`, `bytes`, `struct`, `any`, an enumeration, a message; `[kind]` repeats, `{kind}` maps. */
-export type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string>>;
 
 export interface Messages {
   readonly messages: Readonly<Record<string, Fields>>;
@@ -19,7 +19,7 @@ export interface Violation {
   readonly description: string;
 }
 
-export function snake(name: string): string {
+function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

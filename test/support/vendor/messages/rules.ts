@@ -3,7 +3,7 @@ import { isObject } from '../../json.ts';
 import type { ClaudeFacts } from './models.ts';
 import type { CountRequest, MessagesRequest, Tool } from './request.ts';
 
-export interface Judged {
+interface Judged {
   /** A count has no `max_tokens` and the like. */
   readonly request: CountRequest & Partial<MessagesRequest>;
   readonly facts: ClaudeFacts;

@@ -4,7 +4,7 @@ import { callFragments, type Speech } from '../speech.ts';
 import { encryptFor } from './encryption.ts';
 
 /** What an event says besides its type, its number and its place. */
-export interface ItemEvent {
+interface ItemEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
   readonly tokens: number;
