@@ -1,4 +1,4 @@
-/** Citations of a reply. This wire counts their places in the text of their own part. */
+/** Citations of a reply. Their start and end are offsets into the text of their part. */
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -7,11 +7,7 @@ export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annota
 
 const citationFields = new Set(['type', 'url', 'title', 'start_index', 'end_index']);
 
-function word(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function place(value: unknown): number | undefined {
+function readInteger(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
 }
 
@@ -20,15 +16,18 @@ export function decodeAnnotation(wire: Fields): Annotation {
     return { kind: String(wire.type).includes('file') ? 'file' : 'other', ...bag.keep(wire) };
   return {
     kind: 'url',
-    url: word(wire.url),
-    title: word(wire.title),
-    start: place(wire.start_index),
-    end: place(wire.end_index),
+    url: typeof wire.url === 'string' ? wire.url : undefined,
+    title: typeof wire.title === 'string' ? wire.title : undefined,
+    start: readInteger(wire.start_index),
+    end: readInteger(wire.end_index),
     ...bag.keep(leftover(wire, citationFields)),
   };
 }
 
-/** Passed how long the annotated text is, for citations that do not say their place; undefined where this wire has no such kind. */
+/**
+ * `length` is the length of the annotated text: a citation without offsets spans all of it. Undefined if this protocol
+ * has no such annotation.
+ */
 export function encodeAnnotation(annotation: Annotation, length: number): Fields | undefined {
   const rest = bag.fields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;

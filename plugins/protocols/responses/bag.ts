@@ -1,8 +1,8 @@
-/** The protocol's name, its slots on canonical things, and whose models and files its wire speaks of. */
+/** The protocol's name, its bag of vendor fields and flags, and the vendor that defines it. */
 import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'responses';
 export const bag = bagOf(protocolName);
 
-/** Sealed reasoning and file ids without an envelope are this vendor's. */
+/** Sealed reasoning and file ids without an envelope belong to this vendor. */
 export const nativeVendor = 'openai';

@@ -1,10 +1,10 @@
-/** How many tokens an input would be: a call of this wire without what only concerns the output. */
+/** Counts the input tokens of a request. The count request is a normal one without fields about the output. */
 import { knownCount, type CountSide } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/** The fields the vendor counts; it refuses others. */
+/** The only fields that OpenAI accepts in a count request. */
 const countedFields = [
   'model',
   'input',
@@ -32,7 +32,7 @@ export const count: CountSide = {
   },
   decodeReply(body) {
     const tokens = isObject(body) ? knownCount(body.input_tokens) : undefined;
-    if (tokens === undefined) throw new Error('a count without "input_tokens"');
+    if (tokens === undefined) throw new Error('The provider sent a token count without "input_tokens".');
     return tokens;
   },
   encodeReply: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),

@@ -18,12 +18,12 @@ import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
-import { readList, readText } from './decode-hosted-items.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
 import { decodeFinish } from './finish.ts';
 import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
+import { readList, readText } from './values.ts';
 
 type Handler = (items: OutputItemDecoder, event: Fields) => void;
 

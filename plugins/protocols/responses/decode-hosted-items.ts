@@ -3,6 +3,7 @@ import { knownCount, type BlockKind, type CanonicalEvent } from '../../../core/i
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { readList, readText } from './values.ts';
 
 /** A block's own fields in its first event. */
 export type BlockFacts = Omit<
@@ -14,14 +15,6 @@ export interface HostedBlock {
   readonly kind: BlockKind;
   readonly facts: BlockFacts;
   readonly text: string;
-}
-
-export function readText(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function readList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 export function decodeHostedItem(type: string, wire: Fields): HostedBlock[] {

@@ -8,17 +8,12 @@ import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
-import {
-  decodeHostedItem,
-  decodePartialImage,
-  readList,
-  readText,
-  type BlockFacts,
-} from './decode-hosted-items.ts';
+import { decodeHostedItem, decodePartialImage, type BlockFacts } from './decode-hosted-items.ts';
 import { partBreak } from './decode-items.ts';
 import { headNames } from './item-flags.ts';
 import { readSealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
+import { readList, readText } from './values.ts';
 
 interface Part {
   readonly block: number;

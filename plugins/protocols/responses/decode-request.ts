@@ -7,7 +7,7 @@ import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
-import type { ReadRequest } from './read-request.ts';
+import type { ReadRequest } from './read-items.ts';
 import { ToolNames } from './tool-names.ts';
 import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } from './wire.ts';
 

@@ -1,4 +1,4 @@
-/** What responses takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+/** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
@@ -15,7 +15,7 @@ import {
   requestWire,
 } from './wire.ts';
 
-/** Each item and tool is read by its own schema; those of other kinds only the vendor knows. */
+/** Items and tools of types that are not listed pass too; the provider judges them. */
 const inputItem = z.union([
   messageWire,
   functionCallWire,
@@ -49,7 +49,8 @@ const usage = z.looseObject({
 const outputItem = z.looseObject({
   id: z.string().nullish(),
   type: z.string().meta({
-    description: "`message`, `function_call`, `custom_tool_call`, `reasoning`, or a kind of the vendor's.",
+    description:
+      "`message`, `function_call`, `custom_tool_call`, `reasoning`, or another type of the provider's.",
   }),
   status: z.string().nullish(),
 });
@@ -72,7 +73,7 @@ const event = z
   .looseObject({ type: z.string(), sequence_number: count.optional(), response: response.optional() })
   .meta({
     title: 'ResponseEvent',
-    description: 'An event of a stream by its `type`; the last one holds the whole response.',
+    description: 'A stream event, identified by its `type`. The last one holds the whole response.',
   });
 
 const tokens = z
@@ -83,9 +84,9 @@ export const calls: readonly CallDescription[] = [
   {
     method: 'POST',
     path: '/v1/responses',
-    summary: 'Response',
+    summary: 'Create a response',
     details:
-      'Nothing is kept between two calls: each holds the whole conversation. With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
+      'Responses are not stored: send the whole conversation with each call. With `"stream": true` the reply is a stream that ends with `data: [DONE]`.',
     body: { 'application/json': request },
     replies: { 200: { 'application/json': response, 'text/event-stream': event } },
     error: errorSchema,
@@ -93,8 +94,9 @@ export const calls: readonly CallDescription[] = [
   {
     method: 'POST',
     path: '/v1/responses/input_tokens',
-    summary: 'Tokens that a response would take in',
-    details: 'Where the vendor has no count the answer is an estimate, which `x-tollgate-estimate` says.',
+    summary: 'Count the input tokens of a response',
+    details:
+      'If the provider cannot count tokens, the reply is an estimate and has the header `x-tollgate-estimate`.',
     body: { 'application/json': countRequest },
     replies: { 200: { 'application/json': tokens } },
     error: errorSchema,

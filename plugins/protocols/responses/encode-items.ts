@@ -2,29 +2,16 @@
  * Canonical turns as input items. What this protocol read is restored item by item; what another one read becomes
  * messages, calls, their outputs, and such reasoning as the model's vendor sealed itself.
  */
-import type { Block, Model, Turn } from '../../../core/index.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
+import type { Block, Turn } from '../../../core/index.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { partFlag, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
 import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
+import type { Encoding } from './encoding.ts';
 import { restoreHead, readFlag } from './item-flags.ts';
 import { isGatewayId } from './response-object.ts';
-import { fitName, hashShort, type ToolNames } from './tool-names.ts';
-
-/** What the encoding of one request goes by. */
-export interface Encoding {
-  /** Whether the request was read in this protocol: then what the client wrote is restored. */
-  readonly own: boolean;
-  readonly model: Model;
-  /** The owner of the model: the only one who understands state that was sealed for it. */
-  readonly owner: string;
-  readonly names: ToolNames;
-  /** Ids of calls to custom tools: their results are items of another kind. */
-  readonly customCalls: ReadonlySet<string>;
-  readonly lose: Lose;
-}
+import { fitName, hashShort } from './tool-names.ts';
 
 type Kind<Type extends Block['type']> = Extract<Block, { type: Type }>;
 

@@ -13,7 +13,7 @@ import {
   type SpokenBlock,
   type TextBlock,
 } from './decode-parts.ts';
-import type { Encoding } from './encode-items.ts';
+import type { Encoding } from './encoding.ts';
 import { readFlags } from './flags.ts';
 import { readFlag } from './item-flags.ts';
 

@@ -28,8 +28,9 @@ import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
-import { findCustomCallIds, encodeItems, type Encoding } from './encode-items.ts';
+import { encodeItems, findCustomCallIds } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
+import type { Encoding } from './encoding.ts';
 import { readFlags } from './flags.ts';
 import { readFlag } from './item-flags.ts';
 import { ToolNames } from './tool-names.ts';

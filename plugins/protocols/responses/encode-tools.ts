@@ -16,7 +16,7 @@ import { loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
-import type { Encoding } from './encode-items.ts';
+import type { Encoding } from './encoding.ts';
 
 type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 

@@ -1,31 +1,31 @@
 /**
- * Why a response ended, in both directions. This wire has a status for that, with a reason where it is incomplete;
- * that tools were called, or that the model refused, is seen from the items alone.
+ * Why a response ended, in both directions. A response has a status, and a reason if the status is `incomplete`. Only
+ * its items show that the model called tools or refused.
  */
 import type { CanonicalEvent, FinishReason } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = Extract<CanonicalEvent, { type: 'finish' }>['reason'];
 
-/** What the items of a reply hold. */
+/** What the items of a reply contain. */
 export interface Contents {
   readonly calls: boolean;
   readonly refusal: boolean;
 }
 
-const read: ReadonlyMap<string, FinishReason> = new Map([
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content-filter'],
 ]);
 
-/** Undefined where the response has not ended, or did not end well. */
+/** Undefined if the response has not ended, or failed. */
 export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
   const { status, incomplete_details: details } = response;
   if (status === 'completed')
     return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
-  return { unified: read.get(reason) ?? 'other', raw: reason };
+  return { unified: finishReasons.get(reason) ?? 'other', raw: reason };
 }
 
 export interface Ending {
@@ -40,12 +40,11 @@ function incomplete(reason: string): Ending {
   return { status: 'incomplete', incomplete_details: { reason }, error: null };
 }
 
-/** Passed why, with the vendor's own word for it, and what the items hold. */
 export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): Ending {
   switch (unified) {
     case 'length':
     case 'context-length':
-    // Claude's `pause_turn`: the turn is to be continued, and this wire has no other word for that.
+    // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason.
     case 'pause':
       return incomplete('max_output_tokens');
     case 'content-filter':
@@ -56,7 +55,7 @@ export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): E
       return {
         status: 'failed',
         incomplete_details: null,
-        error: { code: 'server_error', message: `The model broke off its reply: "${raw}".` },
+        error: { code: 'server_error', message: `The provider ended the reply early: "${raw}".` },
       };
     default:
       return completed;

@@ -1,18 +1,17 @@
 /**
- * What an item says of itself: its kind where that may be left out, its id, how far it got. Losing these changes no
- * meaning, so they are kept as spellings (`id=msg_1`) and not as fields that another protocol would have to report.
+ * An item's type (which may be omitted), id and status. They carry no meaning for another provider, so they are kept as
+ * flags (`id=msg_1`) and not as fields that another protocol would have to report as lost.
  */
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 const headFields = ['type', 'id', 'status'] as const;
-/** Of items whose kind is told by what they became. */
 export const headNames: ReadonlySet<string> = new Set(headFields);
 
 export function noteHead(item: Fields, fields: readonly string[] = ['id', 'status']): string[] {
   return fields.flatMap((name) => (typeof item[name] === 'string' ? [`${name}=${item[name]}`] : []));
 }
 
-/** The fields that `noteHead` kept. */
+/** Returns the fields that `noteHead` kept. */
 export function restoreHead(form: readonly string[]): Fields {
   return Object.fromEntries(
     form.flatMap((word): [string, string][] => {
@@ -22,7 +21,7 @@ export function restoreHead(form: readonly string[]): Fields {
   );
 }
 
-/** What stands behind `name=` among the spellings. */
+/** Returns the value of the flag `name=value`. */
 export function readFlag(form: readonly string[], name: string): string | undefined {
   return form.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }

@@ -27,6 +27,13 @@ import {
   type WireRequest,
 } from './wire.ts';
 
+/** A request body whose items and tools have been checked one by one. */
+export interface ReadRequest {
+  readonly wire: WireRequest;
+  readonly items: readonly ReadItem[];
+  readonly tools: readonly ReadTool[] | undefined;
+}
+
 export type ReadItem =
   | { readonly kind: 'message'; readonly item: WireMessage }
   | { readonly kind: 'function-call'; readonly item: WireFunctionCall }

@@ -25,7 +25,14 @@ import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
 import { readFlags } from './flags.ts';
-import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
+import {
+  readItems,
+  readTools,
+  type AssistantItems,
+  type ReadItem,
+  type ReadRequest,
+  type ReadTool,
+} from './read-items.ts';
 import { isGatewayId } from './response-object.ts';
 import { isNativeSeal, findSealer } from './sealed.ts';
 import { isKnownPart, requestWire, type WirePart, type WireRequest } from './wire.ts';
@@ -33,13 +40,6 @@ import { isKnownPart, requestWire, type WirePart, type WireRequest } from './wir
 const painter = 'image_generation';
 const interpreter = 'code_interpreter';
 const usualMemory = '1g';
-
-/** A body whose items and tools are read as well. */
-export interface ReadRequest {
-  readonly wire: WireRequest;
-  readonly items: readonly ReadItem[];
-  readonly tools: readonly ReadTool[] | undefined;
-}
 
 /** A call that came in this protocol. */
 export class ResponsesCall implements ClientCall {

@@ -1,4 +1,4 @@
-/** The edits of the verbatim lane: the model by the vendor's name, our own `provider` object out, and a lowered limit. */
+/** Edits for the verbatim lane: sets the provider's model name and a lowered limit, and removes our `provider` object. */
 import type { Edit, Retarget } from '../../../core/index.ts';
 
 export function retarget({ model, outputLimit }: Retarget): readonly Edit[] {

@@ -1,8 +1,7 @@
 /**
- * Sealed state in this wire's one slot for it, `encrypted_content` of a reasoning item. The native vendor's stands
- * there as it is, that of others in an envelope. State that belongs to a tool call, or to text or a picture, travels
- * in a reasoning item of its own, whose envelope says whose it is: the call by its id, other things by standing
- * right before that item.
+ * Sealed state in the only field this protocol has for it: `encrypted_content` of a reasoning item. OpenAI's state goes
+ * there unchanged, other vendors' state in an envelope. State of a tool call, a text or an image gets a reasoning item
+ * of its own. The envelope names its owner: the call by its id, or the block right before the item.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
@@ -11,7 +10,7 @@ import { nativeVendor } from './bag.ts';
 const nativeKind = 'encrypted';
 const blockBefore = 'the block before';
 
-/** Whose the state is: reasoning's own, unless it is a tool call's (told by its id) or the block's before. */
+/** The owner of the state: a tool call, the block before, or (if undefined) the reasoning item itself. */
 export type Owner = { readonly call: string } | 'block' | undefined;
 
 export interface Sealed {
@@ -19,24 +18,23 @@ export interface Sealed {
   readonly owner: Owner;
 }
 
-/** Vendors beside the native one that seal what their models think, by the owners of the models. */
+/** Owners of models, other than OpenAI, that seal reasoning themselves. */
 const otherSealers: ReadonlySet<string> = new Set(['xai']);
 
-/** Who seals what a model thinks. */
+/** Returns the vendor that seals a model's reasoning. `model` is `<owner>/<name>`. */
 export function findSealer(model: string): string {
   const owner = model.slice(0, Math.max(0, model.indexOf('/')));
   return otherSealers.has(owner) ? owner : nativeVendor;
 }
 
-/** OpenAI seals in Fernet tokens, which all begin alike. */
+/** OpenAI's sealed state is a Fernet token. All Fernet tokens begin like this. */
 const fernet = /^gAAAA/;
 
-/** Whether the content is the native vendor's beyond doubt. */
 export function isNativeSeal(content: string): boolean {
   return fernet.test(content);
 }
 
-/** `sealer`: whose state it is where it stands in no envelope. */
+/** `sealer` is the vendor of state that has no envelope. */
 export function readSealed(content: string, sealer: string): Sealed {
   const sealed = unsealOwned(content);
   if (!sealed)

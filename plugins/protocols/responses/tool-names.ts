@@ -1,7 +1,7 @@
 /**
- * The names of one request's tools, in both directions. Here tools may stand in a namespace, which no other wire
- * has: two of the same name in different ones are told apart by a longer canonical name. And a name that came from
- * another wire may hold characters this one refuses: it is written anew, in the same way each time.
+ * Maps the tool names of one request between the canonical form and this protocol. Only this protocol has namespaces:
+ * if two have a tool of the same name, the second gets a longer canonical name. A name from another protocol may hold
+ * characters that OpenAI refuses; it is replaced by a valid name, always the same one.
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
@@ -14,19 +14,19 @@ export interface WireName {
 }
 
 const longestName = 64;
-const fits = /^[A-Za-z0-9_-]{1,64}$/;
+const validName = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function hashShort(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
-/** A name this wire takes: itself where it fits, else its fitting characters and a hash of it. */
+/** Returns a valid name: the name itself, or its valid characters with a hash. */
 export function fitName(name: string): string {
-  if (fits.test(name)) return name;
+  if (validName.test(name)) return name;
   return `${name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName - 9)}_${hashShort(name)}`;
 }
 
-/** The canonical name of a tool in a namespace where another one has the same name. */
+/** Makes the canonical name of a tool whose own name is taken by another namespace. */
 export function qualifyName({ name, namespace }: WireName): string {
   return fitName(`${namespace}__${name}`);
 }
@@ -57,12 +57,12 @@ export class ToolNames {
       this.#fromWire.set(key({ name: wire.name }), canonical);
   }
 
-  /** A tool's name and namespace here; undefined where the request has no such tool. */
+  /** Undefined if the request has no such tool. */
   toWire(canonical: string): WireName | undefined {
     return this.#toWire.get(canonical);
   }
 
-  /** The canonical name of a tool that was called; as it was called where the request has no such tool. */
+  /** Returns the name unchanged if the request has no such tool. */
   toCanonical(wire: WireName): string {
     return this.#fromWire.get(key(wire)) ?? wire.name;
   }

@@ -1,17 +1,13 @@
 /**
- * Token counts of this wire. Its totals include their parts; where a vendor leaves reasoning out of the output and
- * counts it in the total alone, as xAI does on its other wire, the total is believed.
+ * Token counts in both directions. Totals include their details. If a provider counts reasoning in the total only, as
+ * xAI does in chat-completions, the output is computed from the total.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readList, readObject } from './values.ts';
 
-function inside(wire: Fields, name: string): Fields {
-  const value = wire[name];
-  return isObject(value) ? value : {};
-}
-
-function list(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+function listObjects(value: unknown): Fields[] {
+  return readList(value).filter(isObject);
 }
 
 function countOutput(wire: Fields): number | undefined {
@@ -23,26 +19,26 @@ function countOutput(wire: Fields): number | undefined {
     : Math.max(output, total - input);
 }
 
-/** OpenAI charges for searches alone, not for pages that are opened; a response that does not sum them up has an item for each. */
+/** Counts searches by their items, for a response without a sum. OpenAI charges for searches, not for opened pages. */
 function countSearchItems(output: unknown): number | undefined {
-  const searches = list(output).filter(
-    (item) => item.type === 'web_search_call' && (inside(item, 'action').type ?? 'search') === 'search',
+  const searches = listObjects(output).filter(
+    (item) => item.type === 'web_search_call' && (readObject(item.action).type ?? 'search') === 'search',
   );
   return searches.length > 0 ? searches.length : undefined;
 }
 
-/** What code and commands were run in; a container that the request names was opened, and paid for, before. */
+/** Counts the containers that ran code or commands. One that the request names was charged when it was created. */
 function countContainers({ output, tools }: Fields): number | undefined {
   const named = new Set(
-    list(tools).map((tool) => tool.container ?? inside(tool, 'environment').container_id),
+    listObjects(tools).map((tool) => tool.container ?? readObject(tool.environment).container_id),
   );
   const used = new Set(
-    list(output).flatMap((item) => {
+    listObjects(output).flatMap((item) => {
       const id =
         item.type === 'code_interpreter_call'
           ? item.container_id
           : item.type === 'shell_call'
-            ? inside(item, 'environment').container_id
+            ? readObject(item.environment).container_id
             : undefined;
       return id ? [id] : [];
     }),
@@ -50,51 +46,53 @@ function countContainers({ output, tools }: Fields): number | undefined {
   return used.difference(named).size || undefined;
 }
 
-/** A search of files is charged by the call, however many questions it asks; xAI sums them up. */
+/** A file search is charged per call, whatever the number of queries. xAI reports the sum. */
 function countFileSearches({ output }: Fields, usage: Fields): number | undefined {
-  const summed = knownCount(inside(usage, 'server_side_tool_usage_details').file_search_calls);
-  return (summed ?? list(output).filter(({ type }) => type === 'file_search_call').length) || undefined;
+  const summed = knownCount(readObject(usage.server_side_tool_usage_details).file_search_calls);
+  return (
+    (summed ?? listObjects(output).filter(({ type }) => type === 'file_search_call').length) || undefined
+  );
 }
 
-/** OpenAI sums them up apart from the tokens, xAI with them, and its searches of X, which cost the same, beside them. */
+/** OpenAI reports the sum next to the usage, xAI inside it. xAI counts searches of X apart; they cost the same. */
 function countSearches(response: Fields, usage: Fields): number | undefined {
-  const { web_search_calls: web, x_search_calls: posts } = inside(usage, 'server_side_tool_usage_details');
+  const { web_search_calls: web, x_search_calls: posts } = readObject(usage.server_side_tool_usage_details);
   const summed =
-    knownCount(inside(inside(response, 'tool_usage'), 'web_search').num_requests) ?? knownCount(web);
+    knownCount(readObject(readObject(response.tool_usage).web_search).num_requests) ?? knownCount(web);
   const own = knownCount(posts) ?? 0;
   return summed === undefined && own === 0 ? countSearchItems(response.output) : (summed ?? 0) + own;
 }
 
-function sum(first: number | undefined, second: number | undefined): number | undefined {
+function addCounts(first: number | undefined, second: number | undefined): number | undefined {
   return second ? (first ?? 0) + second : first;
 }
 
-/** What the tool that paints used, which is another model and tells its tokens beside those of the one that was asked. */
+/** Usage of the image tool. It is another model, so its tokens are not in the usage of the called model. */
 function readImageToolUsage(response: Fields): Usage {
-  const wire = inside(inside(response, 'tool_usage'), 'image_gen');
+  const wire = readObject(readObject(response.tool_usage).image_gen);
   const output = knownCount(wire.output_tokens);
   return {
     input: knownCount(wire.input_tokens),
     cacheRead: knownCount(wire.cached_tokens),
-    inputImage: knownCount(inside(wire, 'input_tokens_details').image_tokens) || undefined,
+    inputImage: knownCount(readObject(wire.input_tokens_details).image_tokens) || undefined,
     output,
-    outputImage: (knownCount(inside(wire, 'output_tokens_details').image_tokens) ?? output) || undefined,
+    outputImage: (knownCount(readObject(wire.output_tokens_details).image_tokens) ?? output) || undefined,
   };
 }
 
-/** Passed a response; undefined where none of its counts is known. */
+/** `response` is a whole response object. Undefined if it holds no counts. */
 export function decodeUsage(response: Fields): Usage | undefined {
-  const wire = inside(response, 'usage');
-  const input = inside(wire, 'input_tokens_details');
-  const painted = readImageToolUsage(response);
+  const wire = readObject(response.usage);
+  const input = readObject(wire.input_tokens_details);
+  const imageTool = readImageToolUsage(response);
   const counts = {
-    input: sum(knownCount(wire.input_tokens), painted.input),
-    cacheRead: sum(knownCount(input.cached_tokens), painted.cacheRead),
+    input: addCounts(knownCount(wire.input_tokens), imageTool.input),
+    cacheRead: addCounts(knownCount(input.cached_tokens), imageTool.cacheRead),
     cacheWrite5m: knownCount(input.cache_write_tokens),
-    inputImage: painted.inputImage,
-    output: sum(countOutput(wire), painted.output),
-    outputImage: painted.outputImage,
-    reasoning: knownCount(inside(wire, 'output_tokens_details').reasoning_tokens),
+    inputImage: imageTool.inputImage,
+    output: addCounts(countOutput(wire), imageTool.output),
+    outputImage: imageTool.outputImage,
+    reasoning: knownCount(readObject(wire.output_tokens_details).reasoning_tokens),
     webSearches: countSearches(response, wire),
     fileSearches: countFileSearches(response, wire),
     containers: countContainers(response),
@@ -103,7 +101,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
   return known.length > 0 ? Object.fromEntries(known) : undefined;
 }
 
-/** Clients rely on every one of these counts (Codex reads no response without them), so an unknown one is told as zero. */
+/** Unknown counts become zero: clients require all of them, and Codex rejects a response without one. */
 export function encodeUsage({
   input = 0,
   output = 0,
