@@ -1,11 +1,11 @@
 /**
- * Input items to canonical turns. What an assistant did in one go (it reasoned, spoke, called tools) is several items
- * here and one turn there: other wires hold that the results follow on the whole of it. Each block remembers how its
- * item was written, so that the items can be restored one for one.
+ * Decodes input items to canonical turns. What an assistant did at once (reasoning, text, tool calls) is several items
+ * here but one canonical turn, because other protocols require the tool results after the whole turn. Each block keeps
+ * flags about its item, so that the encoder of this protocol can restore the items one by one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
 import { noteHead, headNames } from './item-flags.ts';
@@ -25,16 +25,16 @@ type WireCall = WireFunctionCall | WireCustomCall;
 
 interface Reading {
   readonly names: ToolNames;
-  /** Whose sealed state it is that stands in no envelope. */
+  /** The vendor of sealed state that has no envelope. */
   readonly sealer: string;
-  /** State that belongs to tool calls. */
+  /** Sealed state of tool calls. */
   readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
   /** Ids of calls that only this protocol has, such as `tool_search_call`. */
   readonly foreignCalls: ReadonlySet<string>;
 }
 
-/** An output without its call is refused by every provider, so both cross together or not at all. */
-function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
+/** Every provider refuses an output without its call, so the two are translated together or dropped together. */
+function findForeignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   const foreign = new Set<string>();
   for (const { kind, item } of items) {
     if (kind === 'other' && typeof item.call_id === 'string') foreign.add(item.call_id);
@@ -45,14 +45,13 @@ function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   return foreign;
 }
 
-/** Passed the items, the names of the request's tools, and the model it asks. */
 export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
   const sealer = findSealer(model);
   const reading: Reading = {
     names,
     sealer,
     sealed: assignCallState(items, sealer),
-    foreignCalls: foreignCallIds(items),
+    foreignCalls: findForeignCallIds(items),
   };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
@@ -67,7 +66,10 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
   return turns;
 }
 
-/** Whether an item belongs to the turn before it. A second message begins a turn of its own, unless it follows calls, which it would part from their results. */
+/**
+ * Whether an item belongs to the turn before it. A second message starts a new turn, unless it follows tool calls: a new
+ * turn would separate them from their results.
+ */
 function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
   if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
     return false;
@@ -75,7 +77,7 @@ function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }:
   return kind !== 'message' || has('tool-call') || !(has('text') || has('refusal'));
 }
 
-/** What was thought right before a message, which the turn before it holds. */
+/** Removes the reasoning at the end of the turn before: it belongs to the message that follows. */
 function takeReasoningBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
   if (role !== 'assistant' || last?.role !== 'assistant' || blocks.length === 0) return [];
   return last.blocks.splice(last.blocks.findLastIndex(({ type }) => type !== 'reasoning') + 1);
@@ -87,7 +89,7 @@ function readItemSeal(read: ReadItem, sealer: string): Sealed | undefined {
     : undefined;
 }
 
-/** Gives the state of text or a picture back to it; whether the item was such state. */
+/** If the item is the sealed state of the text or image before it, attaches it there and returns true. */
 function attachState(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
   const sealed = readItemSeal(read, sealer);
   if (sealed?.owner !== 'block') return false;
@@ -97,7 +99,10 @@ function attachState(read: ReadItem, last: Turn | undefined, sealer: string): bo
   return true;
 }
 
-/** State by the call it belongs to: the next of its id, or the last where there is no next. Each goes to one call alone: calls may share an id. */
+/**
+ * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call of its id, or to the last
+ * one if none follows.
+ */
 function assignCallState(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
   const owned = new Map<WireCall, readonly Opaque[]>();
   const last = new Map<string, WireCall>();
@@ -130,9 +135,7 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'custom-call':
       return assistantTurn(decodeCall(read.item, at, reading), at);
     case 'call-output':
-      if (reading.foreignCalls.has(read.item.call_id)) {
-        return assistantTurn({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
-      }
+      if (reading.foreignCalls.has(read.item.call_id)) return assistantTurn(foreignBlock(read.item, at), at);
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
@@ -141,22 +144,15 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return assistantTurn(decodeImageCall(read.item, at), at);
     case 'other':
-      if (read.unknownRole)
-        return {
-          role: 'user',
-          blocks: [
-            {
-              type: 'foreign',
-              protocol: protocolName,
-              value: read.item,
-              at: `${at}.role`,
-              ...markUnknown(protocolName),
-            },
-          ],
-          at,
-        };
-      return assistantTurn({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
+      return read.unknownRole
+        ? { role: 'user', blocks: [foreignBlock(read.item, `${at}.role`, markUnknown(protocolName))], at }
+        : assistantTurn(foreignBlock(read.item, at), at);
   }
+}
+
+/** An item that only this protocol can express. `sides` marks one whose loss makes the answer worthless. */
+function foreignBlock(value: Fields, at: string, sides: Sides = {}): Block {
+  return { type: 'foreign', protocol: protocolName, value, at, ...sides };
 }
 
 function assistantTurn(block: Block, at: string): Turn {
@@ -165,12 +161,13 @@ function assistantTurn(block: Block, at: string): Turn {
 
 const messageFieldsExceptStatus = new Set(['type', 'id', 'role', 'content']);
 const messageFields = new Set([...messageFieldsExceptStatus, ...headNames]);
-const statuses = new Set(['in_progress', 'completed', 'incomplete']);
+const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
 
 function decodeMessage(message: WireMessage, at: string): Turn {
   const { role, content } = message;
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
-  const isUsual = message.status === undefined || message.status === null || statuses.has(message.status);
+  const isUsual =
+    message.status === undefined || message.status === null || knownStatuses.has(message.status);
   const rest = leftover(message, isUsual ? messageFields : messageFieldsExceptStatus);
   const form = [
     ...noteHead(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
@@ -224,7 +221,7 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     content,
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
-    // Parts that only this protocol has are kept with the whole.
+    // If a part is known to this protocol only, the whole output is kept.
     ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [
       ...noteHead(item),
       ...(typeof output === 'string' ? ['string'] : []),
@@ -232,11 +229,11 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
   };
 }
 
-/** Between the parts of a summary, where they are told as one text. */
+/** Separates the parts of a summary in the canonical text. */
 export const partBreak = '\n\n';
 const partFields = new Set(['type', 'text']);
 
-/** Undefined for an item that only brought the state of a tool call. */
+/** Undefined if the item holds nothing but the sealed state of a tool call. */
 function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block | undefined {
   const { summary, content, encrypted_content: encrypted } = item;
   const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
@@ -274,7 +271,7 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
 
 const imageFields = new Set([...headNames, 'result', 'output_format']);
 
-/** A picture the vendor made earlier, which its client sends again. */
+/** An image from an earlier response, sent back by the client. */
 function decodeImageCall(item: WireImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
   return {

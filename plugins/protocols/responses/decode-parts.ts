@@ -1,4 +1,4 @@
-/** The parts of a message's content, or of a tool's result, as canonical blocks. */
+/** Decodes the parts of a message or of a tool's output to canonical blocks. */
 import type { Block } from '../../../core/index.ts';
 import { documentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
@@ -9,32 +9,36 @@ import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 export type TextBlock = Extract<Block, { type: 'text' }>;
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 export type RefusalBlock = Extract<Block, { type: 'refusal' }>;
-export type SpokenBlock = TextBlock | MediaBlock | RefusalBlock;
-/** A part of a kind that is not known here. */
+export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
+/** A part of a type that this protocol's schema does not know. */
 export type ForeignPart = Extract<Block, { type: 'foreign' }> & { form: Record<string, string[]> };
 
-/** The kind of a text part that goes without saying. */
+/** The usual type of a text part in a message of this role. */
 export function textTypeFor(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
-/** How a thing is kept that stood among the parts of a message. */
+/** Flag of a foreign block that was a part of a message, not an item. */
 export const partFlag = 'part';
 
-/** What a user says is worthless to other vendors without it. */
+/** An unknown part of a user's message is marked: without it, another provider's answer is worthless. */
 function foreignPart(value: Fields, at: string, role: string): ForeignPart {
-  const words = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
+  const flags = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
   return {
     type: 'foreign',
     protocol: protocolName,
     value,
     at,
-    form: { [protocolName]: [...words, partFlag] },
+    form: { [protocolName]: [...flags, partFlag] },
   };
 }
 
-/** Passed where the content stands, and whose it is. */
-export function decodeContent(content: WireContent, at: string, role: string): (SpokenBlock | ForeignPart)[] {
+/** `at` is the path of the content in the client's body. */
+export function decodeContent(
+  content: WireContent,
+  at: string,
+  role: string,
+): (ContentBlock | ForeignPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
@@ -42,7 +46,7 @@ export function decodeContent(content: WireContent, at: string, role: string): (
   });
 }
 
-function decodePart(part: WirePart, role: string): SpokenBlock {
+function decodePart(part: WirePart, role: string): ContentBlock {
   switch (part.type) {
     case 'input_text':
       return decodeInputText(part, role);
@@ -76,7 +80,7 @@ function rest(part: object, known: readonly string[]): Fields {
   return leftover(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
 }
 
-function kindForm(kind: string, role: string): string[] {
+function noteTextType(kind: string, role: string): string[] {
   return kind === textTypeFor(role) ? [] : [`kind=${kind}`];
 }
 
@@ -85,22 +89,22 @@ const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
 function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
   const left = leftover(part, textFields);
   if (!part.prompt_cache_breakpoint)
-    return { type: 'text', text: part.text, ...bag.keep(left, kindForm(part.type, role)) };
+    return { type: 'text', text: part.text, ...bag.keep(left, noteTextType(part.type, role)) };
   return {
     type: 'text',
     text: part.text,
     ...decodeCache(part),
-    ...bag.keep({ ...left, ...readCacheLeftover(part) }, kindForm(part.type, role)),
+    ...bag.keep({ ...left, ...readCacheLeftover(part) }, noteTextType(part.type, role)),
   };
 }
 
-/** Replies come back with empty lists beside their text, whose loss would be no news to anybody. */
+/** Clients send parts of replies back with empty lists. Those are kept as flags, so that they are not reported as lost. */
 function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {
     type: 'text',
     text: part.text,
-    ...bag.keep(rest(part, ['text', ...empty]), [...kindForm(part.type, role), ...empty]),
+    ...bag.keep(rest(part, ['text', ...empty]), [...noteTextType(part.type, role), ...empty]),
   };
 }
 
@@ -110,17 +114,16 @@ type FilePart = Extract<WirePart, { type: 'input_file' }>;
 function decodeImage(part: ImagePart): MediaBlock {
   const { image_url: url, file_id: id } = part;
   const detail = part.detail ?? undefined;
-  const keep = (known: string, form: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [known, 'detail']), ...readCacheLeftover(part) }, form);
-  if (!url)
-    return {
-      type: 'media',
-      kind: 'image',
-      source: { type: 'file', vendor: nativeVendor, id: id ?? '' },
-      detail,
-      ...keep('file_id'),
-    };
-  return { type: 'media', kind: 'image', ...readSource(url), detail, ...keep('image_url', prefixForm(url)) };
+  const sides = (field: string, flags: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [field, 'detail']), ...readCacheLeftover(part) }, flags);
+  const image = { type: 'media', kind: 'image' } as const;
+  return url
+    ? { ...image, ...readSource(url), detail, ...sides('image_url', notePrefix(url)) }
+    : { ...image, ...fileSource(id), detail, ...sides('file_id') };
+}
+
+function fileSource(id: string | null | undefined): Pick<MediaBlock, 'source'> {
+  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' } };
 }
 
 function readSource(url: string): Pick<MediaBlock, 'source' | 'mediaType'> {
@@ -130,7 +133,7 @@ function readSource(url: string): Pick<MediaBlock, 'source' | 'mediaType'> {
     : { source: { type: 'url', url } };
 }
 
-function prefixForm(url: string): string[] {
+function notePrefix(url: string): string[] {
   const prefix = readDataUrl(url)?.prefix;
   return prefix === undefined ? [] : [`prefix=${prefix}`];
 }
@@ -138,43 +141,31 @@ function prefixForm(url: string): string[] {
 function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
-  const keep = (known: string, form: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [known, 'filename']), ...readCacheLeftover(part) }, form);
+  const sides = (field: string, flags: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [field, 'filename']), ...readCacheLeftover(part) }, flags);
+  const document = { type: 'media', kind: 'document' } as const;
   if (data && isUrl(data))
     return {
-      type: 'media',
-      kind: 'document',
+      ...document,
       ...readSource(data),
       filename,
-      ...keep('file_data', ['data', ...prefixForm(data)]),
+      ...sides('file_data', ['data', ...notePrefix(data)]),
     };
-  if (data)
+  if (data) {
+    const source = { type: 'base64', data } as const;
     return {
-      type: 'media',
-      kind: 'document',
-      source: { type: 'base64', data },
+      ...document,
+      source,
       mediaType: documentType(data),
       filename,
-      ...keep('file_data', ['data', 'bare']),
+      ...sides('file_data', ['data', 'bare']),
     };
-  if (url)
-    return {
-      type: 'media',
-      kind: 'document',
-      ...readSource(url),
-      filename,
-      ...keep('file_url', prefixForm(url)),
-    };
-  return {
-    type: 'media',
-    kind: 'document',
-    source: { type: 'file', vendor: nativeVendor, id: id ?? '' },
-    filename,
-    ...keep('file_id'),
-  };
+  }
+  if (url) return { ...document, ...readSource(url), filename, ...sides('file_url', notePrefix(url)) };
+  return { ...document, ...fileSource(id), filename, ...sides('file_id') };
 }
 
-type Marked = {
+type CacheMarked = {
   prompt_cache_breakpoint?: Extract<WirePart, { type: 'input_text' }>['prompt_cache_breakpoint'];
 };
 
@@ -188,12 +179,12 @@ function isExplicit({ mode }: { readonly mode?: unknown }): boolean {
   return mode === 'explicit';
 }
 
-function decodeCache({ prompt_cache_breakpoint: mark }: Marked): Pick<MediaBlock, 'cache'> {
+function decodeCache({ prompt_cache_breakpoint: mark }: CacheMarked): Pick<MediaBlock, 'cache'> {
   return mark && isExplicit(mark) ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
 }
 
-/** Of a cache mark, what the canonical one does not say; that there is a mark goes without saying. */
-function readCacheLeftover({ prompt_cache_breakpoint: mark }: Marked): Fields {
+/** The fields of a cache breakpoint that the canonical form does not hold. */
+function readCacheLeftover({ prompt_cache_breakpoint: mark }: CacheMarked): Fields {
   if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
   return mark
     ? nested(

@@ -1,6 +1,6 @@
 /**
- * A client's request to the canonical form. What has no canonical name and how things were readFlag is kept beside them,
- * so that the encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and flags about how the client
+ * wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
 import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -13,7 +13,7 @@ import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } 
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
-/** Fields that are read into a canonical one, whole or in part, or kept as a collectFlags. */
+/** Fields that become canonical, in whole or in part, or that are kept as a flag. */
 const readFields = new Set([
   'model',
   'input',
@@ -41,7 +41,7 @@ const readFields = new Set([
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
 export const textLogprobs = 'message.output_text.logprobs';
-/** What a client may ask to be included that is a matter of course here, or has a canonical name. */
+/** Values of `include` that the encoder adds by itself, or that are canonical. */
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
 
 export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
@@ -99,12 +99,11 @@ function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'],
   ];
 }
 
-/** Whether the user is named as a safety identifier alone. */
 function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/** Spellings that say no more than others do, or what the gateway, which keeps nothing, does anyway. */
+/** Flags for what restores the client's wording, and for fields about storage, which a stateless gateway ignores. */
 function collectFlags(wire: WireRequest): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
@@ -131,7 +130,7 @@ const textFields = new Set(['format', 'verbosity']);
 const plainFormat = new Set(['type']);
 const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
 
-/** What has no canonical name; of fields that are read in part, the rest. */
+/** Fields without a canonical name, and the rest of fields that are canonical in part. */
 function collectLeftover(wire: WireRequest, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
@@ -162,7 +161,7 @@ function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest[
     : undefined;
 }
 
-/** The whole of a format that only its vendor knows. */
+/** An unknown format is kept whole. */
 function readFormatLeftover(format: WireAnyFormat | null | undefined): Fields {
   if (!format) return {};
   if (!isKnownFormat(format)) return { format };

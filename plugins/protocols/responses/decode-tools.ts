@@ -1,14 +1,14 @@
 /**
- * Tools and the choice among them to the canonical form. A namespace is told on each tool in it; what else it says of
- * itself is kept on the first.
+ * Decodes tools and the tool choice to the canonical form. Each tool in a namespace carries its name; the first one
+ * also keeps the namespace's other fields.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
-import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
 import { qualifyName } from './tool-names.ts';
-import type { WireFlatTool, WireRequest } from './wire.ts';
+import type { WireFlatTool, WireOwnTool, WireRequest } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
@@ -21,7 +21,7 @@ export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | un
       return [decodeHosted(tool, at)];
     return read.tool.type === 'namespace'
       ? decodeNamespace(read.tool, at, taken)
-      : [decodeTool(read.tool, at, undefined, taken, [], {})];
+      : [decodeTool(read.tool, { at }, taken)];
   });
 }
 
@@ -34,54 +34,53 @@ export function isSearch({ type }: { readonly type?: unknown }): boolean {
 }
 
 function decodeHosted(tool: Fields, at: string): Tool {
-  const type = String(tool.type);
-  const kind = isSearch(tool) ? 'web-search' : type === 'code_interpreter' ? 'code-execution' : 'other';
+  const runsCode = tool.type === 'code_interpreter';
+  const kind = isSearch(tool) ? 'web-search' : (runsCode && 'code-execution') || 'other';
   return { type: 'hosted', protocol: protocolName, kind, value: tool, at };
 }
 
 const namespaceFields = new Set(['type', 'name', 'tools']);
 
-function decodeNamespace(
-  namespace: Extract<Extract<ReadTool, { kind: 'own' }>['tool'], { type: 'namespace' }>,
-  at: string,
-  taken: Set<string>,
-): Tool[] {
+type WireNamespace = Extract<WireOwnTool, { type: 'namespace' }>;
+
+function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
   return namespace.tools.map((tool, index) => {
-    const first = index === 0;
-    const about = first ? nested('namespace', leftover(namespace, namespaceFields)) : {};
-    return decodeTool(
-      tool,
-      `${at}.tools[${index}]`,
-      namespace.name,
-      taken,
-      first ? ['namespace'] : [],
-      about,
-    );
+    const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
+    const first = { ...place, flags: ['namespace'], about: leftover(namespace, namespaceFields) };
+    return decodeTool(tool, index === 0 ? first : place, taken);
   });
 }
 
 const functionFields = new Set(['type', 'name', 'description', 'parameters', 'strict']);
 const customFields = new Set(['type', 'name', 'description', 'format']);
 
-function decodeTool(
-  tool: WireFlatTool,
-  at: string,
-  namespace: string | undefined,
-  taken: Set<string>,
-  form: readonly string[],
-  about: Fields,
-): Tool {
+interface ToolPlace {
+  readonly at: string;
+  readonly namespace?: string;
+  readonly flags?: readonly string[];
+  /** The namespace's own fields, on its first tool. */
+  readonly about?: Fields;
+}
+
+/** `taken` holds the canonical names of the tools before. */
+function decodeTool(tool: WireFlatTool, place: ToolPlace, taken: Set<string>): Tool {
+  const { at, namespace, flags = [], about = {} } = place;
   const { name: wireName, description } = tool;
   const name =
     namespace !== undefined && taken.has(wireName) ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.add(name);
-  const collectFlags = name === wireName ? form : [...form, `name=${wireName}`];
-  const known = tool.type === 'function' ? functionFields : customFields;
-  const sides: Sides & { at: string } = {
-    at,
-    ...bag.keep({ ...leftover(tool, known), ...about }, collectFlags),
+  const fields = {
+    ...leftover(tool, tool.type === 'function' ? functionFields : customFields),
+    ...nested('namespace', about),
   };
-  const common = { name, description: description ?? undefined, namespace, ...sides };
+  const allFlags = name === wireName ? flags : [...flags, `name=${wireName}`];
+  const common = {
+    name,
+    description: description ?? undefined,
+    namespace,
+    at,
+    ...bag.keep(fields, allFlags),
+  };
   if (tool.type === 'custom')
     return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };
   return {
@@ -92,7 +91,7 @@ function decodeTool(
   };
 }
 
-/** A grammar stands flat here, and inside `grammar` in the canonical form, as chat-completions has it. */
+/** A grammar is flat here. In the canonical form it is inside `grammar`, as in chat-completions. */
 function nestGrammar(format: Fields | undefined): Fields | undefined {
   if (!format || format.type !== 'grammar') return format;
   const { type, ...grammar } = format;
@@ -107,7 +106,7 @@ export function flattenGrammar(format: unknown): unknown {
 const choiceFields = new Set(['type', 'name']);
 const allowedFields = new Set(['type', 'mode', 'tools']);
 
-/** Whether a reference names a tool of the caller's own, and says no more. */
+/** Whether a reference has a type and a name only. */
 function isPlainReference(value: unknown): value is { type: string; name: string } {
   return (
     isObject(value) &&
@@ -119,7 +118,10 @@ function isPlainReference(value: unknown): value is { type: string; name: string
 
 const modes = ['none', 'auto', 'required'] as const;
 
-/** Undefined as well where a tool of the vendor's own is chosen, or in a way that is not known here: such a choice stays as it is, among the vendor's fields. */
+/**
+ * Undefined for a choice of a hosted tool, or one of an unknown type. Such a choice is kept unchanged among the vendor's
+ * fields.
+ */
 export function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
   if (typeof choice === 'string') {
     const mode = oneOfKnown(choice, modes);

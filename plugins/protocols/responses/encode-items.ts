@@ -6,7 +6,7 @@ import type { Block, Turn } from '../../../core/index.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
-import { partFlag, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
+import { partFlag, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { restoreHead, readFlag } from './item-flags.ts';
@@ -80,7 +80,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   );
 }
 
-function isSpoken(block: Block): block is SpokenBlock | ForeignPart {
+function isSpoken(block: Block): block is ContentBlock | ForeignPart {
   if (block.type === 'foreign') return bag.form(block).includes(partFlag);
   return (
     block.type === 'text' ||
@@ -106,7 +106,7 @@ function readTurnSides(turn: Turn): Message['sides'] {
 }
 
 /** An assistant's message, one of several items of its turn, is remembered on its first block. */
-function readMessageSides(turn: Turn, block: SpokenBlock | ForeignPart): Message['sides'] {
+function readMessageSides(turn: Turn, block: ContentBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
   return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : readTurnSides(turn);
@@ -135,7 +135,7 @@ function omitItem(part: Fields): Fields {
 }
 
 function encodeBlock(
-  block: Exclude<Block, SpokenBlock | ForeignPart> | Kind<'media'>,
+  block: Exclude<Block, ContentBlock | ForeignPart> | Kind<'media'>,
   path: string,
   encoding: Encoding,
 ): Fields | undefined {

@@ -10,7 +10,7 @@ import {
   textTypeFor,
   type ForeignPart,
   type MediaBlock,
-  type SpokenBlock,
+  type ContentBlock,
   type TextBlock,
 } from './decode-parts.ts';
 import type { Encoding } from './encoding.ts';
@@ -19,7 +19,7 @@ import { readFlag } from './item-flags.ts';
 
 /** Mostly one part: none where it is lost, two where something is said of a document. */
 export function encodeParts(
-  block: SpokenBlock | ForeignPart,
+  block: ContentBlock | ForeignPart,
   role: string,
   path: string,
   encoding: Encoding,
@@ -35,7 +35,7 @@ export function encodeParts(
 }
 
 function encodeContent(
-  block: SpokenBlock | ForeignPart,
+  block: ContentBlock | ForeignPart,
   role: string,
   path: string,
   encoding: Encoding,
@@ -60,7 +60,7 @@ function encodeText(block: TextBlock, role: string): Fields {
 
 /** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */
 export function cacheMark(
-  { cache }: Pick<SpokenBlock, 'cache'>,
+  { cache }: Pick<ContentBlock, 'cache'>,
   path: string,
   { own, model, lose }: Encoding,
 ): Fields | undefined {

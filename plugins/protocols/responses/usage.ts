@@ -27,22 +27,17 @@ function countSearchItems(output: unknown): number | undefined {
   return searches.length > 0 ? searches.length : undefined;
 }
 
+function readContainerId(item: Fields): unknown {
+  if (item.type === 'code_interpreter_call') return item.container_id;
+  return item.type === 'shell_call' ? readObject(item.environment).container_id : undefined;
+}
+
 /** Counts the containers that ran code or commands. One that the request names was charged when it was created. */
 function countContainers({ output, tools }: Fields): number | undefined {
   const named = new Set(
     listObjects(tools).map((tool) => tool.container ?? readObject(tool.environment).container_id),
   );
-  const used = new Set(
-    listObjects(output).flatMap((item) => {
-      const id =
-        item.type === 'code_interpreter_call'
-          ? item.container_id
-          : item.type === 'shell_call'
-            ? readObject(item.environment).container_id
-            : undefined;
-      return id ? [id] : [];
-    }),
-  );
+  const used = new Set(listObjects(output).flatMap((item) => readContainerId(item) || []));
   return used.difference(named).size || undefined;
 }
 
