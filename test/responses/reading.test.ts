@@ -52,7 +52,7 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
     /is missing: send an object/,
   ],
   [{ tools: {} }, 'tools', /is an object: send an array/],
-  [{ tools: [{ name: 'f' }] }, 'tools[0].type', /is missing: send the kind of a tool/],
+  [{ tools: [{ name: 'f' }] }, 'tools[0].type', /is missing: send the type of a tool/],
   [
     { tools: [tool, { type: 'function', function: { name: 'f' } }] },
     'tools[1].name',
@@ -131,7 +131,7 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [
     item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }),
     'input[1].id',
-    /is missing: send the id the message was given/,
+    /is missing: send the id from the response that held the message/,
   ],
   [
     item({ type: 'message', role: 'assistant', id: 'msg_1', content: [{ type: 'output_text', text: 'x' }] }),
@@ -166,7 +166,7 @@ describe('a wrong field is refused by its name', () => {
   ])('what only a service that keeps things could follow: %j', (fields, param) => {
     const error = refusal(() => callWith(fields));
     expect([error.code, error.details.param]).toEqual(['unsupported_parameter', param]);
-    expect(error.message).toMatch(/stateless/);
+    expect(error.message).toMatch(/stores none/);
   });
 
   it('an item by its id is refused with the setting that makes SDKs send the item', () => {

@@ -34,9 +34,12 @@ export function isSearch({ type }: { readonly type?: unknown }): boolean {
 }
 
 function decodeHosted(tool: Fields, at: string): Tool {
-  const runsCode = tool.type === 'code_interpreter';
-  const kind = isSearch(tool) ? 'web-search' : (runsCode && 'code-execution') || 'other';
-  return { type: 'hosted', protocol: protocolName, kind, value: tool, at };
+  return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool, at };
+}
+
+function readHostedKind(tool: Fields): Extract<Tool, { type: 'hosted' }>['kind'] {
+  if (isSearch(tool)) return 'web-search';
+  return tool.type === 'code_interpreter' ? 'code-execution' : 'other';
 }
 
 const namespaceFields = new Set(['type', 'name', 'tools']);

@@ -1,6 +1,6 @@
 /**
- * Canonical events as a client's stream: the whole set of the vendor's events, numbered, around full response
- * objects, since the helpers of its SDKs read no less; and behind the last of them `[DONE]`.
+ * Encodes canonical events as a client's stream. It has every event that OpenAI sends, numbered, with full response
+ * objects, because the SDKs' stream helpers need them. `[DONE]` follows the last event.
  */
 import {
   GatewayError,
@@ -29,7 +29,7 @@ export class ReplyEncoder implements EventEncoder {
   readonly #items: OutputItemEncoder;
   #usage: Usage = {};
   #number = 0;
-  #begun = false;
+  #started = false;
 
   constructor(context: ReplyContext) {
     this.#response = new ResponseObject(context);
@@ -41,38 +41,41 @@ export class ReplyEncoder implements EventEncoder {
       case 'ping':
         return '';
       case 'response-start':
-        this.#response.started(event);
-        return this.#begin();
+        this.#response.addStart(event);
+        return this.#start();
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         return '';
       case 'response-end':
-        return this.#begin() + this.#frames(this.#items.close()) + this.#last();
+        return this.#start() + this.#frames(this.#items.close()) + this.#end();
       case 'error':
         return encodeFailure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
-          this.#response.ended(ending, this.#items.output, this.#usage),
+          this.#response.encodeEnded(ending, this.#items.output, this.#usage),
         );
       default:
-        if (event.type === 'finish') this.#response.finished(event);
-        return this.#begin() + this.#frames(this.#items.push(event));
+        if (event.type === 'finish') this.#response.addFinish(event);
+        return this.#start() + this.#frames(this.#items.push(event));
     }
   }
 
-  #begin(): string {
-    if (this.#begun) return '';
-    this.#begun = true;
-    const response = this.#response.running();
+  #start(): string {
+    if (this.#started) return '';
+    this.#started = true;
+    const response = this.#response.encodeRunning();
     return this.#frames([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
     ]);
   }
 
-  #last(): string {
+  #end(): string {
     const { ending, output } = this.#items;
     return (
       this.#frames([
-        { type: `response.${ending.status}`, response: this.#response.ended(ending, output, this.#usage) },
+        {
+          type: `response.${ending.status}`,
+          response: this.#response.encodeEnded(ending, output, this.#usage),
+        },
       ]) + terminator
     );
   }
@@ -87,15 +90,15 @@ export class ReplyEncoder implements EventEncoder {
   }
 }
 
-/** The error by itself, flat as documented and nested as the vendor sends it, then the response that failed of it. */
+/** Sends the error, both flat (as documented) and nested (as OpenAI sends it), then the failed response. */
 function encodeFailure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
-  const { error: told } = errorBody(error);
-  const { type, code, message, param } = told;
-  const word = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
+  const { type, code, message, param } = errorBody(error).error;
+  // SDKs know only some codes here. Any other error is the server's fault.
+  const responseCode = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
   const response = respond({
     status: 'failed',
     incomplete_details: null,
-    error: { code: word, message: error.message },
+    error: { code: responseCode, message: error.message },
   });
   return (
     encodeFrame({ type: 'error', code, message, param, error: { type, code, message, param } }, number) +
@@ -104,22 +107,22 @@ function encodeFailure(error: GatewayError, number: number, respond: (ending: En
   );
 }
 
-/** Above the numbers of any stream: where nobody knows how far it got. */
+/** Used if the stream's last number is unknown: it is higher than any number a stream reaches. */
 const lateNumber = 1_000_000_000;
 
-/** The number that follows those a stream has said. */
-function findNextNumber(begun: boolean, last: string): number {
-  if (!begun) return 0;
+/** Returns the sequence number after the last one sent. */
+function findNextNumber(started: boolean, last: string): number {
+  if (!started) return 0;
   const numbers = [...last.matchAll(/"sequence_number":\s*(\d+)/g)];
   const [, number] = numbers.at(-1) ?? [];
   return number === undefined ? lateNumber : Number(number) + 1;
 }
 
-/** What ends a stream that broke; codes of the response are those clients know, and all else is the server's fault. */
+/** Ends a stream that broke: an error event and a failed response, with the id from the stream's start. */
 export function encodeStreamError(
   error: GatewayError,
   call: ClientCall,
-  begun: boolean,
+  started: boolean,
   sent: SentFrames = { first: '', last: '' },
 ): string {
   const response = new ResponseObject({
@@ -129,8 +132,8 @@ export function encodeStreamError(
     call,
   });
   const [, id] = /"id":\s*"(resp_[^"]*)"/.exec(sent.first) ?? [];
-  return encodeFailure(error, findNextNumber(begun, sent.last), (ending) => ({
-    ...response.ended(ending, [], {}),
+  return encodeFailure(error, findNextNumber(started, sent.last), (ending) => ({
+    ...response.encodeEnded(ending, [], {}),
     ...(id === undefined ? {} : { id }),
     usage: null,
   }));

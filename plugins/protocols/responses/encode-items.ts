@@ -1,13 +1,13 @@
 /**
- * Canonical turns as input items. What this protocol read is restored item by item; what another one read becomes
- * messages, calls, their outputs, and such reasoning as the model's vendor sealed itself.
+ * Encodes canonical turns as input items. A request of this protocol is restored item by item. A request of another
+ * protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { partFlag, type ForeignPart, type ContentBlock } from './decode-parts.ts';
-import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
+import { encodeCacheBreakpoint, encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { restoreHead, readFlag } from './item-flags.ts';
 import { isGatewayId } from './response-object.ts';
@@ -15,7 +15,7 @@ import { fitName, hashShort } from './tool-names.ts';
 
 type Kind<Type extends Block['type']> = Extract<Block, { type: Type }>;
 
-/** A message being put together, until something else than speech follows. */
+/** A message that collects parts until a block of another type follows. */
 interface Message {
   readonly parts: Fields[];
   readonly sides: { readonly fields: Fields; readonly form: readonly string[] };
@@ -36,7 +36,7 @@ export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[
   if (!encoding.own && role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) {
     encoding.lose(
       `turns[${turns.length - 1}].role`,
-      'the model answers anew instead of going on with it',
+      'the model starts a new answer instead of continuing this one',
       'approximated',
     );
   }
@@ -60,7 +60,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
       entries.push({ path, item: encodeShownMedia(block, path, encoding) });
       continue;
     }
-    // A stream of Gemini's ends in a text that is empty, behind its calls as well.
+    // Gemini ends a stream with an empty text, even after tool calls.
     if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
       if (!open || bag.form(block).includes('message')) {
@@ -89,7 +89,7 @@ function isSpoken(block: Block): block is ContentBlock | ForeignPart {
   );
 }
 
-/** An assistant's message holds no media here: what a model showed is shown to it again. */
+/** An assistant's message cannot hold media here, so the user shows it instead. */
 function encodeShownMedia(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
   return {
@@ -105,19 +105,19 @@ function readTurnSides(turn: Turn): Message['sides'] {
   return { fields: bag.fields(turn), form: bag.form(turn) };
 }
 
-/** An assistant's message, one of several items of its turn, is remembered on its first block. */
+/** An assistant's turn may hold several messages, so each message's own fields are kept on its first block. */
 function readMessageSides(turn: Turn, block: ContentBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
   return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : readTurnSides(turn);
 }
 
-/** The vendor refuses reasoning that nothing follows: what it led to was lost, or never came. */
+/** OpenAI refuses reasoning that no item follows. That item was lost, or never existed. */
 function dropTrailingReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
   if (own) return entries;
   const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
   for (let last = kept.at(-1); last && 'item' in last && last.item.type === 'reasoning'; last = kept.at(-1)) {
-    lose(last.path, 'what it led to is not there');
+    lose(last.path, 'the item that has to follow it is missing');
     kept.pop();
   }
   return kept;
@@ -128,7 +128,7 @@ function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, 
   return [overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, own) })];
 }
 
-/** What the first part remembers of its message stands on the message. */
+/** Removes the message's own fields from its first part. */
 function omitItem(part: Fields): Fields {
   const { item: _item, ...rest } = part;
   return rest;
@@ -162,8 +162,8 @@ function encodeBlock(
 
 const longestCallId = 64;
 
-/** The vendor takes ids of at most 64 characters. */
-function callId(id: string, own: boolean): string {
+/** OpenAI accepts call ids of at most 64 characters. */
+function fitCallId(id: string, own: boolean): string {
   return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${hashShort(id)}`;
 }
 
@@ -177,7 +177,7 @@ function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }
   const called = {
     name: readFlag(form, 'name') ?? name,
     namespace: own ? block.namespace : namespace,
-    call_id: callId(block.id, own),
+    call_id: fitCallId(block.id, own),
     ...restoreHead(form),
   };
   if (block.custom)
@@ -193,24 +193,24 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
   const form = bag.form(block);
-  // What only this protocol has is kept with the whole.
+  // If a part was known to this protocol only, the whole output was kept.
   const { output } = bag.fields(block);
   const parts = block.content.flatMap((part, position) =>
     encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
   );
-  const mark = own ? undefined : cacheMark(block, path, encoding);
+  const mark = own ? undefined : encodeCacheBreakpoint(block, path, encoding);
   if (mark)
     parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.fields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     ...restoreHead(form),
-    call_id: callId(block.callId, own),
+    call_id: fitCallId(block.callId, own),
     output: output ?? joinParts(parts, form, own),
   });
 }
 
-/** Sealed state is for its own vendor; reasoning of other protocols that is not sealed belongs to nobody known. */
+/** Only the vendor that sealed reasoning can use it. Other protocols' unsealed reasoning has no known vendor. */
 function encodeReasoning(
   block: Kind<'reasoning'>,
   path: string,
@@ -218,8 +218,8 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const ours = !sealed && isGatewayId(readFlag(bag.form(block), 'id') ?? '');
-  if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || ours) {
+  const isMadeHere = !sealed && isGatewayId(readFlag(bag.form(block), 'id') ?? '');
+  if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
     lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return undefined;
   }
@@ -246,7 +246,7 @@ function encodeReasoning(
   });
 }
 
-/** The parts a text was joined of; one part where it is no longer that text. */
+/** Splits a text into the parts it was joined from. If the text has changed since, returns one part. */
 function splitText(text: string, lengths: string | undefined): string[] {
   const parts: string[] = [];
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
- * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
+ * Encodes canonical text and media as parts of a message or of a tool's output. A part that this protocol cannot express
+ * is reported as lost. If the answer would be worthless without it (a video, another vendor's file), the call is refused.
  */
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { dataUrl, isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
@@ -17,7 +17,7 @@ import type { Encoding } from './encoding.ts';
 import { readFlags } from './flags.ts';
 import { readFlag } from './item-flags.ts';
 
-/** Mostly one part: none where it is lost, two where something is said of a document. */
+/** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
 export function encodeParts(
   block: ContentBlock | ForeignPart,
   role: string,
@@ -28,7 +28,7 @@ export function encodeParts(
   if (!wire) return [];
   const part = overlay(bag.fields(block), {
     ...wire,
-    prompt_cache_breakpoint: cacheMark(block, path, encoding),
+    prompt_cache_breakpoint: encodeCacheBreakpoint(block, path, encoding),
   });
   const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
@@ -58,8 +58,8 @@ function encodeText(block: TextBlock, role: string): Fields {
   };
 }
 
-/** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */
-export function cacheMark(
+/** Encodes a cache breakpoint. One that this protocol or the model does not have is reported as lost. */
+export function encodeCacheBreakpoint(
   { cache }: Pick<ContentBlock, 'cache'>,
   path: string,
   { own, model, lose }: Encoding,
@@ -94,12 +94,12 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   const { source, detail } = block;
   const known = own || detail === undefined || details.has(detail);
   if (!known) lose(`${path}.detail`, 'responses has no such detail');
-  // OpenAI's schema requires it, though the vendor takes pictures without; what its own client wrote is kept.
-  const shown = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
-  if (source.type === 'file') return { ...shown, file_id: source.id };
+  // OpenAI's schema requires `detail`, although its API accepts images without it.
+  const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
+  if (source.type === 'file') return { ...head, file_id: source.id };
   const url = own ? formatUrl(block) : pictureUrl(block, path);
-  if (url !== undefined) return { ...shown, image_url: url };
-  lose(path, 'not an image responses can carry');
+  if (url !== undefined) return { ...head, image_url: url };
+  lose(path, 'responses cannot carry this image');
   return undefined;
 }
 
@@ -133,7 +133,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
   return { type: 'input_audio', input_audio: { data: source.data, format } };
 }
 
-/** This wire's files are mostly PDFs; a text document is said as text, under its name. */
+/** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
 function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
@@ -162,7 +162,7 @@ function isPlainText(part: Fields): part is { type: string; text: string } {
   );
 }
 
-/** Parts as the content of a message or the output of a tool: one plain text is a string, unless its client wrote it as a part. */
+/** Joins parts to a message's content or a tool's output. One plain text becomes a string, unless the client sent a part. */
 export function joinParts(
   parts: readonly Fields[],
   form: readonly string[],

@@ -1,4 +1,4 @@
-/** A whole reply as one response: the items a stream would have told of, at their end. */
+/** Encodes a reply that is not streamed as one response object. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
 import { OutputItemEncoder } from './encode-output-items.ts';
 import { ResponseObject } from './response-object.ts';
@@ -12,7 +12,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     else items.push(event);
   }
   items.close();
-  response.started(events.find((event) => event.type === 'response-start'));
-  for (const event of events) if (event.type === 'finish') response.finished(event);
-  return response.ended(items.ending, items.output, usage);
+  response.addStart(events.find((event) => event.type === 'response-start'));
+  for (const event of events) if (event.type === 'finish') response.addFinish(event);
+  return response.encodeEnded(items.ending, items.output, usage);
 }

@@ -1,6 +1,6 @@
 /**
- * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
- * restored as it stood; what has no place here is told as lost, by its canonical path.
+ * Encodes a canonical request as a request body that the model accepts. A request of this protocol is restored as the
+ * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -85,14 +85,14 @@ export function encodeRequest(
   };
 }
 
-/** Every piece of a reply is searched for each of them: with many more the process would serve nobody else. */
+/** The gateway searches every delta for each stop sequence: more of them would block other requests. */
 const mostStops = 1000;
 
 function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
   if (stop.length <= mostStops) return stop;
   throw new GatewayError(
     'unsupported_parameter',
-    `This model takes no stop sequences, and the gateway looks for ${mostStops} of them at most: send fewer.`,
+    `This model takes no stop sequences, and the gateway applies at most ${mostStops}: send fewer.`,
     { param: 'stop' },
   );
 }
@@ -111,7 +111,7 @@ function encodeInstructions(turn: Turn | undefined, form: readonly string[]): st
   return turn.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
 }
 
-/** The input as items, or as the one text or nothing that a client of this protocol wrote. */
+/** Encodes the input as items, or as the single text (or nothing) that a client of this protocol wrote. */
 function encodeInput(
   request: CanonicalRequest,
   [only, ...others]: readonly Turn[],
@@ -126,13 +126,13 @@ function encodeInput(
   return [...instructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
-/** The vendor refuses limits below. */
+/** OpenAI refuses lower limits. */
 const leastLimit = 16;
 
-/** What has no field on this wire at all. */
+/** Canonical fields that this protocol does not have. */
 const missingFields = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
 
-/** Models that reason refuse to be asked for them. */
+/** Reasoning models refuse log probabilities. */
 function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
   return (
     capabilities.sampling &&
@@ -188,7 +188,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   if (budget !== undefined && sent !== undefined)
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
-  // Only on this wire has one to ask for what the others show.
+  // Other protocols show reasoning by default; here the request has to ask for it.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
   return { effort: sent, summary: readFlag(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
@@ -221,24 +221,23 @@ function encodeFormat(
   });
 }
 
-/** The tiers of this wire, and the names other wires have for them. */
+/** The service tiers of this protocol, by the names that any protocol uses for them. */
 const tiers: ReadonlyMap<string, string> = new Map([
-  ...['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'].map((name): [string, string] => [
-    name,
-    name,
-  ]),
+  ['auto', 'auto'],
+  ['default', 'default'],
+  ['flex', 'flex'],
+  ['scale', 'scale'],
+  ['priority', 'priority'],
+  ['fast', 'fast'],
+  ['ultrafast', 'ultrafast'],
   ['standard', 'default'],
   ['standard_only', 'default'],
 ]);
 
 function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
-  const userField = saysSafety(
-    request,
-    owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName],
-  )
-    ? 'safety_identifier'
-    : 'user';
+  const protocols = owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName];
+  const userField = saysSafety(request, protocols) ? 'safety_identifier' : 'user';
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   const isLost = !own && isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
@@ -253,7 +252,7 @@ function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, los
 
 const longestUser = 64;
 
-/** A name for the user that the vendor takes; the same one for the same user. */
+/** OpenAI accepts names of at most 64 characters. A longer one is hashed, so it stays the same for the same user. */
 function fitUser(user: string | undefined): string | undefined {
   return user === undefined || user.length <= longestUser
     ? user
@@ -261,8 +260,8 @@ function fitUser(user: string | undefined): string | undefined {
 }
 
 /**
- * What the vendor is to keep, and to give back for the next turn. A call of another protocol has nothing kept, so
- * the model's reasoning has to come back sealed; models that do not reason refuse to be asked for that.
+ * What the provider stores, and returns for the next turn. A call of another protocol stores nothing, so it asks for
+ * sealed reasoning. Models that do not reason refuse that.
  */
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
   const form = bag.form(request);

@@ -1,4 +1,4 @@
-/** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
+/** Encodes tools and the tool choice. Tools of one namespace are grouped. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
@@ -27,8 +27,12 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     return {};
   }
   const limit = searchLimit(request, encoding);
-  const tools = writeTools(request.tools ?? [], limit === undefined ? searchWords : limitedWords, encoding);
-  // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
+  const tools = encodeToolList(
+    request.tools ?? [],
+    limit === undefined ? searchFields : limitedSearchFields,
+    encoding,
+  );
+  // OpenAI refuses a choice among no tools. A client of this protocol gets that error from OpenAI itself.
   if (!own && tools.length === 0) {
     loseChoice(request, lose);
     return {};
@@ -41,12 +45,12 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   };
 }
 
-/** What another wire's client limits its search to; only the vendor of this wire itself is known to take a limit. */
+/** The search limit that another protocol's client set. Only OpenAI is known to accept one here. */
 function searchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
   return own || owner !== nativeVendor || !hosts(model, 'web-search') ? undefined : limitOfSearch(tools);
 }
 
-function writeTools(tools: readonly Tool[], words: SearchWords, encoding: Encoding): Fields[] {
+function encodeToolList(tools: readonly Tool[], words: SearchWords, encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
   for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
@@ -80,14 +84,14 @@ function writeTools(tools: readonly Tool[], words: SearchWords, encoding: Encodi
   return written;
 }
 
-const searchWords: SearchWords = {
+const searchFields: SearchWords = {
   size: (size) => ({ search_context_size: size }),
   location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
   allowed: (domains) => ({ filters: { allowed_domains: domains } }),
 };
 
-/** A limit of the search is one of the request here, where it says the same. */
-const limitedWords: SearchWords = { ...searchWords, uses: () => ({}) };
+/** This protocol limits all tool calls of a request, so a search limit moves there. */
+const limitedSearchFields: SearchWords = { ...searchFields, uses: () => ({}) };
 
 function encodeHosted(
   tool: Extract<Tool, { type: 'hosted' }>,
@@ -116,7 +120,7 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   const name = names.toWire(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom')
     return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
-  // The vendor takes a tool that says nothing for a strict one.
+  // OpenAI treats a tool without `strict` as strict.
   if (own)
     return overlay(fields, {
       type: 'function',
@@ -135,8 +139,8 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   };
 }
 
-/** A tool's name as a choice refers to it. */
-function reference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
+/** Writes a tool as a choice names it. */
+function encodeReference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
   const custom = tools.some((tool) => tool.type === 'custom' && tool.name === name);
   return { type: custom ? 'custom' : 'function', name: names.toWire(name)?.name ?? name };
 }
@@ -147,10 +151,11 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { mode, names: asked = [], required } = toolChoice;
   const names = encoding.own ? asked : offeredNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
-  if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
+  if (mode === 'one')
+    return overlay(bag.fields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   const allowed = [
-    ...names.map((name) => reference(name, tools, encoding)),
+    ...names.map((name) => encodeReference(name, tools, encoding)),
     ...listHostedReferences(tools, encoding),
   ];
   return overlay(bag.fields(toolChoice), {
@@ -160,7 +165,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   });
 }
 
-/** Google's list is of functions alone: its own tools may be called beside them. */
+/** Google's choice restricts functions only, so its hosted tools stay allowed. */
 function listHostedReferences(tools: readonly Tool[], { model }: Encoding): Fields[] {
   return tools.flatMap((tool) => {
     if (tool.type !== 'hosted' || tool.protocol !== 'generate-content' || !hosts(model, tool.kind)) return [];

@@ -1,4 +1,4 @@
-/** The responses protocol: its client side, its upstream side, and its count of tokens. */
+/** The OpenAI responses protocol: client side, upstream side and token counts. */
 import { z } from 'zod';
 import {
   definePlugin,
@@ -25,7 +25,7 @@ const operations: ReadonlyMap<string, Operation> = new Map([
   ['/v1/responses/input_tokens', 'count'],
 ]);
 
-/** Canonical fields that this protocol spells otherwise. */
+/** This protocol's names of canonical fields, for the paths of losses. */
 const fieldNames = {
   turns: 'input',
   toolChoice: 'tool_choice',
@@ -40,9 +40,9 @@ const fieldNames = {
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
-  // What a message says of itself is remembered on its first part.
+  // A message's own fields are kept on its first part,
   '.item': '..',
-  // And what a namespace says of itself on its first tool.
+  // and a namespace's own fields on its first tool.
   'tools.namespace': '..',
   '.source': 'image_url',
   '.schema': 'parameters',
@@ -50,8 +50,8 @@ const fieldNames = {
 };
 
 /**
- * Codex stops at 429 with the code `insufficient_quota`, and at no other form of an empty account; to a vendor that
- * failed it comes thirty times, but for 503 with `server_is_overloaded`, where it stops after five.
+ * Codex stops retrying at 429 with the code `insufficient_quota`; it retries any other form of an empty account. It
+ * retries a failed provider 30 times, but 503 with `server_is_overloaded` only five times.
  */
 function encodeCallError(error: GatewayError): ErrorReply {
   const { code, message, details } = error;
@@ -104,8 +104,8 @@ export const responses = definePlugin({
   name: protocolName,
   options: z.strictObject({
     /**
-     * Whether a message of the assistant in `input` that has parts and says `type: "message"` must carry the id and
-     * status it was given; agents that send them without are served where this is `lenient`.
+     * Whether an assistant message in `input` with parts and `type: "message"` must have its `id` and `status`. Some
+     * agents omit them: set `lenient` to serve these.
      */
     assistantItems: z.enum(['strict', 'lenient']).default('strict'),
   }),

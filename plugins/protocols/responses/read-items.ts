@@ -1,6 +1,6 @@
 /**
- * Reads the items of `input` and the tools one by one, each by the shape of its kind. An item without a kind is a
- * message; one of a kind that is not known here is taken as it is, since only its vendor can judge it.
+ * Checks the items of `input` and the tools one by one, each against the schema of its type. An item without a type is a
+ * message. An item of an unknown type passes unchecked: only the provider can judge it.
  */
 import { GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -41,10 +41,10 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: WireCallOutput }
   | { readonly kind: 'reasoning'; readonly item: WireReasoning }
   | { readonly kind: 'image-call'; readonly item: WireImageCall }
-  /** `unknownRole`: said in a role that nobody here knows, so that an answer without it is worthless. */
+  /** `unknownRole` marks a message with an unknown role: without it, another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
-/** Whether an assistant's message has to carry the id and status it was given. */
+/** Whether an assistant message must have the id and status of its response. */
 export type AssistantItems = 'strict' | 'lenient';
 
 export function readItems(input: WireRequest['input'], assistantItems: AssistantItems): ReadItem[] {
@@ -78,7 +78,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     case 'item_reference':
       throw new GatewayError(
         'unsupported_parameter',
-        `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself, as SDKs do that are told "store: false".`,
+        `"${at}" refers to a stored item, and the gateway stores none: send the item itself. SDKs do so with the setting "store: false".`,
         { param: at },
       );
     default:
@@ -86,7 +86,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
   }
 }
 
-/** A thought with parts of kinds that are not known here is the vendor's alone. */
+/** Reasoning with parts of an unknown type passes as an unknown item. */
 function readReasoning(value: unknown, at: string): ReadItem {
   const item = checkWire(reasoningWire, value, at);
   const isKnown = holdsOnly(item.summary, 'summary_text') && holdsOnly(item.content, 'reasoning_text');
@@ -111,7 +111,7 @@ function readMessage(value: unknown, at: string, assistantItems: AssistantItems)
   )
     return message;
   for (const [field, send] of [
-    ['id', 'the id the message was given'],
+    ['id', 'the id from the response that held the message'],
     ['status', '"completed"'],
   ] as const) {
     if (!message[field]) throw badField(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
@@ -119,7 +119,7 @@ function readMessage(value: unknown, at: string, assistantItems: AssistantItems)
   return message;
 }
 
-/** An image or a file may stand in one of several fields, and has to stand in one. */
+/** An image or a file needs one of several fields. */
 function checkFiles(content: WireContent, at: string): void {
   if (typeof content === 'string') return;
   for (const [index, part] of content.entries()) {
@@ -142,7 +142,7 @@ export type ReadTool =
 
 const flatKinds = new Set(['function', 'custom']);
 
-/** Whether it is one of the caller's own tools. A namespace with others in it is the vendor's to judge. */
+/** Whether the client runs the tool itself. A namespace that holds other tools is left to the provider. */
 function isOwn(tool: Fields): boolean {
   const { type, tools } = tool;
   if (type !== 'namespace' || !Array.isArray(tools))

@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
- * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
+ * Reads a client's request: checks it against the wire schema, checks rules that span fields, and collects the facts
+ * that routing and billing need. The canonical form is built on first use, because most calls pass verbatim.
  */
 import {
   GatewayError,
@@ -35,13 +35,13 @@ import {
 } from './read-items.ts';
 import { isGatewayId } from './response-object.ts';
 import { isNativeSeal, findSealer } from './sealed.ts';
-import { isKnownPart, requestWire, type WirePart, type WireRequest } from './wire.ts';
+import { isKnownPart, requestWire, type WireAnyPart, type WirePart, type WireRequest } from './wire.ts';
 
-const painter = 'image_generation';
-const interpreter = 'code_interpreter';
-const usualMemory = '1g';
+const imageTool = 'image_generation';
+const codeTool = 'code_interpreter';
+const defaultMemory = '1g';
 
-/** A call that came in this protocol. */
+/** A call from a client of this protocol. */
 export class ResponsesCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -56,7 +56,7 @@ export class ResponsesCall implements ClientCall {
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly truncates: boolean;
-  /** The fields as the client wrote them, which a response says again. */
+  /** The client's fields, which the response repeats. */
   readonly settings: Fields;
   readonly #read: ReadRequest;
   #request: CanonicalRequest | undefined;
@@ -93,35 +93,34 @@ export class ResponsesCall implements ClientCall {
   }
 }
 
-/** Where a tool says what its code, or its commands, are to be run in. */
+/** The field of a tool that describes the container for its code or commands. */
 const containerFields: ReadonlyMap<unknown, string> = new Map([
-  [interpreter, 'container'],
+  [codeTool, 'container'],
   ['shell', 'environment'],
 ]);
 
-/** What a tool says of the container that is opened for it, and in which field. */
 function findContainer({
   kind,
   tool,
-}: ReadTool): { readonly field: string; readonly said: Fields } | undefined {
+}: ReadTool): { readonly field: string; readonly value: Fields } | undefined {
   if (kind !== 'hosted') return undefined;
   const field = containerFields.get(tool.type);
-  const said: unknown = field === undefined ? undefined : tool[field];
-  return field !== undefined && isObject(said) ? { field, said } : undefined;
+  const value: unknown = field === undefined ? undefined : tool[field];
+  return field !== undefined && isObject(value) ? { field, value } : undefined;
 }
 
-/** What the tools that a vendor runs itself are charged by; a container that is named was opened, and paid for, before. */
+/** The fee of a hosted tool. A container that the request names was charged when it was created. */
 function readFeeName(read: ReadTool): FeeName | undefined {
   const { kind, tool } = read;
   if (kind !== 'hosted') return undefined;
   const { type } = tool;
   if (isSearch(tool) || type === 'x_search') return 'webSearch';
   if (type === 'file_search') return 'fileSearch';
-  if (type === interpreter) return typeof tool.container === 'string' ? undefined : 'container';
-  return type === 'shell' && findContainer(read)?.said.type === 'container_auto' ? 'container' : undefined;
+  if (type === codeTool) return typeof tool.container === 'string' ? undefined : 'container';
+  return type === 'shell' && findContainer(read)?.value.type === 'container_auto' ? 'container' : undefined;
 }
 
-/** Codex offers a search with every call, whoever answers: one that the choice of tools does not name can be spared. */
+/** Codex offers a search with every call, whatever the model. It may be dropped unless `tool_choice` names it. */
 function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read, place): Fee[] => {
@@ -138,34 +137,31 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
   });
 }
 
-/** A tool that paints is another model, whose tokens cost several times those of the one that is asked; a container with more memory costs up to 64 times as much. */
-function readModes(read: ReadTool, place: number): Mode[] {
-  if (read.tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
+/**
+ * Tools that change the price: the image tool is another model, whose tokens cost several times as much; a container with
+ * more memory costs up to 64 times as much.
+ */
+function readModes(read: ReadTool, index: number): Mode[] {
+  const at = `tools[${index}]`;
+  if (read.tool.type === imageTool) return [{ name: imageTool, field: `${at}.type`, untold: true }];
   const container = findContainer(read);
-  const memory = container?.said.memory_limit ?? usualMemory;
-  return container === undefined || memory === usualMemory
-    ? []
-    : [
-        {
-          name: `${interpreter} ${String(memory)}`,
-          field: `tools[${place}].${container.field}.memory_limit`,
-          untold: true,
-        },
-      ];
+  const memory = String(container?.value.memory_limit ?? defaultMemory);
+  if (container === undefined || memory === defaultMemory) return [];
+  return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, untold: true }];
 }
 
-/** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
+/** Reasoning in an item that the gateway made for another protocol's provider. No provider of this protocol knows it. */
 function isGatewayReasoning(read: ReadItem): boolean {
   return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
 }
 
-/** Whether it gives one vendor's thoughts back to another, as a conversation that moved does. */
+/** Whether the request sends OpenAI's sealed reasoning to another vendor: the conversation moved between models. */
 function movesNativeSeals({ wire, items }: ReadRequest): boolean {
   if (findSealer(wire.model) === nativeVendor) return false;
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
 }
 
-/** Throws `invalid_request` or `unsupported_parameter` naming the field at fault. */
+/** Throws `invalid_request` or `unsupported_parameter`, with the field in `param`. */
 export function readRequest(
   body: unknown,
   text: string,
@@ -185,7 +181,7 @@ export function readRequest(
   return new ResponsesCall(read, text);
 }
 
-/** Fields that only mean something to a service that keeps what it was sent. */
+/** Fields that need a service that stores responses. */
 const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
 
 function checkStateless(wire: WireRequest): void {
@@ -194,7 +190,7 @@ function checkStateless(wire: WireRequest): void {
     if (value === undefined || value === null || value === false) continue;
     throw new GatewayError(
       'unsupported_parameter',
-      `"${field}" needs a service that keeps responses, and the gateway is stateless: send the whole conversation as "input".`,
+      `"${field}" needs stored responses, and the gateway stores none: send the whole conversation as "input".`,
       { param: field },
     );
   }
@@ -222,7 +218,7 @@ function listNames(read: ReadTool): string[] {
   return read.tool.type === 'namespace' ? read.tool.tools.map(({ name }) => name) : [read.tool.name];
 }
 
-/** Tools that the client runs; a shell is the vendor's where it has a container. */
+/** Hosted tools that the client runs. A shell with a container runs at the provider. */
 const clientTools: ReadonlySet<unknown> = new Set([
   'computer',
   'computer_use_preview',
@@ -236,7 +232,7 @@ function isRunByVendor(read: ReadTool): boolean {
   return tool.type !== 'shell' || findContainer(read) !== undefined;
 }
 
-/** Bounds the input from above: media is countedFields apart from the text it is written in. */
+/** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput({ wire, items, tools }: ReadRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
@@ -253,12 +249,7 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
         base64 += part.image_url ? base64Length(part.image_url) : 0;
         images += 1;
       }
-      const file =
-        part.type === 'input_file'
-          ? part.file_data
-          : part.type === 'input_audio'
-            ? part.input_audio.data
-            : undefined;
+      const file = readFileData(part);
       const length = file ? base64Length(file) : 0;
       fetched ||= part.type === 'input_file' && length === 0;
       base64 += length;
@@ -274,20 +265,24 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
   };
 }
 
-/** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
+function readFileData(part: WirePart): string | null | undefined {
+  if (part.type === 'input_audio') return part.input_audio.data;
+  return part.type === 'input_file' ? part.file_data : undefined;
+}
+
+/** Whether the input has parts of an unknown type. How many tokens a provider reads for them is unknown. */
 function holdsUnknownInput(read: ReadItem): boolean {
   if (read.kind === 'other') return read.unknownRole === true;
-  const content =
-    read.kind === 'message' && read.item.role !== 'assistant'
-      ? read.item.content
-      : read.kind === 'call-output'
-        ? read.item.output
-        : '';
-  return typeof content !== 'string' && !content.every(isKnownPart);
+  if (read.kind === 'message' && read.item.role === 'assistant') return false;
+  return !listContent(read).every(isKnownPart);
 }
 
 function listParts(read: ReadItem): readonly WirePart[] {
-  const content =
-    read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
-  return typeof content === 'string' ? [] : content.filter(isKnownPart);
+  return listContent(read).filter(isKnownPart);
+}
+
+function listContent(read: ReadItem): readonly WireAnyPart[] {
+  if (read.kind !== 'message' && read.kind !== 'call-output') return [];
+  const content = read.kind === 'message' ? read.item.content : read.item.output;
+  return typeof content === 'string' ? [] : content;
 }

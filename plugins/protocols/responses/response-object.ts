@@ -1,6 +1,6 @@
 /**
- * The response object around the output: it says the settings of the call again, each of them, with the vendor's
- * defaults where the client left them out. Nothing is kept here, whatever `store` says.
+ * Writes the response object around the output. It repeats every setting of the request, with OpenAI's default if the
+ * client left it out. The gateway stores nothing, whatever `store` says.
  */
 import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
@@ -8,11 +8,12 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
 import { encodeUsage } from './usage.ts';
+import { readObject } from './values.ts';
 
 type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
 
-/** Settings that are said again as they were sent; what the vendor says where they were not. */
-const settings: readonly (readonly [name: string, otherwise: unknown])[] = [
+/** Settings that a response repeats, with OpenAI's default. */
+const settings: readonly (readonly [name: string, fallback: unknown])[] = [
   ['access_programs', null],
   ['background', false],
   ['frequency_penalty', 0],
@@ -39,11 +40,7 @@ function readSettings(call: ClientCall): Fields {
   return 'settings' in call && isObject(call.settings) ? call.settings : {};
 }
 
-function toObject(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
-
-/** A tool as a response says it again: what was not set is null. */
+/** Repeats a tool as OpenAI does: optional fields become null. */
 function echoTool(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
   if (Array.isArray(tool.tools)) return { ...tool, tools: tool.tools.map(echoTool) };
@@ -74,13 +71,13 @@ function encodeToolUsage(searches: number): Fields {
   return { image_gen: painted, web_search: { num_requests: searches } };
 }
 
-/** An id of this wire: its prefix, what tells this reply from others, and which thing of the reply it is. */
+/** Makes an id: prefix, response id and (for an item) the index. */
 export function makeId(prefix: string, reply: string, index?: number): string {
   const tail = index === undefined ? '' : index.toString(16).padStart(4, '0');
   return `${prefix}_${reply.replaceAll(/[^A-Za-z0-9]/g, '')}${tail}`;
 }
 
-/** Whether an id of an item was made here: a vendor's are longer. */
+/** Whether the gateway made an item's id. OpenAI's ids are longer. */
 export function isGatewayId(id: string): boolean {
   return /^[a-z]+_[0-9a-f]{32}[0-9a-f]{4}$/.test(id);
 }
@@ -89,38 +86,38 @@ export class ResponseObject {
   readonly #head: Fields;
   readonly #settings: Fields;
   readonly #context: ReplyContext;
-  #vendors: Fields = {};
+  #vendorFields: Fields = {};
 
   constructor(context: ReplyContext) {
     const { id, model, created, call } = context;
     this.#context = context;
-    const said = readSettings(call);
+    const sent = readSettings(call);
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
-      ...Object.fromEntries(settings.map(([name, otherwise]) => [name, said[name] ?? otherwise])),
-      ...(typeof said.user === 'string' ? { user: said.user } : {}),
-      tools: echoTools(said),
-      reasoning: { effort: null, summary: null, ...toObject(said.reasoning) },
-      text: { format: { type: 'text' }, ...toObject(said.text) },
+      ...Object.fromEntries(settings.map(([name, fallback]) => [name, sent[name] ?? fallback])),
+      ...(typeof sent.user === 'string' ? { user: sent.user } : {}),
+      tools: echoTools(sent),
+      reasoning: { effort: null, summary: null, ...readObject(sent.reasoning) },
+      text: { format: { type: 'text' }, ...readObject(sent.text) },
     };
   }
 
-  /** Takes over what the vendor said of the response, where it spoke this protocol. */
-  started(start: Start | undefined): void {
-    this.#vendors = bag.fields(start);
+  /** Adopts the fields of the provider's response, if the provider uses this protocol. */
+  addStart(start: Start | undefined): void {
+    this.#vendorFields = bag.fields(start);
     if (start) loseForeignStart(this.#context, start, protocolName);
   }
 
-  /** What the vendor says of the response at its end alone. */
-  finished({ vendor }: Extract<CanonicalEvent, { type: 'finish' }>): void {
-    this.#vendors = { ...this.#vendors, ...bag.fields({ vendor }) };
+  /** Adopts the fields that the provider sends at the end only. */
+  addFinish({ vendor }: Extract<CanonicalEvent, { type: 'finish' }>): void {
+    this.#vendorFields = { ...this.#vendorFields, ...bag.fields({ vendor }) };
   }
 
-  running(): Fields {
+  encodeRunning(): Fields {
     return this.#write('in_progress', { incomplete_details: null, error: null }, [], null);
   }
 
-  ended(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
+  encodeEnded(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
     const { webSearches } = usage;
     const tools = webSearches === undefined ? {} : { tool_usage: encodeToolUsage(webSearches) };
     return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
@@ -139,7 +136,7 @@ export class ResponseObject {
       status,
       completed_at: completed,
       ...this.#settings,
-      ...this.#vendors,
+      ...this.#vendorFields,
       error,
       incomplete_details,
       output,

@@ -1,7 +1,7 @@
 /**
- * The request body of responses as clients send it: every documented field with its type and range. Unknown fields
- * pass, here and at every depth, and so do unknown words, and items, parts and tools of kinds only the vendor knows;
- * `null` counts as unset.
+ * The request body as clients send it: every documented field with its type and range
+ * (https://platform.openai.com/docs/api-reference/responses/create). Unknown fields pass at every depth, and so do
+ * unknown values, items, parts and tools. `null` means unset.
  */
 import { z } from 'zod';
 import { otherThan } from '../../shared/wire-kit/open-values.ts';
@@ -75,11 +75,12 @@ const callId = z.string('the id of a tool call').min(1, 'the id of a tool call')
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
 export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
+/** The `isPlain…` checks accept most items without running zod, which is slow on long conversations. */
 function isFilledString(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether a part is a text and has nothing beside it but the empty lists of a reply. */
+/** Whether a part is a text with no other fields but the empty lists of a reply. */
 function isPlainPart(value: unknown): boolean {
   if (!isObject(value) || typeof value.text !== 'string') return false;
   const { type, annotations, logprobs } = value;
@@ -94,42 +95,31 @@ function isPlainContent(value: unknown): boolean {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isPlainPart));
 }
 
-/** Whether an item has these many fields of its own, and beside them nothing but an id and that it is complete. */
-function holdsOnly(item: Fields, own: number): boolean {
-  return (
-    Object.keys(item).length ===
-    own + (typeof item.id === 'string' ? 1 : 0) + (item.status === 'completed' ? 1 : 0)
-  );
+/** Whether an item has a type, `own` other fields, and beyond these at most an id and the status `completed`. */
+function isPlainItem(value: unknown, type: string, own: number): value is Fields {
+  if (!isObject(value) || value.type !== type) return false;
+  const head = (typeof value.id === 'string' ? 1 : 0) + (value.status === 'completed' ? 1 : 0);
+  return Object.keys(value).length === 1 + own + head;
 }
 
 function isPlainMessage(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    value.type === 'message' &&
-    knownRoles.has(value.role) &&
-    isPlainContent(value.content) &&
-    holdsOnly(value, 3)
-  );
+  return isPlainItem(value, 'message', 2) && knownRoles.has(value.role) && isPlainContent(value.content);
 }
 
 function isPlainCall(value: unknown): boolean {
   return (
-    isObject(value) &&
-    value.type === 'function_call' &&
+    isPlainItem(value, 'function_call', 3) &&
     isFilledString(value.call_id) &&
     isFilledString(value.name) &&
-    typeof value.arguments === 'string' &&
-    holdsOnly(value, 4)
+    typeof value.arguments === 'string'
   );
 }
 
 function isPlainOutput(value: unknown): boolean {
   return (
-    isObject(value) &&
-    value.type === 'function_call_output' &&
+    isPlainItem(value, 'function_call_output', 2) &&
     isFilledString(value.call_id) &&
-    isPlainContent(value.output) &&
-    holdsOnly(value, 3)
+    isPlainContent(value.output)
   );
 }
 
@@ -176,7 +166,6 @@ export const reasoningWire = z.looseObject({
   content: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
   encrypted_content: text,
 });
-/** Its status has more values than other items have, and says nothing once there is a picture. */
 export const imageCallWire = z.looseObject({
   id: text,
   status: text,
@@ -201,7 +190,7 @@ const namespaceTool = z.looseObject({
   ...ownTool,
   tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])),
 });
-export const anyToolWire = z.looseObject({ type: z.string('the kind of a tool') });
+export const anyToolWire = z.looseObject({ type: z.string('the type of a tool') });
 export const ownToolWire = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
 
 const toolChoice = z.union(
