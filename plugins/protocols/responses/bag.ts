@@ -1,4 +1,4 @@
-/** The protocol's name, its bag of vendor fields and flags, and the vendor that defines it. */
+/** The protocol's name, its bag of vendor fields and notes, and the vendor that defines it. */
 import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'responses';

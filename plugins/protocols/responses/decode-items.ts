@@ -1,14 +1,14 @@
 /**
  * Decodes input items to canonical turns. What an assistant did at once (reasoning, text, tool calls) is several items
  * here but one canonical turn, because other protocols require the tool results after the whole turn. Each block keeps
- * flags about its item, so that the encoder of this protocol can restore the items one by one.
+ * notes about its item, so that the encoder of this protocol can restore the items one by one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
-import { noteHead, headNames } from './item-flags.ts';
+import { noteHead, headNames } from './item-notes.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, findSealer, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';

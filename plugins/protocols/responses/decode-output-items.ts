@@ -10,7 +10,7 @@ import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { decodeHostedItem, decodePartialImage, type BlockFacts } from './decode-hosted-items.ts';
 import { partBreak } from './decode-items.ts';
-import { headNames } from './item-flags.ts';
+import { headNames } from './item-notes.ts';
 import { readSealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 import { readList, readText } from './values.ts';

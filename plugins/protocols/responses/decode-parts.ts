@@ -18,18 +18,18 @@ export function textTypeFor(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
-/** Flag of a foreign block that was a part of a message, not an item. */
-export const partFlag = 'part';
+/** Note on a foreign block that was a part of a message, not an item. */
+export const partNote = 'part';
 
 /** An unknown part of a user's message is marked: without it, another provider's answer is worthless. */
 function foreignPart(value: Fields, at: string, role: string): ForeignPart {
-  const flags = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
+  const notes = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
   return {
     type: 'foreign',
     protocol: protocolName,
     value,
     at,
-    form: { [protocolName]: [...flags, partFlag] },
+    form: { [protocolName]: [...notes, partNote] },
   };
 }
 
@@ -98,7 +98,7 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
   };
 }
 
-/** Clients send parts of replies back with empty lists. Those are kept as flags, so that they are not reported as lost. */
+/** Clients send parts of replies back with empty lists. Those are kept as notes, so that they are not reported as lost. */
 function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {
@@ -114,8 +114,8 @@ type FilePart = Extract<WirePart, { type: 'input_file' }>;
 function decodeImage(part: ImagePart): MediaBlock {
   const { image_url: url, file_id: id } = part;
   const detail = part.detail ?? undefined;
-  const sides = (field: string, flags: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'detail']), ...readCacheLeftover(part) }, flags);
+  const sides = (field: string, notes: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [field, 'detail']), ...readCacheLeftover(part) }, notes);
   const image = { type: 'media', kind: 'image' } as const;
   return url
     ? { ...image, ...readSource(url), detail, ...sides('image_url', notePrefix(url)) }
@@ -141,8 +141,8 @@ function notePrefix(url: string): string[] {
 function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
-  const sides = (field: string, flags: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'filename']), ...readCacheLeftover(part) }, flags);
+  const sides = (field: string, notes: readonly string[] = []): Sides =>
+    bag.keep({ ...rest(part, [field, 'filename']), ...readCacheLeftover(part) }, notes);
   const document = { type: 'media', kind: 'document' } as const;
   if (data && isUrl(data))
     return {

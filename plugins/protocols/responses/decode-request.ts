@@ -1,5 +1,5 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and flags about how the client
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and notes about how the client
  * wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
@@ -13,7 +13,7 @@ import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } 
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
-/** Fields that become canonical, in whole or in part, or that are kept as a flag. */
+/** Fields that become canonical, in whole or in part, or that are kept as a note. */
 const readFields = new Set([
   'model',
   'input',
@@ -69,7 +69,7 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: hasOnlySafetyIdentifier(wire) ? { user: 'safety_identifier' } : undefined,
-    ...bag.keep(collectLeftover(wire, toolChoice !== undefined), ['read', ...collectFlags(wire)]),
+    ...bag.keep(collectLeftover(wire, toolChoice !== undefined), ['read', ...collectNotes(wire)]),
   };
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
 }
@@ -103,8 +103,8 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireReques
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/** Flags for what restores the client's wording, and for fields about storage, which a stateless gateway ignores. */
-function collectFlags(wire: WireRequest): string[] {
+/** Notes for what restores the client's wording, and for fields about storage, which a stateless gateway ignores. */
+function collectNotes(wire: WireRequest): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
   if (wire.background === false) form.push('background-false');

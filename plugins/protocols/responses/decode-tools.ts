@@ -49,7 +49,7 @@ type WireNamespace = Extract<WireOwnTool, { type: 'namespace' }>;
 function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
   return namespace.tools.map((tool, index) => {
     const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
-    const first = { ...place, flags: ['namespace'], about: leftover(namespace, namespaceFields) };
+    const first = { ...place, notes: ['namespace'], about: leftover(namespace, namespaceFields) };
     return decodeTool(tool, index === 0 ? first : place, taken);
   });
 }
@@ -60,14 +60,14 @@ const customFields = new Set(['type', 'name', 'description', 'format']);
 interface ToolPlace {
   readonly at: string;
   readonly namespace?: string;
-  readonly flags?: readonly string[];
+  readonly notes?: readonly string[];
   /** The namespace's own fields, on its first tool. */
   readonly about?: Fields;
 }
 
 /** `taken` holds the canonical names of the tools before. */
 function decodeTool(tool: WireFlatTool, place: ToolPlace, taken: Set<string>): Tool {
-  const { at, namespace, flags = [], about = {} } = place;
+  const { at, namespace, notes = [], about = {} } = place;
   const { name: wireName, description } = tool;
   const name =
     namespace !== undefined && taken.has(wireName) ? qualifyName({ name: wireName, namespace }) : wireName;
@@ -76,13 +76,13 @@ function decodeTool(tool: WireFlatTool, place: ToolPlace, taken: Set<string>): T
     ...leftover(tool, tool.type === 'function' ? functionFields : customFields),
     ...nested('namespace', about),
   };
-  const allFlags = name === wireName ? flags : [...flags, `name=${wireName}`];
+  const allNotes = name === wireName ? notes : [...notes, `name=${wireName}`];
   const common = {
     name,
     description: description ?? undefined,
     namespace,
     at,
-    ...bag.keep(fields, allFlags),
+    ...bag.keep(fields, allNotes),
   };
   if (tool.type === 'custom')
     return { type: 'custom', ...common, format: nestGrammar(tool.format ?? undefined) };

@@ -6,10 +6,10 @@ import type { Block, Turn } from '../../../core/index.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
-import { partFlag, type ForeignPart, type ContentBlock } from './decode-parts.ts';
+import { partNote, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import { encodeCacheBreakpoint, encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
-import { restoreHead, readFlag } from './item-flags.ts';
+import { restoreHead, readNote } from './item-notes.ts';
 import { isGatewayId } from './response-object.ts';
 import { fitName, hashShort } from './tool-names.ts';
 
@@ -81,7 +81,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
 }
 
 function isSpoken(block: Block): block is ContentBlock | ForeignPart {
-  if (block.type === 'foreign') return bag.form(block).includes(partFlag);
+  if (block.type === 'foreign') return bag.form(block).includes(partNote);
   return (
     block.type === 'text' ||
     block.type === 'refusal' ||
@@ -150,7 +150,7 @@ function encodeBlock(
       return overlay(bag.fields(block), {
         type: 'image_generation_call',
         ...restoreHead(bag.form(block)),
-        output_format: readFlag(bag.form(block), 'format'),
+        output_format: readNote(bag.form(block), 'format'),
         result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
@@ -175,7 +175,7 @@ function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }
   };
   const form = bag.form(block);
   const called = {
-    name: readFlag(form, 'name') ?? name,
+    name: readNote(form, 'name') ?? name,
     namespace: own ? block.namespace : namespace,
     call_id: fitCallId(block.id, own),
     ...restoreHead(form),
@@ -218,7 +218,7 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const isMadeHere = !sealed && isGatewayId(readFlag(bag.form(block), 'id') ?? '');
+  const isMadeHere = !sealed && isGatewayId(readNote(bag.form(block), 'id') ?? '');
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
     lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return undefined;
@@ -227,7 +227,7 @@ function encodeReasoning(
   const { parts: left, ...fields } = bag.fields(block);
   const lefts: readonly unknown[] = Array.isArray(left) ? left : [];
   const raw = form.includes('content');
-  const texts = splitText(text, readFlag(form, 'parts'));
+  const texts = splitText(text, readNote(form, 'parts'));
   const parts = texts.map((part, index): Fields => {
     const rest = lefts[index];
     return overlay(isObject(rest) ? rest : {}, {
@@ -235,7 +235,7 @@ function encodeReasoning(
       text: part,
     });
   });
-  const summary = readFlag(form, 'summary');
+  const summary = readNote(form, 'summary');
   return overlay(fields, {
     type: 'reasoning',
     ...restoreHead(form),

@@ -15,7 +15,7 @@ import {
 } from './decode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { readFlags } from './flags.ts';
-import { readFlag } from './item-flags.ts';
+import { readNote } from './item-notes.ts';
 
 /** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
 export function encodeParts(
@@ -52,7 +52,7 @@ function encodeText(block: TextBlock, role: string): Fields {
     .filter((word) => word === 'annotations' || word === 'logprobs')
     .map((name) => [name, []]);
   return {
-    type: readFlag(form, 'kind') ?? textTypeFor(role),
+    type: readNote(form, 'kind') ?? textTypeFor(role),
     text: block.text,
     ...Object.fromEntries(empty),
   };
@@ -107,7 +107,7 @@ function formatUrl(block: MediaBlock): string | undefined {
   const { source, mediaType } = block;
   if (source.type === 'url') return source.url;
   return source.type === 'base64'
-    ? dataUrl(source.data, mediaType, readFlag(bag.form(block), 'prefix'))
+    ? dataUrl(source.data, mediaType, readNote(bag.form(block), 'prefix'))
     : undefined;
 }
 

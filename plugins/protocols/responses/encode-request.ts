@@ -32,7 +32,7 @@ import { encodeItems, findCustomCallIds } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { readFlags } from './flags.ts';
-import { readFlag } from './item-flags.ts';
+import { readNote } from './item-notes.ts';
 import { ToolNames } from './tool-names.ts';
 
 export function encodeRequest(
@@ -190,7 +190,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Other protocols show reasoning by default; here the request has to ask for it.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
-  return { effort: sent, summary: readFlag(form, 'summary') ?? (shown ? 'auto' : undefined) };
+  return { effort: sent, summary: readNote(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
@@ -266,14 +266,14 @@ function fitUser(user: string | undefined): string | undefined {
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
   const form = bag.form(request);
   if (own) {
-    const store = readFlag(form, 'store');
+    const store = readNote(form, 'store');
     const include = form
       .filter((word) => word.startsWith('include='))
       .map((word) => word.slice('include='.length));
     return {
       include: form.includes('include') ? include : undefined,
       store: store === undefined ? undefined : store === 'true',
-      truncation: readFlag(form, 'truncation'),
+      truncation: readNote(form, 'truncation'),
       background: form.includes('background-false') ? false : undefined,
     };
   }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { bag } from './bag.ts';
-import { readFlag } from './item-flags.ts';
+import { readNote } from './item-notes.ts';
 
 export interface WireName {
   readonly name: string;
@@ -47,7 +47,7 @@ export class ToolNames {
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
     const { name: canonical, namespace } = tool;
     const wire = {
-      name: readFlag(bag.form(tool), 'name') ?? (own ? canonical : fitName(canonical)),
+      name: readNote(bag.form(tool), 'name') ?? (own ? canonical : fitName(canonical)),
       namespace,
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);

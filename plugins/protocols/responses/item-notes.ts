@@ -1,6 +1,6 @@
 /**
  * An item's type (which may be omitted), id and status. They carry no meaning for another provider, so they are kept as
- * flags (`id=msg_1`) and not as fields that another protocol would have to report as lost.
+ * notes (`id=msg_1`) and not as fields that another protocol would have to report as lost.
  */
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
@@ -21,7 +21,7 @@ export function restoreHead(form: readonly string[]): Fields {
   );
 }
 
-/** Returns the value of the flag `name=value`. */
-export function readFlag(form: readonly string[], name: string): string | undefined {
+/** Returns the value of the note `name=value`. */
+export function readNote(form: readonly string[], name: string): string | undefined {
   return form.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }
