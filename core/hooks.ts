@@ -43,7 +43,10 @@ interface SyncTap<Args extends unknown[], Result> {
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 
-/** By `tapPromise` where there is something to wait for, else by `tap`; a tap that answers nothing answers undefined: `void` would let a promise pass. */
+/**
+ * Use `tapPromise` to wait for something, otherwise `tap`. A tap without a result returns undefined; the type `void` would
+ * accept a promise that is never awaited.
+ */
 export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
   Args,
   void extends Result ? undefined : Result
@@ -51,45 +54,45 @@ export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
   tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
 }
 
-/** What plugins see of the hooks. */
+/** The hooks as plugins see them: they tap, and cannot call. */
 export interface Hooks {
   /** All plugins are applied: check names, open resources. Throwing stops the start. */
   readonly ready: AsyncTap<[], void>;
-  /** Passed the head of a request; a principal: it is theirs; undefined: not my credential; throw: mine, and bad. */
+  /** Receives a request's headers. Return a principal; undefined: not my credential; throw: mine, and invalid. */
   readonly authenticate: AsyncTap<[Received], Principal | undefined>;
-  /** Passed a read and checked call; a stored outcome is sent instead of calling, undefined goes on. */
+  /** Receives a parsed call. Return a stored reply to send instead of calling; undefined: call the provider. */
   readonly replay: AsyncTap<[Parsed], Replay | undefined>;
-  /** Passed the targets so far and the call; answers the targets in the order to try; none left means no such model. */
+  /** Receives the targets so far. Return the targets in the order to try; none: model not found. */
   readonly route: AsyncTap<[readonly Target[], Parsed], readonly Target[]>;
-  /** Passed the grant so far and the planned call; answers a narrower one; throw to refuse. */
+  /** Receives the grant so far. Return a narrower one; throw to refuse the call. */
   readonly authorize: AsyncTap<[Grant, Planned], Grant>;
-  /** Passed an attempt at its start, its first event and its end; for health, load and latency; cannot fail a call. */
+  /** Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call. */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
-  /** Passed the canonical request of one attempt; answers a new one, and mutates nothing. */
+  /** Receives the canonical request of one attempt. Return a new one; mutate nothing. */
   readonly transformRequest: {
     tapPromise(
       place: ConditionalTapPlace,
       tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>,
     ): void;
   };
-  /** Passed the finished request; the first response wins, undefined leaves it to the next; core's proxy comes last. */
+  /** Receives the signed request. The first response wins; undefined: the next tap sends it. Core's proxy is last. */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
-  /** Passed the events of a whole reply; answers an iterable around them; called once a reply, not once an event. */
+  /** Receives the events of a reply. Return an iterable around them. Runs once per reply, not per event. */
   readonly transformStream: {
     tap(
       place: ConditionalTapPlace,
       tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>,
     ): void;
   };
-  /** Passed the end of an exchange whose `authorize` began: settle or void, exactly once; the reply's last word waits for it. */
+  /** Receives the end of a call that reached `authorize`, exactly once: settle or void. The reply's last bytes wait for it. */
   readonly meter: AsyncTap<[End], void>;
-  /** Passed the end of every exchange, refused ones too; never awaited, cannot fail a reply. */
+  /** Receives the end of every call, refused ones too. Never awaited; cannot fail a reply. */
   readonly observe: AsyncTap<[End], void>;
-  /** The gateway stops: flush and let go. */
+  /** The gateway stops: flush and close. */
   readonly close: AsyncTap<[], void>;
 }
 
-/** The hooks with their calling side: core's alone. */
+/** The hooks as core sees them: it calls them. */
 export interface CoreHooks {
   readonly ready: AsyncSeriesHook<[]>;
   readonly authenticate: AsyncSeriesBailHook<[Received], Principal | undefined>;

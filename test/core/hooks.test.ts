@@ -64,7 +64,9 @@ function typesIn(text: string): string[] {
 function declared(): object[] {
   const [, body = ''] =
     /export interface Hooks \{\n(.*?)\n\}/s.exec(readFileSync(join(root, 'core/hooks.ts'), 'utf8')) ?? [];
-  return [...body.matchAll(/^ {2}readonly (\w+): (.*);$/gm)].map(([, hook = '', type = '']) => {
+  const members = [...body.matchAll(/^ {2}readonly (\w+): (.*?);$(?=\n {2}\/|\n*(?![^]))/gms)];
+  return members.map(([, hook = '', written = '']) => {
+    const type = written.replace(/\s+/g, ' ').replace(/,? \): void; \}$/, '');
     const [, simple = '', result = ''] = /^\w+<\[(.*)\], (.*)>$/.exec(type) ?? [];
     const [, parameters = simple, answer = result] = /tap: \((.*)\) => (.*)$/.exec(type) ?? [];
     return {
