@@ -1,4 +1,4 @@
-/** Bodies and replies of any kind, for laws that hold of all of them. */
+/** Generators of bodies and replies for property tests. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
@@ -71,7 +71,7 @@ const result = withUnknown(
   ),
 );
 const data = fc.oneof(
-  text.map((said) => ({ text: said })),
+  text.map((each) => ({ text: each })),
   blob.map((inlineData) => ({ inlineData })),
   file.map((fileData) => ({ fileData })),
   call.map((functionCall) => ({ functionCall })),
@@ -95,9 +95,9 @@ const aside = fc.record(
   },
   { requiredKeys: [] },
 );
-const part = withUnknown(fc.tuple(data, aside).map(([holds, beside]) => ({ ...holds, ...beside })));
+const part = withUnknown(fc.tuple(data, aside).map(([content, fields]) => ({ ...content, ...fields })));
 const parts = fc.array(part, { minLength: 1, maxLength: 4 });
-const instructions = fc.array(withUnknown(text.map((words) => ({ text: words }))), {
+const instructions = fc.array(withUnknown(text.map((each) => ({ text: each }))), {
   minLength: 1,
   maxLength: 2,
 });
@@ -230,7 +230,7 @@ const rest = optional({
   store: fc.boolean(),
 });
 
-/** Names in snake_case at every second object, where they are this wire's own. */
+/** Writes this wire's own names in snake_case in every second object. */
 function snaked(value: unknown, turn: { count: number }): unknown {
   if (Array.isArray(value)) return value.map((each: unknown) => snaked(each, turn));
   if (typeof value !== 'object' || value === null) return value;
@@ -296,7 +296,7 @@ const usage = fc
     output: visible + known.reasoning,
   }));
 
-/** The blocks of one candidate as events, numbered from `first`; no two of text in a row, which no stream can tell apart. */
+/** The blocks of one candidate as events, numbered from `first`; never two text blocks in a row, which no stream can separate. */
 function blockEvents(blocks: readonly Said[], candidate: number, first: number): CanonicalEvent[] {
   return blocks.flatMap((block, index): CanonicalEvent[] => {
     const place = { candidate, block: first + index };
@@ -316,7 +316,7 @@ function blockEvents(blocks: readonly Said[], candidate: number, first: number):
   });
 }
 
-/** Whole replies as any protocol's decoder may give them. */
+/** Whole replies as any protocol's decoder may return them. */
 export const replyEvents = fc
   .tuple(
     fc.array(fc.tuple(fc.array(said, { maxLength: 4 }), ending), { minLength: 1, maxLength: 3 }),

@@ -1,11 +1,11 @@
-/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+/** Helpers for this protocol's bodies: models, calls, and the provider's view of a body. */
 import type { ClientCall, Match } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { modelFrom } from '../support/model-from.ts';
 
 export const protocol = protocolAt('/beta');
 
-/** A Gemini that can do everything, but for what is said otherwise. */
+/** A Gemini with every capability, except for the given changes. */
 export const modelWith = modelFrom({
   id: 'google/gemini-3-pro',
   upstream: 'gemini-3-pro-upstream',
@@ -22,15 +22,15 @@ export const older = modelWith({
   capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } },
 });
 
-/** What an address tells of a call. */
+/** What an address says of a call. */
 export function matchOf(stream = false, framing: 'events' | 'array' = 'events'): Match {
   return { operation: 'generate', model: 'google/gemini-3-pro', stream, framing };
 }
 
-/** The least a body needs. */
+/** The required fields of a body. */
 export const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
 
-/** A call with these fields beside the least a body needs. */
+/** A call with these fields and the required ones. */
 export function callWith(fields: Record<string, unknown> = {}, match: Match = matchOf()): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, match, {});

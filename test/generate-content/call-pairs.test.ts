@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { CallPairs } from '../../plugins/protocols/generate-content/call-pairs.ts';
 import { expectLinear } from '../support/linear.ts';
 
-describe('calls and results', () => {
-  it('are paired by id, then with calls that had none by name, and in order', () => {
+describe('CallPairs', () => {
+  it('pairs results with calls by id, then by name and in order with calls that had no id', () => {
     const calls = new CallPairs();
     calls.addCall('a', 'one', 0);
     const made = calls.addCall('a', undefined, 0);
@@ -14,7 +14,7 @@ describe('calls and results', () => {
     expect(calls.matchResult('a', undefined)).toBe('one');
   });
 
-  it('are paired in linear time where there are many', async () => {
+  it('pairs many results with their calls in linear time', async () => {
     await expectLinear((count) => {
       const calls = new CallPairs();
       const ids = Array.from({ length: count }, (_, place) => calls.addCall('a', `id ${place}`, 0));

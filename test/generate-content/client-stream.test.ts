@@ -38,7 +38,7 @@ function framesOf(
 
 function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
   const all = framesOf(events, call).join('');
-  // Nothing but data, each on one line: every other line breaks some client.
+  // Each frame is a single data line. Any other line breaks some client.
   expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
   return all
     .split('\r\n\r\n')
@@ -55,8 +55,8 @@ function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[
     });
 }
 
-describe('a stream', () => {
-  it('has a chunk for each piece, and why it ended in the last alone, with all its figures', () => {
+describe('a stream to a client', () => {
+  it('has a chunk for each piece of text, and one last chunk with the finish reason and all token counts', () => {
     expect(chunksOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
       {
         candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }],
@@ -84,13 +84,13 @@ describe('a stream', () => {
     ]);
   });
 
-  it('tells success with its last word and not before', () => {
+  it('sends the finish reason in the last chunk only, so that a broken stream never looks complete', () => {
     const frames = framesOf([start, ...block(0, 'text', ['Ahoy']), stop, usage, end]);
     expect(frames.slice(0, -1).join('')).not.toContain('finishReason');
     expect(frames.at(-1)).toContain('"finishReason":"STOP"');
   });
 
-  it('is one array without alt=sse', () => {
+  it('is one JSON array if the client does not send alt=sse', () => {
     const frames = framesOf(
       [start, ...block(0, 'text', ['Ah', 'oy']), stop, end],
       callWith({}, matchOf(true, 'array')),
@@ -103,7 +103,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('tells a call when it is whole, with the digits of its arguments', () => {
+  it('sends a call once it is whole, with the digits of its arguments', () => {
     const events = [
       start,
       ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
@@ -121,7 +121,7 @@ describe('a stream', () => {
     });
   });
 
-  it('shows thoughts as thoughts, unless they are not wanted', () => {
+  it('marks thoughts as thoughts, and leaves them out if the client does not want them', () => {
     const events = [start, ...block(0, 'reasoning', ['hm']), ...block(1, 'text', ['a']), stop, end];
     expect(partsOf(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
     const call = callWith(
@@ -134,7 +134,7 @@ describe('a stream', () => {
     });
   });
 
-  it('keeps the seal of thoughts that are not wanted, unless it is over their text', () => {
+  it('keeps the seal of hidden thoughts, unless the seal covers their text', () => {
     const call = callWith(
       { generationConfig: { thinkingConfig: { includeThoughts: false } } },
       matchOf(true),
@@ -164,7 +164,7 @@ describe('a stream', () => {
     expect(lost).toEqual(['reasoning']);
   });
 
-  it('carries sealed state in its signatures: of Google as it is, of others in an envelope', () => {
+  it('carries state that Google sealed in its signatures, and that of other vendors in an envelope', () => {
     const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
     const parts = partsOf([
       start,
@@ -183,13 +183,13 @@ describe('a stream', () => {
     expect(call).toMatchObject({ thoughtSignature: 'AAAA' });
   });
 
-  it('sends a picture whole', () => {
+  it('sends a picture in one part', () => {
     expect(
       partsOf([start, ...block(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0],
     ).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
   });
 
-  it('tells sources of any vendor, with places in bytes', () => {
+  it('sends the sources of any vendor, with positions in bytes', () => {
     const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
     const events: CanonicalEvent[] = [
       start,
@@ -224,12 +224,12 @@ describe('a stream', () => {
     ['pause', 'MAX_TOKENS'],
     ['error', 'OTHER'],
     ['other', 'OTHER'],
-  ] as const)('says "%s" as %s', (unified, told) => {
+  ] as const)('sends the finish reason "%s" as %s', (unified, finishReason) => {
     const finish: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified, raw: 'theirs' } };
-    expect(chunksOf([start, finish, end])).toMatchObject([{ candidates: [{ finishReason: told }] }]);
+    expect(chunksOf([start, finish, end])).toMatchObject([{ candidates: [{ finishReason }] }]);
   });
 
-  it('keeps the words of Google, and nothing of another vendor that only looks like one', () => {
+  it('keeps a finish reason of Google, and no reason of another vendor that only looks like one', () => {
     const finish = (unified: 'content-filter' | 'stop', raw: string): unknown =>
       chunksOf([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
     expect(finish('content-filter', 'RECITATION')).toMatchObject([
@@ -243,7 +243,7 @@ describe('a stream', () => {
 describe('an error inside a stream', () => {
   const error = new GatewayError('upstream_failed', 'It broke off.');
 
-  it('is a chunk, or the last element of the array, which is closed', () => {
+  it('is a chunk, or the last element of an array that it closes', () => {
     const [events, array] = [callWith({}, matchOf(true)), callWith({}, matchOf(true, 'array'))];
     const frame = client.encodeStreamError(error, events, true);
     expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({
@@ -260,7 +260,7 @@ describe('an error inside a stream', () => {
     ]);
   });
 
-  it('that the vendor told is told alike', () => {
+  it('looks the same if the vendor sent it', () => {
     const array = callWith({}, matchOf(true, 'array'));
     const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
     expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([
@@ -273,8 +273,8 @@ describe('an error inside a stream', () => {
   });
 });
 
-describe('a whole reply', () => {
-  it('has what the service promises of one', () => {
+describe('a whole reply to a client', () => {
+  it('has every field that the service promises', () => {
     const call = callWith();
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
     const events = [
@@ -313,7 +313,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('tells what a Gemini said of its usage, of which media and by which tier, in a stream too', () => {
+  it("keeps Gemini's token counts by modality and its tier, streamed or not", () => {
     const counts = {
       promptTokenCount: 100,
       candidatesTokenCount: 20,
@@ -337,13 +337,13 @@ describe('a whole reply', () => {
       { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata },
       callWith(),
     );
-    const told: unknown = JSON.parse(
+    const reply: unknown = JSON.parse(
       JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })),
     );
-    expect([told, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
+    expect([reply, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
   });
 
-  it('tells no usage that nobody counted', () => {
+  it('has no usage if the provider counted none', () => {
     expect(
       client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
     ).toEqual({

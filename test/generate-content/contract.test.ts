@@ -7,7 +7,7 @@ testProtocol({
   protocol,
   cases: new URL('../golden/generate-content/', import.meta.url),
   match: () => matchOf(),
-  // A call without a signature goes as it is to models that want none.
+  // A call without a signature passes unchanged only to models that need none.
   model: (body) => (isObject(body) && callWith(body).suits?.(modelWith()) ? modelWith() : older),
   sent: (body) => body,
   arbitrary: {

@@ -3,8 +3,8 @@ import { modelWith, protocol } from './bodies.ts';
 
 const { count } = protocol;
 
-describe('a count', () => {
-  it('asks about the whole request, by the name the vendor has for the model', () => {
+describe('a token count', () => {
+  it("sends the whole request, with the vendor's name of the model", () => {
     const asked = count?.encodeRequest(
       {
         model: 'a/b',
@@ -31,12 +31,15 @@ describe('a count', () => {
     });
   });
 
-  it('is one number, there and back', () => {
+  it('encodes and decodes one number', () => {
     expect(count?.decodeReply(count.encodeReply(42))).toBe(42);
     expect(count?.decodeReply({ totalTokens: 12, promptTokensDetails: [] })).toBe(12);
   });
 
-  it.each([{}, null, { totalTokens: '12' }, { totalTokens: -1 }])('is not in %j', (body) => {
-    expect(() => count?.decodeReply(body)).toThrow(/totalTokens/);
-  });
+  it.each([{}, null, { totalTokens: '12' }, { totalTokens: -1 }])(
+    'refuses %j as a reply, because it has no count',
+    (body) => {
+      expect(() => count?.decodeReply(body)).toThrow(/totalTokens/);
+    },
+  );
 });

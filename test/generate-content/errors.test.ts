@@ -3,7 +3,7 @@ import { errorTable, GatewayError } from '../../core/index.ts';
 import { decodeError, encodeError } from '../../plugins/protocols/generate-content/errors.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 
-describe('our errors in the words of Google', () => {
+describe("an error of the gateway in Google's format", () => {
   it.each([
     ['invalid_request', 400, 'INVALID_ARGUMENT'],
     ['context_length_exceeded', 400, 'INVALID_ARGUMENT'],
@@ -18,14 +18,14 @@ describe('our errors in the words of Google', () => {
     ['upstream_failed', 503, 'UNAVAILABLE'],
     ['upstream_overloaded', 503, 'UNAVAILABLE'],
     ['timeout', 504, 'DEADLINE_EXCEEDED'],
-  ] as const)('%s is %i %s', (code, status, word) => {
+  ] as const)('sends %s as %i %s', (code, status, rpcStatus) => {
     expect(encodeError(new GatewayError(code, 'Why.'))).toMatchObject({
       status,
-      body: { error: { code: status, message: 'Why.', status: word } },
+      body: { error: { code: status, message: 'Why.', status: rpcStatus } },
     });
   });
 
-  it('keep the status of the table, but for the one that Google tells by another', () => {
+  it('keeps the status of the error table, except for the one that Google expresses by another', () => {
     const others = Object.entries(errorTable).filter(
       ([code, { status }]) => code in errorTable && status !== 502,
     );
@@ -36,7 +36,7 @@ describe('our errors in the words of Google', () => {
     expect(others.length).toBe(Object.keys(errorTable).length - 1);
   });
 
-  it('name the field at fault, and when to come again', () => {
+  it('names the bad field and when to retry', () => {
     const { body } = encodeError(
       new GatewayError('rate_limited', 'Why.', { param: 'contents[0]', retryAfter: 12 }),
     );
@@ -54,7 +54,7 @@ describe('our errors in the words of Google', () => {
     });
   });
 
-  it('stand in an array where the stream would have', () => {
+  it('is in an array if the stream would have been one', () => {
     const error = new GatewayError('internal', 'Why.');
     expect(protocol.client.encodeError(error, 'k7', matchOf(true, 'array')).body).toMatchObject([
       { error: { code: 500 } },
@@ -78,8 +78,8 @@ function google(code: number, status: string, message: string, details: unknown[
   return JSON.stringify({ error: { code, message, status, details } });
 }
 
-describe("Google's refusal of the caller's content", () => {
-  it('keeps its words, its status and the field at fault', () => {
+describe("Google's error about the client's content", () => {
+  it('keeps its message, its status and the bad field', () => {
     const violations = [
       {
         '@type': 'type.googleapis.com/google.rpc.BadRequest',
@@ -97,7 +97,7 @@ describe("Google's refusal of the caller's content", () => {
     });
   });
 
-  it('for its length is known as that', () => {
+  it('becomes context_length_exceeded if the content is too long', () => {
     expect(
       decodeError(
         400,
@@ -111,7 +111,7 @@ describe("Google's refusal of the caller's content", () => {
   });
 });
 
-describe("Google's refusal of the gateway", () => {
+describe("Google's error about the gateway", () => {
   it.each([
     [
       400,
@@ -130,7 +130,7 @@ describe("Google's refusal of the gateway", () => {
     expect(JSON.stringify(encodeError(error).body)).not.toMatch(/secret|key|location/i);
   });
 
-  it('for its rate says when to come again, and not whose project it is', () => {
+  it('says when to retry after a rate limit, and does not name the project', () => {
     const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' };
     const error = decodeError(
       429,
@@ -140,7 +140,7 @@ describe("Google's refusal of the gateway", () => {
     expect(error.message).not.toContain('secret');
   });
 
-  it.each(['soon', '-1s', '5', 5, null])('with the delay %j says nothing of when', (retryDelay) => {
+  it.each(['soon', '-1s', '5', 5, null])('has no retry time if Google sends the delay %j', (retryDelay) => {
     expect(
       decodeError(
         429,

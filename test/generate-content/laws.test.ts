@@ -7,7 +7,7 @@ import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
-it('any reply says the same as the elements of an array', () => {
+it('any reply decodes alike from events and from the elements of an array', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
       const call = callWith(
@@ -15,8 +15,8 @@ it('any reply says the same as the elements of an array', () => {
         matchOf(true, 'array'),
       );
       const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call });
-      const told = events.map((event) => encoder.push(event)).join('');
-      const again = upstream.decodeReply(JSON.parse(told), call);
+      const json = events.map((event) => encoder.push(event)).join('');
+      const again = upstream.decodeReply(JSON.parse(json), call);
       checkEvents(again);
       expect(fold(again)).toEqual(fold(events));
     }),

@@ -45,8 +45,8 @@ async function json(name: string, params?: Record<string, string>): Promise<unkn
   return JSON.parse(String((await get(name, params)).body));
 }
 
-describe('the listing of models', () => {
-  it('is public, in both versions the SDKs ask, below the address of the protocol', () => {
+describe('the model listing', () => {
+  it("is public, in both versions that the SDKs call, below the protocol's mount", () => {
     const paths = (mount?: string): unknown[] =>
       [...listed(mount).routes.all()]
         .filter(({ method }) => method === 'GET')
@@ -61,7 +61,7 @@ describe('the listing of models', () => {
     expect(() => generateContent({ mount: 'beta/' })).toThrow(/"mount"/);
   });
 
-  it('tells of each model what the service promises', async () => {
+  it('has every field of each model that the service promises', async () => {
     expect(await json('generate-models-v1beta')).toMatchObject({
       models: [{ name: 'models/google/gemini-3-pro' }, { name: 'models/vendor/family/model:free' }],
     });
@@ -97,14 +97,14 @@ describe('the listing of models', () => {
     });
   });
 
-  it('is of one owner where only an owner is named', async () => {
+  it('lists the models of one owner if the path names only an owner', async () => {
     expect(await json('generate-model-v1beta', { name: 'vendor' })).toMatchObject({
       models: [{ name: 'models/vendor/family/model:free' }],
     });
   });
 
   it.each(['google/none', 'none', 'google/'])(
-    'has no %s, and says so in the words of Google',
+    "replies to %s, which does not exist, with a 404 in Google's format",
     async (name) => {
       const { status, body } = await get('generate-model-v1beta', { name });
       expect([status, body]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND' } }]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { urlPath } from '../../plugins/shared/wire-kit/url-path.ts';
 
-describe('a name that becomes part of an address', () => {
-  it.each(['gemini-3-pro', 'tunedModels/my-model', 'a.b_c~d'])('%s may be one', (name) => {
+describe('a model name in a URL path', () => {
+  it.each(['gemini-3-pro', 'tunedModels/my-model', 'a.b_c~d'])('takes %s unchanged', (name) => {
     expect(urlPath(name)).toBe(name);
   });
 
@@ -21,7 +21,7 @@ describe('a name that becomes part of an address', () => {
     'a b',
     'a\\b',
     'ü',
-  ])('%j may not', (name) => {
+  ])('refuses %j', (name) => {
     expect(() => urlPath(name)).toThrow(/cannot be part of a URL/);
   });
 });

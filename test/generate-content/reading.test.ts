@@ -19,10 +19,10 @@ function refusal(fields: Record<string, unknown>): { message: string; param: str
       return { message: error.message, param: error.details.param };
     throw error;
   }
-  throw new Error('it was taken');
+  throw new Error('the body was accepted');
 }
 
-describe('an address', () => {
+describe('a call address', () => {
   it.each([
     [
       '/beta/v1beta/models/google/gemini-3-pro:generateContent',
@@ -65,7 +65,7 @@ describe('an address', () => {
       { operation: 'generate', model: 'a/b', stream: true, framing: 'array' },
     ],
     ['/beta/v1beta/models/a/b:countTokens', '', { operation: 'count', model: 'a/b', stream: false }],
-  ])('%s?%s tells model and method', (path, query, match) => {
+  ])('of %s?%s gives the model and the method', (path, query, match) => {
     expect(client.match('POST', path, query)).toEqual(match);
   });
 
@@ -77,25 +77,25 @@ describe('an address', () => {
     ['POST', '/beta/v2/models/a/b:generateContent'],
     ['POST', '/v1beta/models/a/b:generateContent'],
     ['POST', '/betamax/v1beta/models/a/b:generateContent'],
-  ])('%s %s is none of this protocol', (method, path) => {
+  ])('does not match %s %s', (method, path) => {
     expect(client.match(method, path, '')).toBeUndefined();
   });
 
-  it('stands where the operator puts it', () => {
+  it('is below the mount that the operator chooses', () => {
     expect(protocolAt('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
       model: 'a/b',
     });
   });
 });
 
-describe('a body', () => {
-  it('takes a tier that is a member of every object as it stands', () => {
+describe('a request body', () => {
+  it('keeps a tier named like a member of every object', () => {
     expect(
       read({ contents: [{ parts: [{ text: 'x' }] }], serviceTier: 'constructor' }).decode().serviceTier,
     ).toBe('constructor');
   });
 
-  it.each<[fields: Record<string, unknown>, param: string, told: RegExp]>([
+  it.each<[fields: Record<string, unknown>, param: string, expected: RegExp]>([
     [{ contents: [] }, 'contents', /an array of 1 or more/],
     [{ contents: 'x' }, 'contents', /an array/],
     [{ contents: [{ role: 7, parts: [{ text: 'x' }] }] }, 'contents[0].role', /a string/],
@@ -209,8 +209,8 @@ describe('a body', () => {
     ],
     [{ safetySettings: [{ threshold: 'x' }] }, 'safetySettings[0].category', /is missing/],
     [{ cachedContent: 5 }, 'cachedContent', /a string/],
-  ])('%j is refused by its field', (fields, param, told) => {
-    expect(refusal(fields)).toEqual({ param, message: expect.stringMatching(told) });
+  ])('with %j is refused by the name of the bad field', (fields, param, expected) => {
+    expect(refusal(fields)).toEqual({ param, message: expect.stringMatching(expected) });
   });
 
   it.each<Record<string, unknown>>([
@@ -220,11 +220,11 @@ describe('a body', () => {
     { tools: null, toolConfig: null, generationConfig: { temperature: null } },
     { tools: [{ someNewTool: {} }], generationConfig: { thinkingConfig: {} } },
     { contents: [{ role: 'user', parts: [{ someNewKind: { a: 1 } }] }] },
-  ])('%j is taken', (fields) => {
+  ])('with %j is accepted', (fields) => {
     expect(callWith(fields).model).toBe('google/gemini-3-pro');
   });
 
-  it('says the limit, the candidates and the stream', () => {
+  it('gives the output limit, the candidates and the stream flag', () => {
     const call = callWith(
       { generation_config: { max_output_tokens: 7, candidate_count: 2 } },
       matchOf(true, 'array'),
@@ -239,7 +239,7 @@ describe('a body', () => {
     expect(callWith()).toMatchObject({ outputLimit: undefined, candidates: 1, stream: false });
   });
 
-  it('is bounded with its media apart, those of tools too', () => {
+  it('bounds the input with media counted apart, media in tool results too', () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AAAAAAAA' } };
     const contents = [
       {
@@ -259,7 +259,7 @@ describe('a body', () => {
     expect(size).toEqual({ images: 2, mediaBytes: 3, textBytes: JSON.stringify({ contents }).length - 20 });
   });
 
-  it('that holds state of another vendor is known by it, in either alphabet', () => {
+  it("is known to carry another vendor's state, in either base64 alphabet", () => {
     const envelope = seal({ vendor: 'anthropic', kind: 'signature', value: '>>>???' });
     const withSignature = (thoughtSignature: string): ClientCall =>
       callWith({ contents: [{ role: 'model', parts: [{ text: 'x', thoughtSignature }] }] });
@@ -271,10 +271,10 @@ describe('a body', () => {
   });
 });
 
-describe('a count', () => {
+describe('the body of a count', () => {
   const match = { operation: 'count', model: 'a/b', stream: false } as const;
 
-  it('is of contents, or of a whole request', () => {
+  it('holds contents or a whole request', () => {
     expect(read({ contents: [{ parts: [{ text: 'x' }] }] }, match).decode().turns).toHaveLength(1);
     expect(
       read(
@@ -290,7 +290,7 @@ describe('a count', () => {
     ).toMatchObject({ model: 'a/b', tools: [{ name: 'f' }] });
   });
 
-  it('of neither, or of both, is refused', () => {
+  it('is refused if it holds neither or both', () => {
     expect(() => read({}, match)).toThrow(/"contents" is missing/);
     expect(() =>
       read(
@@ -307,7 +307,7 @@ describe('a count', () => {
   });
 });
 
-describe('the digits of a conversation', () => {
+describe('a number in a conversation', () => {
   it.each([
     [
       'a call',
@@ -324,7 +324,7 @@ describe('the digits of a conversation', () => {
       '{"functionResponse":{"name":"look","response":{"output":1.50}}}',
       { content: [{ type: 'text', text: '1.50' }] },
     ],
-  ])('stay those of %s', (_, part, block) => {
+  ])('keeps its digits in %s', (_, part, block) => {
     const body = `{"contents":[{"role":"user","parts":[{"text":"a: 1.0, 2"}]},{"role":"model","parts":[${part}]}]}`;
     const turns = client.read(JSON.parse(body), body, matchOf(), {}).decode().turns;
     expect(turns.at(-1)?.blocks).toMatchObject([block]);

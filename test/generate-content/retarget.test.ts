@@ -18,8 +18,8 @@ function retarget(
 
 const contents = '"contents": [ {"parts":[{"text":"x","n":1.0}]} ]';
 
-describe('a body that goes on as it came', () => {
-  it('is not touched: the model stands in the address', () => {
+describe('a body on the verbatim lane', () => {
+  it('is not edited, because the model is in the address', () => {
     const text = `{ ${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":50}}`;
     expect(retarget(text)).toBe(text);
     expect(retarget(text, 50)).toBe(text);
@@ -40,11 +40,11 @@ describe('a body that goes on as it came', () => {
     ],
     [`{${contents}}`, `{"generationConfig":{"maxOutputTokens":20},${contents}}`],
     [`{${contents},"generationConfig":null}`, `{${contents},"generationConfig":{"maxOutputTokens":20}}`],
-  ])('%s has its limit lowered under the name its client uses', (text, lowered) => {
+  ])('%s gets a lower limit under the field name that its client uses', (text, lowered) => {
     expect(retarget(text, 20)).toBe(lowered);
   });
 
-  it('keeps the `provider` object to the gateway, wherever it stands', () => {
+  it('loses the `provider` object, wherever it is', () => {
     expect(retarget(`{${contents},"provider":{"only":["google"]}}`)).toBe(`{${contents}}`);
     expect(retarget(`{"provider":null,${contents}}`)).toBe(`{${contents}}`);
     const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
@@ -64,7 +64,7 @@ describe('a body that goes on as it came', () => {
     ).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
   });
 
-  it('names the vendor model where it names one at all', () => {
+  it("gets the vendor's model name if it names a model", () => {
     expect(retarget(`{"model":"google/gemini-3-pro",${contents}}`)).toBe(
       `{"model":"models/gemini-3-pro",${contents}}`,
     );

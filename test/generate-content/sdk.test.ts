@@ -19,7 +19,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const asked: { url: string; body: unknown }[] = [];
 
-/** The official client, whose every call is answered with this. */
+/** The SDK, with a fetch that always returns this body. */
 function sdk(body: string, type = 'application/json', status = 200): GoogleGenAI {
   asked.length = 0;
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) => {
@@ -49,7 +49,7 @@ interface Gathered {
   reason: string | undefined;
 }
 
-/** What a client has after all chunks, taken from them as its users do. */
+/** Collects all chunks as users of the SDK do. */
 function gather(chunks: readonly GenerateContentResponse[]): Gathered {
   const gathered: Gathered = { text: '', thoughts: '', calls: [], output: undefined, reason: undefined };
   for (const { candidates = [], usageMetadata } of chunks) {
@@ -79,8 +79,8 @@ function expected(events: readonly CanonicalEvent[]): Gathered {
   };
 }
 
-describe('the official SDK', () => {
-  it.each(cases)('gathers our stream of %s to what was said', async (name) => {
+describe("Google's own SDK", () => {
+  it.each(cases)('reads our stream of %s as what the model said', async (name) => {
     const events = eventsOf(name);
     const encoder = client.encodeEvents(contextOf(true));
     const stream = await sdk(
@@ -90,7 +90,7 @@ describe('the official SDK', () => {
     expect(gather(await Array.fromAsync(stream))).toEqual(expected(events));
   });
 
-  it.each(cases)('reads our reply of %s', async (name) => {
+  it.each(cases)('reads our whole reply of %s', async (name) => {
     const events = eventsOf(name);
     const reply = await sdk(
       JSON.stringify(client.encodeReply(events, contextOf(false))),
@@ -105,7 +105,7 @@ describe('the official SDK', () => {
     ).toMatchObject({ totalTokens: 42 });
   });
 
-  it('sends what the gateway takes, to addresses it knows', async () => {
+  it('sends bodies and calls addresses that the gateway accepts', async () => {
     const ai = sdk('{"totalTokens":1,"candidates":[]}');
     const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }];
     await ai.models.generateContent({
@@ -128,7 +128,7 @@ describe('the official SDK', () => {
     ]);
   });
 
-  it('asks for a stream of events', async () => {
+  it('asks for a stream of server-sent events', async () => {
     const ai = sdk('data: {}\n\n', 'text/event-stream');
     await Array.fromAsync(await ai.models.generateContentStream(question));
     const [{ url = '' } = {}] = asked;
@@ -139,7 +139,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('throws at an error inside a stream, with its status', async () => {
+  it('throws an error inside a stream, with its status', async () => {
     const stream = await sdk(
       client.encodeStreamError(
         new GatewayError('upstream_overloaded', 'It broke off.'),
@@ -153,7 +153,7 @@ describe('the official SDK', () => {
     expect(error).toMatchObject({ status: 503, message: expect.stringContaining('It broke off.') });
   });
 
-  it('shows an error before the reply with its status and message', async () => {
+  it('throws an error before the reply, with its status and message', async () => {
     const { status, body } = client.encodeError(new GatewayError('out_of_balance', 'Top up.'), 'k7');
     await expect(
       sdk(JSON.stringify(body), 'application/json', status).models.generateContent(question),

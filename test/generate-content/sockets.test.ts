@@ -1,4 +1,4 @@
-/** The protocol over real sockets: Google's SDK before the gateway, a vendor that speaks Google's wire behind it. */
+/** The protocol over real sockets: Google's SDK calls the gateway, and the gateway calls a fake of Google. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { GoogleGenAI } from '@google/genai';
@@ -66,8 +66,8 @@ function post(path: string, body: unknown, key = house.key): Promise<Response> {
 
 const question = { model, contents: 'Ahoy' };
 
-describe('its own client and vendor', () => {
-  it('meet byte for byte but for the name of the model, and nothing of the client reaches the vendor', async () => {
+describe('a Google client and a Google provider', () => {
+  it('exchange bodies byte for byte except the model name, and no client header reaches the vendor', async () => {
     reply = { type: 'application/json; charset=UTF-8', body: chunk('{"text": "Hé","n":1.0}', stop) };
     const body =
       '{ "contents" : [{"parts":[{"text":"caf\\u00e9","x":1.0}]}] ,"generation_config":{ "top_k": 1.0 }}';
@@ -83,7 +83,7 @@ describe('its own client and vendor', () => {
     expect(JSON.stringify(asked)).not.toContain(house.key);
   });
 
-  it('meet in a stream of events', async () => {
+  it('exchange a stream of events', async () => {
     reply = { type: 'text/event-stream', body: sse(chunk('{"text": "Ah"}'), chunk('{"text": "oy"}', stop)) };
     const response = await post(`${model.replace('/', '%2F')}:streamGenerateContent?alt=sse`, {
       contents: [{ parts: [{ text: 'x' }] }],
@@ -95,7 +95,7 @@ describe('its own client and vendor', () => {
     expect(asked[0]?.path).toBe('/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse');
   });
 
-  it('meet in a stream that is one array, though the vendor sends events', async () => {
+  it('exchange a stream as one array, although the vendor sends events', async () => {
     const chunks = [chunk('{"text": "Ah"}'), chunk('{"text": "oy"}', stop)];
     reply = { type: 'text/event-stream', body: sse(...chunks) };
     const response = await post(`${model}:streamGenerateContent`, { contents: [{ parts: [{ text: 'x' }] }] });
@@ -105,7 +105,7 @@ describe('its own client and vendor', () => {
     ]);
   });
 
-  it('count tokens by the vendor itself, for nothing', async () => {
+  it('count tokens at the vendor, free of charge', async () => {
     reply = { type: 'application/json', body: '{"totalTokens": 31, "promptTokensDetails": []}' };
     const before = await house.balance();
     expect(await ai.models.countTokens(question)).toMatchObject({ totalTokens: 31 });
@@ -113,7 +113,7 @@ describe('its own client and vendor', () => {
     expect(await house.balance()).toEqual(before);
   });
 
-  it('pay what the vendor counted, thoughts included', async () => {
+  it('are charged what the vendor counted, thoughts included', async () => {
     reply = {
       type: 'application/json',
       body: '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10,"thoughtsTokenCount":90,"totalTokenCount":1100}}',
@@ -129,20 +129,20 @@ describe('its own client and vendor', () => {
   });
 });
 
-describe('a stream that is cut', () => {
+describe('a cut stream', () => {
   it.each([
     ['streamGenerateContent?alt=sse', /^data: \{.*"Ah".*\r\n\r\ndata: \{"error":\{"code":503/s],
     ['streamGenerateContent', /^\[\{.*"Ah".*\},\r\n\{"error":\{"code":503.*\}\]$/s],
-  ])('by %s ends with an error and never looks complete', async (method, told) => {
+  ])('ends with an error and never looks complete, requested by %s', async (method, expected) => {
     reply = { type: 'text/event-stream', body: sse(chunk('{"text": "Ah"}')) };
     const text = await (await post(`${model}:${method}`, { contents: [{ parts: [{ text: 'x' }] }] })).text();
-    expect(text).toMatch(told);
+    expect(text).toMatch(expected);
     expect(text).not.toContain('finishReason');
   });
 });
 
-describe('what is refused', () => {
-  it('is told in the words of Google, in an array where the stream would be one', async () => {
+describe('a refused call', () => {
+  it("gets an error in Google's format, in an array if the stream would be one", async () => {
     const unknown = await post('google/none:generateContent', { contents: [{ parts: [{ text: 'x' }] }] });
     expect([unknown.status, await unknown.json()]).toMatchObject([
       404,
@@ -161,7 +161,7 @@ describe('what is refused', () => {
     expect(asked).toEqual([]);
   });
 
-  it('by the vendor for its key is no fault of the caller', async () => {
+  it("is not the client's fault if the vendor rejects the gateway's key", async () => {
     reply = {
       type: 'application/json',
       status: 400,
@@ -174,8 +174,8 @@ describe('what is refused', () => {
 
 const weather = { type: 'object', properties: { city: { type: 'string' } } };
 
-describe('a chat client and Google', () => {
-  it('hold a conversation with a tool, and the signature comes back where it was', async () => {
+describe('a chat client and a Google provider', () => {
+  it('hold a conversation with a tool, and the signature returns to its part', async () => {
     const tools = [{ type: 'function' as const, function: { name: 'get weather', parameters: weather } }];
     reply = {
       type: 'text/event-stream',
@@ -224,10 +224,10 @@ describe('a chat client and Google', () => {
   });
 });
 
-describe('a client of Google and another vendor', () => {
+describe('a Google client and another provider', () => {
   const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
 
-  it('hold a conversation in a stream', async () => {
+  it('hold a streamed conversation', async () => {
     house.vendor.script('gpt-4o-mini', {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
@@ -253,7 +253,7 @@ describe('a client of Google and another vendor', () => {
     });
   });
 
-  it('are told by their own names what the other wire cannot say', async () => {
+  it("report losses by the client's own field names", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['Hi.'] });
     const response = await post('openai/gpt-4o-mini:generateContent', {
       contents,
@@ -268,7 +268,7 @@ describe('a client of Google and another vendor', () => {
     ]);
   });
 
-  it('are refused where the prompt is one that Google keeps', async () => {
+  it('refuse a call whose prompt is cached at Google', async () => {
     const response = await post('openai/gpt-4o-mini:generateContent', {
       contents,
       cachedContent: 'cachedContents/x',
@@ -280,7 +280,7 @@ describe('a client of Google and another vendor', () => {
   });
 
   it.each(['embedContent', 'batchGenerateContent'])(
-    'are told in the words of Google that there is no %s, and which methods there are',
+    "answer %s with a 404 in Google's format that lists the methods",
     async (method) => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${house.gateway.url}/beta/v1beta/models/openai/gpt-4o-mini:${method}`, {
@@ -303,7 +303,7 @@ describe('a client of Google and another vendor', () => {
     },
   );
 
-  it('are given an estimate where the vendor has no count, and told that it is one', async () => {
+  it('answer a count with an estimate, marked as one, if the vendor has no count', async () => {
     const response = await post('openai/gpt-4o-mini:countTokens', { contents });
     const body: unknown = await response.json();
     expect([response.headers.get('x-tollgate-estimate'), isObject(body) && typeof body.totalTokens]).toEqual([
@@ -313,8 +313,8 @@ describe('a client of Google and another vendor', () => {
   });
 });
 
-describe('the listing', () => {
-  it('is what the SDK asks for', async () => {
+describe('the model listing', () => {
+  it('lists all models to the SDK', async () => {
     const names = (await Array.fromAsync(await ai.models.list())).map(({ name }) => name);
     expect(names).toContain('models/google/gemini-2.5-pro');
     expect(await ai.models.get({ model })).toMatchObject({

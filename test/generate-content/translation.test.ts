@@ -63,17 +63,17 @@ function partsOf(turns: Turn[], model?: Model): Record<string, unknown>[] {
   return isRecord(all) ? all.flatMap(({ parts }) => (isRecord(parts) ? parts : [])) : [];
 }
 
-describe('turns as contents', () => {
+describe('encoding turns', () => {
   it.each([
     { role: 'system' as const, blocks: [{ type: 'text' as const, text: '' }] },
     { role: 'system' as const, blocks: [] },
-  ])('instructions that say nothing are none: %j', (turn) => {
+  ])('omits empty instructions: %j', (turn) => {
     expect(encode({ turns: [turn, user] }).body).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
     });
   });
 
-  it('instructions stand apart; those in the middle stay where they are and say what they are', () => {
+  it('moves leading instructions to systemInstruction, and marks later ones in place', () => {
     const { body, lost } = encode({
       turns: [
         { role: 'system', blocks: [{ type: 'text', text: 'a' }] },
@@ -89,13 +89,13 @@ describe('turns as contents', () => {
     expect(lost).toEqual(['turns[3].role']);
   });
 
-  it('instructions alone are asked as a question: there have to be contents', () => {
+  it('sends instructions alone as contents, because Gemini needs some', () => {
     expect(encode({ turns: [{ role: 'system', blocks: [{ type: 'text', text: 'Say hi.' }] }] }).body).toEqual(
       { contents: [{ role: 'user', parts: [{ text: 'Say hi.' }] }] },
     );
   });
 
-  it('the results of a step follow its calls together, in one content, with the names of what they answer', () => {
+  it('puts the results of a step in one content after its calls, with the names of the functions', () => {
     const turns: Turn[] = [
       user,
       { role: 'assistant', blocks: [call('c1', 'f')] },
@@ -130,13 +130,13 @@ describe('turns as contents', () => {
     expect(JSON.stringify(body)).toContain('"args":{"n":1.0,"big":12345678901234567890}');
   });
 
-  it('a result is never an object of the tool, whose names could mean something to the vendor', () => {
+  it('wraps the object of a result, because Google could read meaning into its field names', () => {
     expect(partsOf([{ role: 'tool', blocks: [result('c9', '{"$ref":"x"}', { name: 'f' })] }])).toEqual([
       { functionResponse: { id: 'c9', name: 'f', response: { output: '{"$ref":"x"}' } } },
     ]);
   });
 
-  it('arguments that are no object keep their words', () => {
+  it('sends arguments that are no JSON object as text', () => {
     expect(
       partsOf(
         [
@@ -150,7 +150,7 @@ describe('turns as contents', () => {
     ).toMatchObject([{ functionCall: { args: { _raw: '{"cut' } } }, { functionCall: { args: {} } }]);
   });
 
-  it('text that says nothing is left out', () => {
+  it('omits empty texts', () => {
     expect(contents([user, { role: 'assistant', blocks: [{ type: 'text', text: '' }] }, user])).toEqual([
       { role: 'user', parts: [{ text: 'Ahoy' }, { text: 'Ahoy' }] },
     ]);
@@ -164,7 +164,7 @@ const image = {
   mediaType: 'image/png',
 } as const;
 
-describe('files', () => {
+describe('encoding files', () => {
   it.each<[block: Block, parts: unknown[], lost: string[]]>([
     [
       { ...image, detail: 'low' },
@@ -218,18 +218,18 @@ describe('files', () => {
       [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
       ['turns[0].blocks[0].cache'],
     ],
-  ])('%j', (block, parts, lost) => {
+  ])('encodes %j', (block, parts, lost) => {
     const encoded = encode({ turns: [{ role: 'user', blocks: [block] }] });
     expect(encoded).toEqual({ body: { contents: [{ role: 'user', parts }] }, lost });
   });
 
-  it('a resolution is for the models that know one', () => {
+  it('sends a resolution only to models that take one', () => {
     expect(encode({ turns: [{ role: 'user', blocks: [{ ...image, detail: 'low' }] }] }, older).lost).toEqual([
       'turns[0].blocks[0].detail',
     ]);
   });
 
-  it('kept by another vendor refuse the call', () => {
+  it('refuses the call if a file is stored at another vendor', () => {
     expect(() =>
       encode({
         turns: [
@@ -239,7 +239,7 @@ describe('files', () => {
     ).toThrow(/kept by openai/);
   });
 
-  it('of a tool stand in its result, or behind all results where the model takes none there', () => {
+  it("puts a tool's files in its result, or after all results if the model takes none there", () => {
     const turns: Turn[] = [
       { role: 'assistant', blocks: [call('c1'), call('c2')] },
       {
@@ -266,8 +266,8 @@ const seal1 = { vendor: 'google', kind: 'signature', value: 'c2VhbA==' };
 const claudes = { vendor: 'anthropic', kind: 'signature', value: 'Y2xhdWRl' };
 const placeholder = 'context_engineering_is_the_way_to_go';
 
-describe('sealed state', () => {
-  it('of Google goes back to the part it stood on, byte for byte', () => {
+describe('encoding sealed state', () => {
+  it("returns Google's signature to its part, byte for byte", () => {
     const blocks: Block[] = [
       { type: 'reasoning', text: 'hm', opaque: [seal1] },
       { type: 'text', text: 'a', opaque: [seal1] },
@@ -287,7 +287,7 @@ describe('sealed state', () => {
     expect(lost).toEqual([]);
   });
 
-  it('of another vendor is told as lost, with the reasoning it seals, and never made up', () => {
+  it("reports another vendor's state as lost, with the reasoning it seals, and never makes up any", () => {
     const blocks: Block[] = [
       { type: 'reasoning', text: 'hm', opaque: [claudes] },
       { type: 'reasoning', text: 'unsealed' },
@@ -302,7 +302,7 @@ describe('sealed state', () => {
     expect(lost).toEqual(['turns[1].blocks[0]', 'turns[1].blocks[1]', 'turns[1].blocks[3].opaque']);
   });
 
-  it('of Google is not for models of others', () => {
+  it("does not send Google's signature to models of other vendors", () => {
     const blocks: Block[] = [
       { type: 'reasoning', text: 'hm', opaque: [seal1] },
       { type: 'text', text: 'a', opaque: [seal1] },
@@ -312,7 +312,7 @@ describe('sealed state', () => {
     ).toEqual(['turns[0].blocks[0]', 'turns[0].blocks[1].opaque']);
   });
 
-  it('is replaced by the documented placeholder on the first call of each step of the current turn, for models that look', () => {
+  it('puts the documented placeholder on the first call of each step of the current turn, for models that check', () => {
     const turns: Turn[] = [
       user,
       { role: 'assistant', blocks: [call('old')] },
@@ -339,7 +339,7 @@ describe('sealed state', () => {
     ]);
   });
 
-  it('of another vendor that a client of this protocol brings back is dropped, and the call marked, as one without any; but not for a model that wants none', () => {
+  it("drops another vendor's state from a client of this protocol and marks the call, unless the model checks no signatures", () => {
     const turn = (thoughtSignature?: string): unknown => ({
       role: 'model',
       parts: [{ functionCall: { name: 'f' }, thoughtSignature }],
@@ -356,8 +356,8 @@ describe('sealed state', () => {
   });
 });
 
-describe('a client that keeps a stream as it came', () => {
-  it('has one turn of its chunks, with reasoning whole under the seal of its vendor', () => {
+describe('a client that stores a stream chunk by chunk', () => {
+  it("gets one turn of its chunks, with whole reasoning under the vendor's seal", () => {
     const model = (part: unknown): unknown => ({ role: 'model', parts: [part] });
     const { turns } = callWith({
       contents: [
@@ -385,8 +385,8 @@ describe('a client that keeps a stream as it came', () => {
   });
 });
 
-describe('calls without ids', () => {
-  it('are given some, alike each time, and results find theirs by name and order', () => {
+describe('decoding calls without ids', () => {
+  it('makes stable ids, and matches results by name and order', () => {
     const body = {
       contents: [
         {
@@ -419,7 +419,7 @@ describe('calls without ids', () => {
   });
 });
 
-/** What is asked; of which model; the fields of `generationConfig` that reach it; the paths told as lost. */
+/** The request; the model; the fields of `generationConfig` that it gets; the paths reported as lost. */
 const fitted: [
   asked: Partial<CanonicalRequest>,
   model: Model,
@@ -620,11 +620,11 @@ const fitted: [
   ],
 ];
 
-describe('what is asked for and cannot be given', () => {
+describe('a request that Google cannot fulfil', () => {
   it.each<[string, Partial<CanonicalRequest>, string]>([
     ['sound alone of a model that writes', { modalities: ['audio'] }, 'modalities'],
     [
-      'a conversation in which nothing is said',
+      'a conversation without text',
       { turns: [{ role: 'user', blocks: [{ type: 'text', text: '' }], at: 'messages[0]' }] },
       'messages[0]',
     ],
@@ -662,14 +662,14 @@ describe('what is asked for and cannot be given', () => {
       },
       'tools[0]',
     ],
-  ])('refuses the call: %s', (_, asked, param) => {
+  ])('is refused: %s', (_, asked, param) => {
     expect(thrownBy(() => encode(asked))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });
   });
 
-  it('is told where something is left: what is no object, a namespace', () => {
+  it('reports losses: arguments that are no object, a namespace', () => {
     const called: Turn = {
       role: 'assistant',
       blocks: [call('c1', 'f', { arguments: 'not json', namespace: 'charts' })],
@@ -689,7 +689,7 @@ describe('what is asked for and cannot be given', () => {
     ]);
   });
 
-  it("a schema in the vendor's own form is told by its own name", () => {
+  it("reports a schema in Google's own form by its own field name", () => {
     const request = callWith({
       generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY' } },
     }).decode();
@@ -698,7 +698,7 @@ describe('what is asked for and cannot be given', () => {
     );
   });
 
-  it('what is written in snake_case is told so', () => {
+  it('reports fields that the client wrote in snake_case in snake_case', () => {
     const request = callWith({
       system_instruction: { parts: [{ text: 'a' }] },
       contents: [
@@ -716,7 +716,7 @@ describe('what is asked for and cannot be given', () => {
       safety_settings: [],
       service_tier: 'flex',
     }).decode();
-    const told = [
+    const paths = [
       'topP',
       'topK',
       'turns[0].blocks[0].cache',
@@ -726,7 +726,7 @@ describe('what is asked for and cannot be given', () => {
       'safetySettings',
       'serviceTier',
     ].map((path) => clientPath(path, request, protocol.client.fieldNames));
-    expect(told).toEqual([
+    expect(paths).toEqual([
       'generation_config.top_p',
       'generation_config.topK',
       'system_instruction.parts[0].cache',
@@ -739,7 +739,7 @@ describe('what is asked for and cannot be given', () => {
   });
 
   it.each(['googleSearch', 'codeExecution', 'urlContext', 'googleMaps', 'fileSearch'])(
-    'a tool that Google runs itself is known by either spelling of %s',
+    'recognises the hosted tool %s in either spelling',
     (name) => {
       const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       const [spelt, usual] = [snake, name].map(
@@ -749,7 +749,7 @@ describe('what is asked for and cannot be given', () => {
     },
   );
 
-  it('a picture whose kind nobody stated is known by its bytes', () => {
+  it('finds the type of a picture in its bytes', () => {
     const picture: Block = {
       type: 'media',
       kind: 'image',
@@ -760,7 +760,7 @@ describe('what is asked for and cannot be given', () => {
     ]);
   });
 
-  it('what is said of a document stands before it, and its text inside the result that holds it', () => {
+  it('puts the context of a document before it, and the text of a document inside the result that holds it', () => {
     const document: Block = {
       type: 'media',
       kind: 'document',
@@ -787,14 +787,14 @@ describe('what is asked for and cannot be given', () => {
   });
 });
 
-describe('settings', () => {
-  it.each(fitted)('%j', (asked, model, sent, lost) => {
+describe('encoding settings', () => {
+  it.each(fitted)('encodes %j', (asked, model, sent, lost) => {
     const encoded = encode(asked, model);
     expect(encoded.body.generationConfig).toEqual(sent);
     expect(encoded.lost).toEqual(lost);
   });
 
-  it('structured output and functions together are for Gemini 3', () => {
+  it('sends structured output together with functions only to Gemini 3', () => {
     const asked: Partial<CanonicalRequest> = {
       format: { type: 'json' },
       tools: [{ type: 'function', name: 'f' }],
@@ -806,7 +806,7 @@ describe('settings', () => {
     });
   });
 
-  it('a limit of ours is below what the client said', () => {
+  it("sends the gateway's output limit in place of the client's", () => {
     expect(encode({ outputLimit: 100 }, modelWith(), 7).body.generationConfig).toEqual({
       maxOutputTokens: 7,
     });
@@ -817,7 +817,7 @@ describe('settings', () => {
     ['flex', 'flex'],
     ['priority', 'priority'],
     ['auto', undefined],
-  ])('the tier "%s" is "%s"', (serviceTier, sent) => {
+  ])('sends the tier "%s" as "%s"', (serviceTier, sent) => {
     const rates = { input: '1', output: '2' };
     const { body, lost } = encode(
       { serviceTier },
@@ -826,7 +826,7 @@ describe('settings', () => {
     expect([body.serviceTier, lost]).toEqual([sent, []]);
   });
 
-  it('a tier is not asked for where nobody knows its price', () => {
+  it('omits a tier that has no known price', () => {
     const { body, lost } = encode(
       { serviceTier: 'priority' },
       modelWith({ price: { input: '1', output: '2' } }),
@@ -835,8 +835,8 @@ describe('settings', () => {
   });
 });
 
-describe('tools', () => {
-  it('have a schema Gemini takes: an object, with what it refers to written out', () => {
+describe('encoding tools', () => {
+  it('inlines the references of a schema and makes its root an object', () => {
     const schema = {
       $defs: { side: { enum: ['port', '$ref'] }, both: { items: { $ref: '#/$defs/side' } } },
       properties: { a: { $ref: '#/$defs/side', description: 'A side.' }, $ref: { $ref: '#/$defs/both' } },
@@ -868,7 +868,7 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[1].strict']);
   });
 
-  it('that refer to themselves keep their references, and those that refer nowhere tell it', () => {
+  it('keeps references of a schema to itself, and reports those that lead nowhere', () => {
     const tree = {
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
       type: 'object',
@@ -893,7 +893,7 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[0].schema']);
   });
 
-  /** What is said of the arguments of a tool with this schema. */
+  /** The parameters that we send for a tool with this schema. */
   const parametersOf = (schema: Record<string, unknown>): unknown => {
     const { tools } = encode({ tools: [{ type: 'function', name: 'f', schema }] }).body;
     const [tool]: unknown[] = Array.isArray(tools) ? tools : [];
@@ -902,7 +902,7 @@ describe('tools', () => {
     return isObject(declared) ? declared.parametersJsonSchema : undefined;
   };
 
-  it('that refer to themselves as a whole, or by a path, refer to a definition: Gemini takes no other reference', () => {
+  it('replaces a reference to the whole schema or to a path by one to a definition, since Gemini takes no other', () => {
     const folder = {
       type: 'object',
       properties: { name: { type: 'string' }, inner: { type: 'array', items: { $ref: '#' } } },
@@ -924,7 +924,7 @@ describe('tools', () => {
     });
   });
 
-  it('have nothing beside the references in their definitions either', () => {
+  it('leaves no keyword next to a reference in definitions either', () => {
     const $defs = {
       'a/node': { $ref: '#/$defs/node' },
       node: {
@@ -944,7 +944,7 @@ describe('tools', () => {
     });
   });
 
-  it('that would grow without end are not written out', () => {
+  it('keeps references that would grow the schema without limit', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, index) => [
         `d${index}`,
@@ -966,26 +966,26 @@ describe('tools', () => {
     expect(JSON.stringify(body).length).toBeLessThan(2_000_000);
   });
 
-  it('that lead from one to the next for long are told in definitions', () => {
+  it('keeps long chains of references as definitions', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 5000 }, (_, index) => [
         `d${index}`,
         { properties: { next: { $ref: `#/$defs/d${index + 1}` } } },
       ]),
     );
-    const told = JSON.stringify(
+    const json = JSON.stringify(
       parametersOf({
         $defs: { ...$defs, d5000: { enum: ['the end'] } },
         properties: { first: { $ref: '#/$defs/d0' } },
       }),
     );
-    expect(told.split('the end').length).toBe(2);
-    const references = new Set(told.match(/(?<=#\/\$defs\/)\w+/g));
+    expect(json.split('the end').length).toBe(2);
+    const references = new Set(json.match(/(?<=#\/\$defs\/)\w+/g));
     expect(references.size).toBeGreaterThan(50);
-    expect([...references].filter((name) => !told.includes(`"${name}":`))).toEqual([]);
+    expect([...references].filter((name) => !json.includes(`"${name}":`))).toEqual([]);
   });
 
-  it('of free text are functions of one text', () => {
+  it('sends a free-text tool as a function with one text', () => {
     const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } };
     const turns: Turn[] = [
       { role: 'assistant', blocks: [call('c1', 'patch', { custom: true, arguments: '*** Begin' })] },
@@ -1020,7 +1020,7 @@ describe('tools', () => {
     });
   });
 
-  it('under a name Google does not take have another, which leads back', () => {
+  it('renames a tool that Google would refuse, and restores its name in the reply', () => {
     const names = ['get weather', 'get_weather', '1st', 'x'.repeat(70), 'ünïcode', 'mcp:a.b-c'];
     const request: CanonicalRequest = {
       model: 'a/b',
@@ -1066,7 +1066,7 @@ describe('tools', () => {
       { mode: 'subset', names: ['f', 'g'], required: false },
       { mode: 'VALIDATED', allowedFunctionNames: ['f', 'g'] },
     ],
-  ])('the choice %j', (toolChoice, calling) => {
+  ])('sends the choice %j', (toolChoice, calling) => {
     expect(
       encode({
         toolChoice,
@@ -1079,7 +1079,7 @@ describe('tools', () => {
     expect(encode({ toolChoice }).body.toolConfig).toBeUndefined();
   });
 
-  it('that are chosen and not offered are told, and the choice is left out', () => {
+  it('omits a choice of tools that are not offered, and reports it', () => {
     const tools: CanonicalRequest['tools'] = [{ type: 'function', name: 'f' }];
     expect(encode({ toolChoice: { mode: 'one', names: ['g'] }, tools })).toEqual({
       body: {
@@ -1097,7 +1097,7 @@ describe('tools', () => {
     expect(encode({ toolChoice: { mode: 'required' } }).lost).toEqual(['toolChoice']);
   });
 
-  it('whose schemas a model is to keep to are told where that is all the choice says', () => {
+  it('reports the mode VALIDATED as lost if it names no functions', () => {
     const { toolChoice } = callWith({
       tools: [{ functionDeclarations: [{ name: 'f' }] }],
       toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } },
@@ -1109,7 +1109,7 @@ describe('tools', () => {
     ).toEqual(['toolConfig.functionCallingConfig.mode']);
   });
 
-  it('a text that says it is no thought says nothing', () => {
+  it('treats `thought: false` like no field', () => {
     expect(
       foreignFields(
         callWith({ contents: [{ parts: [{ text: 'a', thought: false }] }] }).decode(),
@@ -1118,7 +1118,7 @@ describe('tools', () => {
     ).toEqual([]);
   });
 
-  it('of a vendor are searched for here where both sides have a search', () => {
+  it("translates another vendor's web search if both sides have one", () => {
     const search = {
       type: 'hosted',
       protocol: 'messages',
@@ -1135,14 +1135,14 @@ describe('tools', () => {
     ).toMatchObject({ lost: ['tools[0]'] });
   });
 
-  it('are nothing to a model without any', () => {
+  it('omits tools for a model without any', () => {
     expect(
       encode({ tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } }, gemma),
     ).toEqual({ body: { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] }, lost: ['tools'] });
   });
 });
 
-describe('what a client of this protocol wrote', () => {
+describe('decoding a request of this protocol', () => {
   const decoded = callWith({
     systemInstruction: { parts: [{ text: 'a' }] },
     contents: [
@@ -1188,7 +1188,7 @@ describe('what a client of this protocol wrote', () => {
     serviceTier: 'standard',
   }).decode();
 
-  it('is said in words all protocols know', () => {
+  it('gives the canonical names', () => {
     expect(decoded).toMatchObject({
       turns: [
         {
@@ -1227,14 +1227,14 @@ describe('what a client of this protocol wrote', () => {
     });
   });
 
-  it('whose role nobody reads is told as lost to no other protocol', () => {
+  it('does not report the role of instructions as lost', () => {
     const { turns } = callWith({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
     expect(turns[0]?.vendor).toBeUndefined();
   });
 
-  it('is told by its own path where it is lost', () => {
+  it("reports losses by the client's own path", () => {
     const { fieldNames } = protocol.client;
-    const told = (path: string): string => clientPath(path, decoded, fieldNames);
+    const asWritten = (path: string): string => clientPath(path, decoded, fieldNames);
     expect(
       [
         'turns[1].blocks[1].detail',
@@ -1245,7 +1245,7 @@ describe('what a client of this protocol wrote', () => {
         'generationConfig.imageConfig',
         'cachedContent',
         'toolConfig.retrievalConfig',
-      ].map(told),
+      ].map(asWritten),
     ).toEqual([
       'contents[0].parts[1].mediaResolution',
       'contents[0].parts[1].videoMetadata',
@@ -1258,7 +1258,7 @@ describe('what a client of this protocol wrote', () => {
     ]);
   });
 
-  it('is not restored where it was changed on its way', () => {
+  it('does not restore values that a plugin changed', () => {
     const [first, second] = decoded.tools ?? [];
     if (first?.type !== 'function' || !second) throw new Error('no tools');
     const { body } = encode({
@@ -1276,8 +1276,8 @@ describe('what a client of this protocol wrote', () => {
   });
 });
 
-describe('sound', () => {
-  it('is all that a model is asked for that speaks', () => {
+describe('encoding sound', () => {
+  it('asks a speaking model for audio only', () => {
     const { body } = encode({ modalities: ['text', 'audio'] }, modelWith({ output: ['audio'] }));
     expect(body.generationConfig).toEqual({ responseModalities: ['AUDIO'] });
   });

@@ -6,7 +6,7 @@ import { callWith, protocol } from './bodies.ts';
 
 const { upstream } = protocol;
 const own = callWith();
-/** A call of another protocol: its encoder told the vendor of these tools. */
+/** A call of another protocol, with tools that its encoder sent to the vendor. */
 const foreign: ClientCall = {
   ...own,
   decode: () => ({
@@ -38,13 +38,13 @@ function decode(chunks: readonly unknown[], call: ClientCall = own): CanonicalEv
   return events;
 }
 
-function said(chunks: readonly unknown[], call?: ClientCall): Folded {
+function decodeChunks(chunks: readonly unknown[], call?: ClientCall): Folded {
   return fold(decode(chunks, call));
 }
 
-describe('a stream of Google', () => {
-  it.each([own, foreign])('loses nothing where every chunk says STOP, and ends once', (call) => {
-    const told = said(
+describe('a stream from Google', () => {
+  it.each([own, foreign])('keeps all text and finishes once if every chunk says STOP', (call) => {
+    const reply = decodeChunks(
       [
         chunk([{ text: 'Ah' }], { finishReason: 'STOP' }),
         chunk([{ text: 'oy' }], { finishReason: 'STOP' }),
@@ -52,13 +52,13 @@ describe('a stream of Google', () => {
       ],
       call,
     );
-    expect(told).toMatchObject({
+    expect(reply).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'Ahoy', calls: [{ name: 'f' }] } },
     });
   });
 
-  it('tells the end of a translated reply behind all its parts, whatever chunk said it first', () => {
+  it('finishes a translated reply after all its parts, whichever chunk had the reason first', () => {
     const events = decode(
       [
         chunk([{ text: 'Ah' }], { finishReason: 'STOP' }),
@@ -72,7 +72,7 @@ describe('a stream of Google', () => {
     ]);
   });
 
-  it('tells the end of its own at once, since its last word is held back', () => {
+  it('finishes a verbatim reply at once, because the gateway holds back its last chunk', () => {
     const decoder = upstream.decodeEvents(own);
     const events = decoder.push({
       event: undefined,
@@ -94,15 +94,15 @@ describe('a stream of Google', () => {
     ['LANGUAGE', 'error'],
     ['SOMETHING_NEW', 'other'],
     ['constructor', 'other'],
-  ])('that ends with %s ended for "%s"', (raw, unified) => {
+  ])('maps the finish reason %s to "%s"', (raw, unified) => {
     expect(decode([chunk([{ text: 'x' }], { finishReason: raw })])).toContainEqual(
       expect.objectContaining({ type: 'finish', reason: { unified, raw } }),
     );
   });
 
-  it('with calls ended for them, unless it was cut or filtered', () => {
+  it('finishes with tool-calls if it has calls, unless it was cut or filtered', () => {
     const reason = (raw: string): string | undefined =>
-      said([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })])
+      decodeChunks([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })])
         .candidates[0]?.reason;
     expect([
       reason('STOP'),
@@ -112,11 +112,11 @@ describe('a stream of Google', () => {
     ]).toEqual(['tool-calls', 'length', 'content-filter', 'error']);
   });
 
-  it('is not complete before every candidate that was asked for has ended', () => {
+  it('is complete only when every requested candidate has finished', () => {
     const two = callWith({ generationConfig: { candidateCount: 2 } });
-    expect(said([chunk([{ text: 'a' }], { finishReason: 'STOP' })], two).complete).toBe(false);
+    expect(decodeChunks([chunk([{ text: 'a' }], { finishReason: 'STOP' })], two).complete).toBe(false);
     expect(
-      said(
+      decodeChunks(
         [
           chunk([{ text: 'a' }], { finishReason: 'STOP' }),
           chunk([{ text: 'b' }], { index: 1, finishReason: 'STOP' }),
@@ -124,13 +124,13 @@ describe('a stream of Google', () => {
         two,
       ).complete,
     ).toBe(true);
-    expect(said([chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })]).complete).toBe(
-      false,
-    );
-    expect(said([]).complete).toBe(false);
+    expect(
+      decodeChunks([chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })]).complete,
+    ).toBe(false);
+    expect(decodeChunks([]).complete).toBe(false);
   });
 
-  it('whose prompt is refused says why, and is complete', () => {
+  it('is complete and gives the reason if Google refuses the prompt', () => {
     const events = decode([
       {
         promptFeedback: { blockReason: 'MODEL_ARMOR', blockReasonMessage: 'No.' },
@@ -150,12 +150,12 @@ describe('a stream of Google', () => {
       { type: 'error', message: 'Overloaded.', code: 'UNAVAILABLE', status: 503 },
     ],
     [{ error: {} }, { type: 'error', message: 'The provider broke off its reply and gave no reason.' }],
-  ])('that breaks off with %j says so, and nothing after', (broken, error) => {
+  ])('ends with one error if it breaks off with %j', (broken, error) => {
     const events = decode([chunk([{ text: 'a' }]), broken, chunk([{ text: 'b' }], { finishReason: 'STOP' })]);
     expect(events.at(-1)).toMatchObject(error);
   });
 
-  it('with parts of odd shapes is read as far as it can be', () => {
+  it('is read as far as possible if parts have odd shapes', () => {
     const odd = [
       null,
       5,
@@ -168,7 +168,7 @@ describe('a stream of Google', () => {
       { text: 'ok' },
     ];
     expect(
-      said([
+      decodeChunks([
         { candidates: 'none' },
         { candidates: [null, { content: 'x', index: 0 }] },
         chunk(odd, { finishReason: 'STOP', index: -1 }),
@@ -176,11 +176,12 @@ describe('a stream of Google', () => {
     ).toMatchObject({ complete: true, candidates: { 0: { text: 'ok', calls: [] } } });
   });
 
-  it('does not take a picture of thoughts for the answer', () => {
+  it('does not take a picture among the thoughts for the answer', () => {
     const blob = { mimeType: 'image/png', data: 'AAAA' };
     const { others = [] } =
-      said([chunk([{ inlineData: blob, thought: true }, { inlineData: blob }], { finishReason: 'STOP' })])
-        .candidates[0] ?? {};
+      decodeChunks([
+        chunk([{ inlineData: blob, thought: true }, { inlineData: blob }], { finishReason: 'STOP' }),
+      ]).candidates[0] ?? {};
     expect(others).toEqual([
       { kind: 'server-tool', text: '' },
       { kind: 'image', text: 'AAAA' },
@@ -188,10 +189,10 @@ describe('a stream of Google', () => {
   });
 });
 
-describe('calls', () => {
-  it('without ids are given some, that differ from reply to reply and not from reading to reading', () => {
+describe('a function call', () => {
+  it('gets an id if it has none, which differs between replies and not between two readings of one', () => {
     const ids = (responseId: string): unknown[] =>
-      said([
+      decodeChunks([
         {
           ...chunk([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], {
             finishReason: 'STOP',
@@ -203,9 +204,9 @@ describe('calls', () => {
     expect(new Set([...ids('r1'), ...ids('r2')]).size).toBe(4);
   });
 
-  it('of custom tools are told as such, with their text', () => {
+  it("is decoded to the custom tool's text", () => {
     const { calls = [] } =
-      said(
+      decodeChunks(
         [
           chunk(
             [
@@ -222,12 +223,13 @@ describe('calls', () => {
       { name: 'patch', custom: true, arguments: '{"odd":1}' },
     ]);
     expect(
-      said([chunk([{ functionCall: { name: 'patch', args: { input: 'x' } } }], { finishReason: 'STOP' })])
-        .candidates[0]?.calls,
+      decodeChunks([
+        chunk([{ functionCall: { name: 'patch', args: { input: 'x' } } }], { finishReason: 'STOP' }),
+      ]).candidates[0]?.calls,
     ).toMatchObject([{ custom: false, arguments: '{"input":"x"}' }]);
   });
 
-  it('in pieces reach no prototype and no memory', () => {
+  it('cannot reach a prototype or exhaust memory with its partial arguments', () => {
     const pieces = [
       { jsonPath: '$.__proto__.polluted', stringValue: 'x' },
       { jsonPath: '$.list[4294967290]', stringValue: 'x' },
@@ -238,7 +240,7 @@ describe('calls', () => {
       { jsonPath: '$.b[0].c', numberValue: 2 },
     ];
     const { calls = [] } =
-      said([
+      decodeChunks([
         chunk([{ functionCall: { name: 'f', partialArgs: pieces, willContinue: true } }]),
         chunk([{ functionCall: {} }], { finishReason: 'STOP' }),
       ]).candidates[0] ?? {};
@@ -246,21 +248,21 @@ describe('calls', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  it('are sealed where Google put its signature, or an envelope of ours', () => {
+  it("keeps Google's signature, and opens an envelope of ours", () => {
     const chunks = [
       chunk([{ functionCall: { name: 'f' }, thoughtSignature: 'AA_-' }], { finishReason: 'STOP' }),
     ];
     const sealed = [{ vendor: 'google', kind: 'signature', value: 'AA/+' }];
-    expect(said(chunks).candidates[0]?.calls[0]?.sealed).toEqual(sealed);
+    expect(decodeChunks(chunks).candidates[0]?.calls[0]?.sealed).toEqual(sealed);
     expect(
       decode(chunks).find(({ type }) => type === 'block-start'),
-      'told as early as it is known',
+      'the seal is on the first event too',
     ).toMatchObject({ kind: 'tool-call', opaque: sealed });
   });
 });
 
-describe('thoughts', () => {
-  it('that are sealed twice are two, and text with two seals is one', () => {
+describe('sealed thoughts', () => {
+  it('are two if they have two seals, whereas text with two seals is one block', () => {
     const blocks = (thought: boolean): string[] =>
       decode([
         chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]),
@@ -272,7 +274,7 @@ describe('thoughts', () => {
   });
 });
 
-describe('figures', () => {
+describe('usage', () => {
   it.each<[wire: Record<string, unknown>, usage: Usage]>([
     [
       { promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 3, totalTokenCount: 16 },
@@ -334,13 +336,13 @@ describe('figures', () => {
       { input: 5, cacheRead: 0, inputAudio: 3, output: 1290, reasoning: 0, outputImage: 1290 },
     ],
     [{ promptTokenCount: -1, candidatesTokenCount: '5', totalTokenCount: 1.5 }, {}],
-  ])('%j', (usageMetadata, usage) => {
-    expect(said([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage).toEqual(
-      usage,
-    );
+  ])('is decoded from %j', (usageMetadata, usage) => {
+    expect(
+      decodeChunks([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage,
+    ).toEqual(usage);
   });
 
-  it('are told when they change, the last of them counts', () => {
+  it('is reported when it changes, and the last report counts', () => {
     const events = decode(
       [1, 1, 2].map((count) => ({
         ...chunk([{ text: 'x' }], count === 2 ? { finishReason: 'STOP' } : {}),
@@ -354,8 +356,8 @@ describe('figures', () => {
   });
 });
 
-describe('sources', () => {
-  it('have places in characters of the answer, in whichever part they stand', () => {
+describe('sources of an answer', () => {
+  it('have positions in characters of the answer, whichever part they are in', () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
       groundingSupports: [
@@ -364,7 +366,7 @@ describe('sources', () => {
       ],
     };
     const { annotations = [] } =
-      said([
+      decodeChunks([
         chunk([{ text: 'Été – ok.' }, { text: 'hm', thought: true }, { text: '“zz' }], {
           finishReason: 'STOP',
           groundingMetadata,
@@ -376,7 +378,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('have no place beyond what is kept of a very long answer', () => {
+  it('have no position beyond the text that is kept of a very long answer', () => {
     const groundingSupports = [
       [0, 4],
       [150_000, 150_004],
@@ -388,17 +390,17 @@ describe('sources', () => {
     const long = Array.from({ length: 40_000 }, () => chunk([{ text: 'word ' }]));
     const cited = { kind: 'url', url: 'https://a.example', title: undefined, citedText: 'word' };
     expect(
-      said([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]
-        ?.annotations,
+      decodeChunks([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })])
+        .candidates[0]?.annotations,
     ).toEqual([{ ...cited, start: 0, end: 4 }, cited]);
   });
 
-  it('tell how many searches there were, each of them once', () => {
+  it('count each search once', () => {
     const grounded = (...webSearchQueries: string[]): object => ({
       ...chunk([{ text: 'ok' }], { groundingMetadata: { webSearchQueries } }),
       usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
     });
-    const { usage } = said([
+    const { usage } = decodeChunks([
       grounded('one'),
       grounded('one', ''),
       grounded('one', 'two'),
@@ -410,16 +412,17 @@ describe('sources', () => {
     expect(usage).toMatchObject({ input: 5, output: 2, webSearches: 2 });
   });
 
-  it('without passages are told for the answer as a whole', () => {
+  it('apply to the whole answer if they have no passages', () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }, { other: {} }] };
     expect(
-      said([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations,
+      decodeChunks([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]
+        ?.annotations,
     ).toEqual([{ kind: 'url', url: 'https://a.example' }]);
   });
 });
 
 describe('a JSON reply', () => {
-  it('that holds the chunks of a stream is read as one', () => {
+  it('can be an array with the chunks of a stream', () => {
     expect(
       fold(
         upstream.decodeReply(
@@ -430,11 +433,14 @@ describe('a JSON reply', () => {
     ).toMatchObject({ complete: true, candidates: { 0: { text: 'Ahoy' } } });
   });
 
-  it.each([{}, [], null, 'x', { candidates: null }])('%j is no reply', (body) => {
-    expect(() => upstream.decodeReply(body, own)).toThrow(/without candidates/);
-  });
+  it.each([{}, [], null, 'x', { candidates: null }])(
+    'is not %j: that is an error of the provider',
+    (body) => {
+      expect(() => upstream.decodeReply(body, own)).toThrow(/without candidates/);
+    },
+  );
 
-  it('is complete without a reason, once it says something; the chunks of a stream are not', () => {
+  it('is complete without a finish reason if it has content, but the chunks of a stream are not', () => {
     expect(fold(upstream.decodeReply(chunk([{ text: 'a' }]), own))).toMatchObject({
       complete: true,
       candidates: { 0: { reason: 'stop' } },
