@@ -135,12 +135,12 @@ describe('chat-completions', () => {
         { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } },
         { type: 'text', text: 'Night' },
       ],
-      /nothing else beside its prompt/,
+      /nothing else besides its prompt/,
     ],
     [
       'no words',
       [{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }],
-      /no text that says what to draw/,
+      /no text that describes what to draw/,
     ],
   ])('cannot send %s', async (_, content, message) => {
     const response = await gallery.post(path, { model, messages: [{ role: 'user', content }] });
@@ -259,7 +259,7 @@ describe('messages', () => {
     });
     const told: unknown = await response.json();
     expect([response.status, isObject(told) && told.type]).toEqual([400, 'error']);
-    expect(JSON.stringify(told)).toContain('answers with pictures alone');
+    expect(JSON.stringify(told)).toContain('answers with pictures only');
     expect(gallery.painter.requests).toHaveLength(before);
   });
 });

@@ -130,7 +130,7 @@ describe('a call with nothing to draw', () => {
       {
         error: expect.objectContaining({
           param: 'prompt',
-          message: 'There is no text that says what to draw.',
+          message: 'There is no text that describes what to draw.',
         }),
       },
     ]);

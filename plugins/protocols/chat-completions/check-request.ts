@@ -2,16 +2,8 @@
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { referredName } from './decode-tools.ts';
-import {
-  isKnownMessage,
-  isKnownPart,
-  isNamedChoice,
-  isOwnTool,
-  requestWire,
-  type WireAssistantMessage,
-  type WireMessage,
-  type WireRequest,
-} from './wire.ts';
+import { isKnownMessage, isKnownPart, type WireAssistantMessage, type WireMessage } from './wire-messages.ts';
+import { isNamedChoice, isOwnTool, requestWire, type WireRequest } from './wire.ts';
 
 /** Throws `invalid_request`, naming the field. */
 export function checkRequest(body: unknown): WireRequest {

@@ -14,7 +14,7 @@ import {
   type WireAssistantMessage,
   type WireMessage,
   type WireToolCall,
-} from './wire.ts';
+} from './wire-messages.ts';
 
 type TextBlock = Extract<Block, { type: 'text' }>;
 

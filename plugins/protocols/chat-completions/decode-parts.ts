@@ -7,7 +7,7 @@ import { bag, protocolName } from './bag.ts';
 import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
-import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
+import { isKnownPart, type WireContent, type WirePart } from './wire-messages.ts';
 
 /** The vendor whose file ids this protocol uses. */
 export const fileVendor = 'openai';

@@ -1,4 +1,4 @@
-/** What chat-completions takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+/** What chat-completions takes and returns, for the OpenAPI document. What providers add is allowed too. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import {
@@ -37,10 +37,9 @@ const message = z.looseObject({
   annotations: z.array(z.looseObject({})).optional(),
 });
 
-const finishReason = z
-  .string()
-  .nullable()
-  .meta({ description: '`stop`, `length`, `tool_calls` or `content_filter`; null while a stream goes on.' });
+const finishReason = z.string().nullable().meta({
+  description: '`stop`, `length`, `tool_calls` or `content_filter`; null until the end of a stream.',
+});
 const head = { id: z.string(), created: z.number(), model: z.string() };
 const choice = { index: count, logprobs: z.looseObject({}).nullish(), finish_reason: finishReason };
 
@@ -112,7 +111,7 @@ export const models: Description = {
 
 export const oneModel: Description = {
   summary: 'One model, in the chat style',
-  details: 'The slash within the id may be sent as it is, or as `%2F`.',
+  details: 'The slash in the id may be sent as it is, or as `%2F`.',
   replies: { 200: { 'application/json': model } },
   error: errorSchema,
 };

@@ -1,6 +1,6 @@
 /**
- * Canonical events as a client's stream of chunks: one with the role first, then deltas, one with the finish reason
- * for each candidate, the usage where it was asked for, and `[DONE]`.
+ * Writes canonical events as a client's stream of chunks: first the role, then deltas, a finish reason for each candidate,
+ * the usage if the client asked for it, and `[DONE]`.
  */
 import {
   GatewayError,
@@ -16,25 +16,19 @@ import { encodeUsage } from './usage.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
-/** What there may be before any text, or without one. */
-const textless = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
+/** Fields that may come before text, or without any. */
+const textlessFields = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
 
-/** How a candidate's message begins: with no text rather than an empty one, which some clients show, where there may be none to come. */
-function opening({ candidate, delta }: ChoicePart): ChoicePart {
-  return {
-    candidate,
-    delta: {
-      role: 'assistant',
-      content: textless.some((field) => field in delta) ? null : '',
-      refusal: null,
-    },
-  };
+/** The first delta of a candidate. If no text may follow, its content is null: some clients show an empty text. */
+function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
+  const content = textlessFields.some((field) => field in delta) ? null : '';
+  return { candidate, delta: { role: 'assistant', content, refusal: null } };
 }
 
 type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
 
-/** What every reply of this wire says of itself, with what its vendor added. */
-export function replyHead(
+/** The fields that every reply starts with, and those that the provider added. */
+export function buildHead(
   { id, created, model }: ReplyContext,
   object: string,
   start?: Start,
@@ -45,7 +39,7 @@ export function replyHead(
 export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
   readonly #parts: ChoiceParts;
-  readonly #begun = new Set<number>();
+  readonly #opened = new Set<number>();
   readonly #end: string;
   #start = '';
   #usage: Usage | undefined;
@@ -54,55 +48,55 @@ export class ChunkEncoder implements EventEncoder {
     this.#context = context;
     this.#parts = new ChoiceParts(context);
     this.#end = context.call.usageWanted ? '],"usage":null}\n\n' : ']}\n\n';
-    this.#head();
+    this.#setHead();
   }
 
   push(event: CanonicalEvent): string {
     switch (event.type) {
       case 'response-start':
-        this.#head(event);
+        this.#setHead(event);
         this.#parts.push(event);
         return '';
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         return '';
       case 'response-end':
-        return this.#usageChunk() + terminator;
+        return this.#encodeUsage() + terminator;
       case 'error':
         return encodeStreamError(new GatewayError('upstream_failed', event.message));
       default: {
         const part = this.#parts.push(event);
-        return part ? this.#begin(part) + this.#chunk(part) : '';
+        return part ? this.#open(part) + this.#chunk(part) : '';
       }
     }
   }
 
-  /** The beginning of every chunk is the same: it is written once. */
-  #head(start?: Start): void {
-    const head = JSON.stringify(replyHead(this.#context, 'chat.completion.chunk', start));
+  /** All chunks start alike, so the start is written once. */
+  #setHead(start?: Start): void {
+    const head = JSON.stringify(buildHead(this.#context, 'chat.completion.chunk', start));
     this.#start = `data: ${head.slice(0, -1)},"choices":[`;
   }
 
-  #begin(part: ChoicePart): string {
-    if (this.#begun.has(part.candidate)) return '';
-    this.#begun.add(part.candidate);
-    return this.#chunk(opening(part));
+  #open(part: ChoicePart): string {
+    if (this.#opened.has(part.candidate)) return '';
+    this.#opened.add(part.candidate);
+    return this.#chunk(openMessage(part));
   }
 
   #chunk({ candidate, delta, logprobs, finish, native }: ChoicePart): string {
     const probabilities = logprobs ? `,"logprobs":${JSON.stringify(logprobs)}` : '';
     const reason = finish === undefined ? 'null' : `"${finish}"`;
-    const told = native === undefined ? '' : `,"native_finish_reason":${JSON.stringify(native)}`;
-    return `${this.#start}{"index":${candidate},"delta":${JSON.stringify(delta)}${probabilities},"finish_reason":${reason}${told}}${this.#end}`;
+    const nativeReason = native === undefined ? '' : `,"native_finish_reason":${JSON.stringify(native)}`;
+    return `${this.#start}{"index":${candidate},"delta":${JSON.stringify(delta)}${probabilities},"finish_reason":${reason}${nativeReason}}${this.#end}`;
   }
 
-  #usageChunk(): string {
+  #encodeUsage(): string {
     if (!this.#context.call.usageWanted || !this.#usage) return '';
     return `${this.#start}],"usage":${JSON.stringify(encodeUsage(this.#usage))}}\n\n`;
   }
 }
 
-/** One frame, and nothing behind it: no finish reason and no `[DONE]` may make a broken reply look whole. */
+/** One frame and nothing after it: a finish reason or `[DONE]` would make a broken reply look complete. */
 export function encodeStreamError(error: GatewayError): string {
   return `data: ${JSON.stringify(errorBody(error))}\n\n`;
 }

@@ -1,8 +1,8 @@
-/** A whole reply as one chat completion: the parts a stream would have sent, joined. */
+/** Writes a whole reply as one chat completion, by joining the parts that a stream would have sent. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { ChoiceParts, type ChoicePart } from './choice-parts.ts';
-import { replyHead } from './encode-events.ts';
+import { buildHead } from './encode-events.ts';
 import { encodeUsage } from './usage.ts';
 
 interface Choice {
@@ -31,7 +31,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   }
   const start = events.find((event) => event.type === 'response-start');
   return {
-    ...replyHead(context, 'chat.completion', start),
+    ...buildHead(context, 'chat.completion', start),
     choices: [...choices]
       .toSorted(([first], [second]) => first - second)
       .map(([index, choice]) => writeChoice(index, choice)),
@@ -40,42 +40,42 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
 }
 
 function addPart(choice: Choice, { delta, logprobs, finish, native }: ChoicePart): void {
-  join(choice.message, delta);
+  mergeDelta(choice.message, delta);
   if (logprobs) {
     choice.logprobs ??= { content: null, refusal: null };
-    join(choice.logprobs, logprobs);
+    mergeDelta(choice.logprobs, logprobs);
   }
   if (finish !== undefined) [choice.finish, choice.native] = [finish, native];
 }
 
-/** Adds a delta: texts and lists grow, calls by their index, and anything else is said once. */
-function join(into: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
+/** Merges a delta: texts and lists are appended, calls are merged by index, and other values are set. */
+function mergeDelta(into: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
-    // By this name a vendor's member would be joined into the prototype of every object.
+    // A provider's member with this name would be merged into the prototype of every object.
     if (name === '__proto__') continue;
-    const there = into[name];
-    if (typeof there === 'string' && typeof value === 'string') into[name] = there + value;
+    const before = into[name];
+    if (typeof before === 'string' && typeof value === 'string') into[name] = before + value;
     else if (Array.isArray(value))
-      into[name] = name === 'tool_calls' ? joinCalls(there, value) : joinItems(there, value);
-    else if (isObject(there) && isObject(value)) join(there, value);
-    else if (value !== null || there === undefined) into[name] = isObject(value) ? { ...value } : value;
+      into[name] = name === 'tool_calls' ? mergeCalls(before, value) : appendItems(before, value);
+    else if (isObject(before) && isObject(value)) mergeDelta(before, value);
+    else if (value !== null || before === undefined) into[name] = isObject(value) ? { ...value } : value;
   }
 }
 
-/** Adds to the list that is there, which is ours: a copy for each citation would take quadratic time. */
-function joinItems(there: unknown, items: readonly unknown[]): unknown[] {
-  if (!Array.isArray(there)) return [...items];
-  for (const item of items) there.push(item);
-  return there;
+/** Appends to our own list: a copy for each citation would take quadratic time. */
+function appendItems(before: unknown, items: readonly unknown[]): unknown[] {
+  if (!Array.isArray(before)) return [...items];
+  for (const item of items) before.push(item);
+  return before;
 }
 
-function joinCalls(there: unknown, fragments: readonly unknown[]): unknown[] {
-  const calls: unknown[] = Array.isArray(there) ? there : [];
+function mergeCalls(before: unknown, fragments: readonly unknown[]): unknown[] {
+  const calls: unknown[] = Array.isArray(before) ? before : [];
   for (const fragment of fragments) {
     if (!isObject(fragment)) continue;
     const { index, ...fields } = fragment;
     const call: unknown = calls[Number(index)];
-    if (isObject(call)) join(call, fields);
+    if (isObject(call)) mergeDelta(call, fields);
     else calls[Number(index)] = fields;
   }
   return calls;
@@ -83,11 +83,11 @@ function joinCalls(there: unknown, fragments: readonly unknown[]): unknown[] {
 
 function writeChoice(index: number, { message, logprobs, finish, native }: Choice): unknown {
   const { content, refusal = null, ...rest } = message;
-  // A message that says nothing else says at least the empty text.
-  const silent = refusal === null && rest.tool_calls === undefined && rest.audio === undefined;
+  // A message without anything else has an empty text.
+  const isEmpty = refusal === null && rest.tool_calls === undefined && rest.audio === undefined;
   return {
     index,
-    message: { role: 'assistant', content: content ?? (silent ? '' : null), refusal, ...rest },
+    message: { role: 'assistant', content: content ?? (isEmpty ? '' : null), refusal, ...rest },
     logprobs,
     finish_reason: finish,
     ...(native === undefined ? {} : { native_finish_reason: native }),

@@ -1,6 +1,6 @@
 /**
- * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
- * restored as it stood; what has no place here is told as lost, by its canonical path.
+ * Turns a canonical request into a body that the model accepts. A request of this protocol is restored as its client wrote
+ * it. What cannot be expressed is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
@@ -46,14 +46,14 @@ export function encodeRequest(
     reasoningOff: own ? isReasoningOff(bag.fields(request)) : request.reasoning?.effort === 'none',
     lose,
   };
-  const alike = flags.extras ? openaiFieldsFor(flags.cacheMarks) : undefined;
+  const shared = flags.extras ? openaiFieldsFor(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, model, encoding);
   const body = overlay(
-    fitting(
-      alike
-        ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) }
+    dropRefused(
+      shared
+        ? { ...openaiFieldsOf(request, 'responses', shared), ...bag.fields(request) }
         : bag.fields(request),
       model,
       encoding,
@@ -76,7 +76,7 @@ export function encodeRequest(
   loseSettings(request.image, [], encoding.lose);
   return {
     body,
-    losses: [...losses, ...foreignFields(request, protocolName, alike)],
+    losses: [...losses, ...foreignFields(request, protocolName, shared)],
     stops: watched,
     expects: plan.expects,
   };
@@ -90,7 +90,7 @@ function encodeStream(request: CanonicalRequest, model: Model): Fields {
   };
 }
 
-/** What a vendor answers 400 to where its model does not sample as asked. */
+/** Fields that a provider answers with 400 if its model does not take sampling settings. */
 const samplingFields = new Set([
   'temperature',
   'top_p',
@@ -100,25 +100,25 @@ const samplingFields = new Set([
   'top_logprobs',
   'logit_bias',
 ]);
-/** What a list of supported parameters, where a model has one, is complete about. */
+/** Fields that a model's list of supported parameters, if it has one, would name. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 
-function takes(model: Model, field: string): boolean {
+function takesField(model: Model, field: string): boolean {
   const { capabilities, supportedParameters } = model;
   if (refuses(model, field)) return false;
-  // OpenAI's own wire has no such field; others list it.
+  // OpenAI has no such field; models of other vendors list it.
   if (field === 'top_k') return supportedParameters.includes(field);
   if (!capabilities.sampling && samplingFields.has(field)) return false;
   return supportedParameters.length === 0 || !listedFields.has(field) || supportedParameters.includes(field);
 }
 
-/** The fields of this protocol that have no canonical name, without those the model does not take. */
-function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
+/** Removes fields without a canonical name that the model does not take. */
+function dropRefused(fields: Fields, model: Model, { lose }: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => {
-      const fits = value === null ? !refuses(model, name) : takes(model, name);
-      if (!fits && value !== null) lose(name, 'the model does not take it', 'model');
-      return fits;
+      const isTaken = value === null ? !refuses(model, name) : takesField(model, name);
+      if (!isTaken && value !== null) lose(name, 'the model does not take it', 'model');
+      return isTaken;
     }),
   );
 }
@@ -139,7 +139,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, flags, l
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field)))
+    if (takesField(model, field) || (own && field === 'top_k' && !refuses(model, field)))
       fields[flags.fields[field] ?? field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
@@ -148,16 +148,16 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, flags, l
 
 const mostStops = 4;
 
-/** As many stop sequences as are taken; the reply is watched for the others. */
+/** Sends as many stop sequences as the provider takes; the gateway watches the reply for the others. */
 function splitStops(
   { stop = [] }: CanonicalRequest,
   model: Model,
 ): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
-  const taken = takes(model, 'stop') ? mostStops : 0;
+  const taken = takesField(model, 'stop') ? mostStops : 0;
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
-/** OpenAI refuses an empty list, and models that reason refuse any: only what was said in this protocol is said again. */
+/** OpenAI refuses an empty list, and reasoning models refuse any. Only a client's own empty list is sent. */
 function encodeStop(
   request: CanonicalRequest,
   sent: readonly string[],
@@ -194,7 +194,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, 
   return { reasoning_effort: sent };
 }
 
-/** OpenRouter's object as it was written. */
+/** OpenRouter's object as the client wrote it. */
 function restoreReasoning(
   { effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>,
   form: readonly string[],
@@ -224,7 +224,7 @@ function encodeFormat(
   };
 }
 
-/** Fields that only some vendors know, and others refuse. */
+/** Fields that some providers take and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, extras, model, lose } = encoding;
   const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName])
@@ -236,7 +236,7 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
     ['serviceTier', 'service_tier', request.serviceTier],
     ['cacheKey', 'prompt_cache_key', request.cacheKey],
   ] as const;
-  const namesUser = takes(model, 'user');
+  const namesUser = takesField(model, 'user');
   if (request.user !== undefined && !namesUser) lose('user', 'the model does not take it', 'model');
   const fields: Record<string, unknown> = namesUser ? { [userField]: request.user } : {};
   for (const [path, field, value] of rows) {

@@ -1,4 +1,4 @@
-/** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
+/** Turns tools and the choice among them into fields of this protocol, under the old names if the client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import {
   loseHosted,
@@ -30,7 +30,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const form = bag.form(request);
   const tools: Fields[] = [];
   let search: unknown;
-  // Where a choice cannot name a subset of tools, those that are not allowed are left out.
+  // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
   for (const [index, tool] of (encoding.own ? (request.tools ?? []) : withoutForbidden(request)).entries()) {
@@ -43,19 +43,19 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
       search = searchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);
   }
-  // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
+  // Providers refuse a choice without tools. A client of this protocol gets that error itself.
   if (!encoding.own && tools.length === 0) {
     loseChoice(request, lose);
     return { web_search_options: search };
   }
-  const former = form.includes('functions');
-  const formerCall = form.includes('function-call');
+  const asFunctions = form.includes('functions');
+  const asFunctionCall = form.includes('function-call');
   return {
-    tools: request.tools === undefined || form.includes('no-tools') || former ? undefined : tools,
-    functions: former ? tools.map((tool) => tool.function) : undefined,
+    tools: request.tools === undefined || form.includes('no-tools') || asFunctions ? undefined : tools,
+    functions: asFunctions ? tools.map((tool) => tool.function) : undefined,
     web_search_options: search,
-    tool_choice: formerCall ? undefined : encodeChoice(request, encoding),
-    function_call: formerCall ? formerChoice(request) : undefined,
+    tool_choice: asFunctionCall ? undefined : encodeChoice(request, encoding),
+    function_call: asFunctionCall ? encodeFunctionCall(request) : undefined,
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
@@ -85,12 +85,13 @@ function encodeTool(
     });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  const { description: told, schema: parameters } = asFunction(tool, path, lose);
-  return { type: 'function', function: { name, description: told, parameters } };
+  const wrapped = asFunction(tool, path, lose);
+  const definition = { name, description: wrapped.description, parameters: wrapped.schema };
+  return { type: 'function', function: definition };
 }
 
-/** A tool's name as a choice refers to it. */
-function reference(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
+/** Refers to a tool by name, as choices do. */
+function referTo(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
   const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === asked);
   const name = own ? asked : fitName(asked);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
@@ -102,17 +103,17 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { mode, names: asked = [], required } = toolChoice;
   const names = encoding.own ? asked : offeredNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
-  if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
+  if (mode === 'one') return overlay(bag.fields(toolChoice), referTo(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   if (!encoding.extras) return required ? 'required' : 'auto';
   const allowed = {
     mode: required ? 'required' : 'auto',
-    tools: names.map((name) => reference(name, tools, encoding)),
+    tools: names.map((name) => referTo(name, tools, encoding)),
   };
   return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
 }
 
-function formerChoice({ toolChoice }: CanonicalRequest): unknown {
+function encodeFunctionCall({ toolChoice }: CanonicalRequest): unknown {
   if (toolChoice?.mode !== 'one') return toolChoice?.mode;
   const inside = bag.fields(toolChoice).function;
   return overlay(isObject(inside) ? inside : {}, { name: toolChoice.names?.[0] });

@@ -1,8 +1,8 @@
-/** Which fields of this wire a model's vendor takes: some refuse a call for any that they do not know. */
+/** Which fields a provider refuses: some answer any field that they do not know with an error. */
 import type { Model } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 
-/** Whether a call with this field is refused, of the request or of its messages. */
+/** Whether the provider refuses a request with this field, in its body or in a message. */
 export function refuses({ capabilities }: Pick<Model, 'capabilities'>, field: string): boolean {
   return chatFlags(capabilities).fields[field] === null;
 }

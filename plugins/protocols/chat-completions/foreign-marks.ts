@@ -1,13 +1,13 @@
 /**
- * Anthropic's cache marks in this wire. OpenRouter and LiteLLM take `cache_control` on parts, opencode and others write it
- * on whole messages, on calls and on tools as well; without it a Claude model reads every step of an agent's work at full price.
+ * Anthropic's cache marks in this protocol. OpenRouter and LiteLLM take `cache_control` on parts. opencode and others also
+ * write it on messages, calls and tools. Without it, every step of an agent pays a Claude model's full input price.
  */
 import type { Tool, Turn } from '../../../core/index.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 const field = 'cache_control';
-/** How a block is marked by its message: the mark stands on its last block. */
+/** Flag of a block whose mark was on its message. */
 const byMessage = `${field} of its message`;
 
 type Block = Turn['blocks'][number];
@@ -16,18 +16,18 @@ interface Markable extends Sides {
   cache?: { ttl?: '5m' | '30m' | '1h' | undefined } | undefined;
 }
 
-/** Turns the marks of a turn that was just read into canonical ones. One that says more than the vendor knows stays as it is. */
+/** Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay as they are. */
 export function readForeignMarks(turn: Turn): void {
   for (const block of turn.blocks) {
     liftMark(block, block, field);
     if (block.type === 'tool-result') for (const part of block.content) liftMark(part, part, field);
   }
   const last = turn.blocks.at(-1);
-  // What is said of the mark is said of the message, which is where the client wrote it.
+  // Losses of the mark are reported at the message, where the client wrote it.
   if (last && isMarkable(last) && liftMark(turn, last, byMessage) && last.type === 'text') last.at = turn.at;
 }
 
-/** A tool that was just read, with its mark as a canonical one. */
+/** Turns the mark of a decoded tool into a canonical one. */
 export function withToolMark(tool: Tool): Tool {
   liftMark(tool, tool, field);
   return tool;
@@ -37,15 +37,15 @@ function isMarkable({ type }: Block): boolean {
   return type === 'text' || type === 'media' || type === 'tool-call' || type === 'tool-result';
 }
 
-/** Whether there was one to lift. */
-function liftMark(from: Sides, to: Markable, word: string): boolean {
+/** Moves a mark to a canonical one on `to`. Returns whether there was a mark. */
+function liftMark(from: Sides, to: Markable, flag: string): boolean {
   if (!from.vendor || to.cache) return false;
   const { [field]: written, ...rest } = bag.fields(from);
   const cache = markOf(written);
   if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
-  to.form = bag.keep({}, [...bag.form(to), word]).form;
+  to.form = bag.keep({}, [...bag.form(to), flag]).form;
   return true;
 }
 
@@ -57,7 +57,7 @@ function markOf(written: unknown): Markable['cache'] {
   return ttl === '5m' || ttl === '1h' ? { ttl } : undefined;
 }
 
-/** Whether any mark of a request was written in this way. */
+/** Whether a request has any mark of this kind. */
 export function hasForeignMarks(turns: readonly Turn[]): boolean {
   return turns.some(({ blocks }) =>
     blocks.some(
@@ -66,17 +66,17 @@ export function hasForeignMarks(turns: readonly Turn[]): boolean {
   );
 }
 
-/** Whether a mark was read here: then it goes back as it was written. */
+/** Whether the mark was read here, so that it is restored as it was written. */
 export function isForeign(thing: Markable): boolean {
-  return bag.form(thing).some((word) => word === field || word === byMessage);
+  return bag.form(thing).some((flag) => flag === field || flag === byMessage);
 }
 
-/** The mark as it stood on a thing itself. */
+/** The mark that was on a block or tool itself. */
 export function ownMark(thing: Markable): Fields {
   return bag.form(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
 }
 
-/** The mark as it stood on the message of these blocks. */
+/** The mark that was on the message of these blocks. */
 export function messageMark(blocks: readonly Block[]): Fields {
   const marked = blocks.find((block) => bag.form(block).includes(byMessage));
   return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};

@@ -1,4 +1,4 @@
-/** The chat-completions protocol: its client side, its upstream side, and the listing its clients look models up in. */
+/** OpenAI's chat-completions protocol: its client side, its upstream side, and the model listing for its clients. */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
@@ -18,7 +18,7 @@ const path = '/v1/chat/completions';
 
 const example = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
-/** Canonical fields that this protocol spells otherwise. */
+/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   turns: 'messages',
   toolChoice: 'tool_choice',

@@ -1,7 +1,13 @@
 /** Measures a request's input, for the cost that is reserved before the call. */
 import type { InputSize } from '../../../core/index.ts';
 import { base64Length } from '../../shared/wire-kit/media.ts';
-import { isKnownMessage, isKnownPart, type WireAnyMessage, type WireMessage, type WirePart } from './wire.ts';
+import {
+  isKnownMessage,
+  isKnownPart,
+  type WireAnyMessage,
+  type WireMessage,
+  type WirePart,
+} from './wire-messages.ts';
 
 /** The most tokens of an audio answer. OpenAI stores the audio, and later requests only hold its id. */
 const mostAudioTokens = 16_384;

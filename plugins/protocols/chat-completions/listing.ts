@@ -1,4 +1,4 @@
-/** The public listing of models in the chat style: clients fill their menus from it, and read prices and limits. */
+/** The public model listing in the chat style. Clients fill their menus from it, and read prices and limits. */
 import {
   toGatewayError,
   type Catalog,
@@ -16,7 +16,7 @@ import {
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
-function pricingOf({ price }: Model): Record<string, string> {
+function describePrices({ price }: Model): Record<string, string> {
   const rates = pricesOf([
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
@@ -29,7 +29,7 @@ function pricingOf({ price }: Model): Record<string, string> {
   return { ...rates, ...feesOf(price) };
 }
 
-function describe(model: Model): Record<string, unknown> {
+function describeModel(model: Model): Record<string, unknown> {
   return {
     id: model.id,
     object: 'model',
@@ -40,20 +40,20 @@ function describe(model: Model): Record<string, unknown> {
     canonical_slug: model.canonicalSlug ?? model.id,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: pricingOf(model),
+    pricing: describePrices(model),
     top_provider: topProviderOf(model),
     supported_parameters: model.supportedParameters,
     expiration_date: model.expires,
   };
 }
 
-function find(catalog: Catalog, id: string): Model {
+function findModel(catalog: Catalog, id: string): Model {
   const [offer] = catalog.find(id);
   if (offer) return offer.model;
   throw catalog.missing(id);
 }
 
-/** The routes of the family's listing, below its base address. */
+/** The listing's routes, relative to the clients' base URL. */
 export function listingRoutes(catalog: Catalog): Route[] {
   const listings = new Listings(catalog);
   const shared = {
@@ -67,16 +67,16 @@ export function listingRoutes(catalog: Catalog): Route[] {
       name: 'chat-models',
       path: '/v1/models',
       handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describe) })),
+        listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describeModel) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
       name: 'chat-model',
-      // An id holds slashes, which some clients send as they are and some as %2F.
+      // Ids hold slashes. Some clients send them as they are, some as %2F.
       path: '/v1/models/*id',
       handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
-        listings.reply(id, headers, () => describe(find(catalog, id))),
+        listings.reply(id, headers, () => describeModel(findModel(catalog, id))),
       openapi: async () => (await import('./description.ts')).oneModel,
     },
   ];

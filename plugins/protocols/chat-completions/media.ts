@@ -1,21 +1,21 @@
 /**
- * Media as chat-completions writes it, to canonical sources and back. Data URLs are taken apart without looking
- * at their content, and one written in an unusual way (parameters, upper case) keeps its own beginning.
+ * Media URLs and audio formats, in both directions. Data URLs are split without reading their content. One with an unusual
+ * prefix (parameters, upper case) keeps it.
  */
 import type { Block } from '../../../core/index.ts';
 import { dataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 
 export type MediaBlock = Extract<Block, { type: 'media' }>;
-export type Source = MediaBlock['source'];
+type Source = MediaBlock['source'];
 
-export interface ReadUrl {
+interface ReadUrl {
   readonly source: Source;
   readonly mediaType?: string;
-  /** The URL's own beginning, where it is not the usual one. */
+  /** The data URL's prefix, if it is not the usual one. */
   readonly form: readonly string[];
 }
 
-/** A URL as a source: the data itself where the URL holds it in base64. */
+/** Turns a URL into a source. A data URL in base64 becomes its data. */
 export function readUrl(url: string): ReadUrl {
   const read = readDataUrl(url);
   if (!read) return { source: { type: 'url', url }, form: [] };
@@ -27,18 +27,18 @@ export function readUrl(url: string): ReadUrl {
   };
 }
 
-/** A source as a URL; undefined where it has none: a vendor's own file, or bare text. */
+/** Turns a source into a URL. Returns undefined for a vendor's file or plain text, which have none. */
 export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
   if (source.type === 'url') return source.url;
   if (source.type !== 'base64') return undefined;
   return dataUrl(
     source.data,
     mediaType,
-    form.find((word) => word.startsWith('data:')),
+    form.find((flag) => flag.startsWith('data:')),
   );
 }
 
-/** How media is kept that was written in one of Mistral's short forms. */
+/** Flag of media in one of Mistral's short forms. */
 export const shortForm = 'short';
 
 const audioTypes: ReadonlyMap<string, string> = new Map([
@@ -57,7 +57,7 @@ export function audioType(format: string): string {
   return audioTypes.get(format) ?? `audio/${format}`;
 }
 
-const beginnings = [
+const prefixes = [
   ['UklGR', 'audio/wav'],
   ['SUQz', 'audio/mpeg'],
   ['//', 'audio/mpeg'],
@@ -65,12 +65,12 @@ const beginnings = [
   ['T2dnU', 'audio/ogg'],
 ] as const;
 
-/** The type of a sound in base64 that came without one, as far as its beginning shows. */
+/** Guesses the media type of base64 audio by its first bytes. */
 export function soundTypeOf(data: string): string | undefined {
-  return beginnings.find(([beginning]) => data.startsWith(beginning))?.[1];
+  return prefixes.find(([prefix]) => data.startsWith(prefix))?.[1];
 }
 
-/** The word chat-completions has for a media type; undefined where it takes no such audio. */
+/** The `format` of a media type. Returns undefined if chat-completions does not take such audio. */
 export function audioFormat(mediaType: string | undefined): string | undefined {
   return mediaType === undefined ? undefined : audioFormats[mediaType.toLowerCase()];
 }

@@ -26,15 +26,8 @@ import { mediaOf, sizeOf } from './input-size.ts';
 import { isReasoningOff, lacksReasoning, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { usesShortForms } from './short-forms.ts';
 import { takesCallId } from './tool-names.ts';
-import {
-  isKnownCall,
-  isKnownMessage,
-  isOwnTool,
-  type WireAnyMessage,
-  type WireMessage,
-  type WireRequest,
-  type WireTool,
-} from './wire.ts';
+import { isKnownCall, isKnownMessage, type WireAnyMessage, type WireMessage } from './wire-messages.ts';
+import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 
 /** The names of the output limit, the old one first. */
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;

@@ -1,8 +1,7 @@
 /**
- * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own
- * `provider` object out, usage asked for in every stream since it is what we charge by (unless it is told unasked, and
- * the question refused), and the output limit under the one name this model takes. A limit that stands under both
- * names goes on under that one, the lesser of them.
+ * The edits of a request that is passed on verbatim. The model gets the provider's name, and our `provider` object is
+ * removed. Every stream asks for usage, which we charge by, unless the provider refuses the field and reports usage anyway.
+ * The output limit gets the name that the model takes; if the client uses both names, the lower limit counts.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';

@@ -1,6 +1,6 @@
 /**
- * What Mistral takes in a shorter form than other vendors of this wire. A body with such forms goes on as it is to a model
- * that takes them, and is written out for any other.
+ * Finds forms that Mistral accepts and other providers do not. A body with such forms is passed verbatim to a model that
+ * takes them, and written out for others.
  */
 import {
   isKnownCall,
@@ -8,8 +8,8 @@ import {
   isKnownPart,
   type WireAnyMessage,
   type WireAnyPart,
-  type WireRequest,
-} from './wire.ts';
+} from './wire-messages.ts';
+import type { WireRequest } from './wire.ts';
 
 export function usesShortForms({ messages, tools, tool_choice: choice }: WireRequest): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
- * Sound that a model is to make. This wire wants a voice and a format named with it, and text beside it; what other
- * protocols are given is samples, since that is what their own vendors make, and streams hold nothing else.
+ * Audio output. This protocol wants a voice and a format, and text in addition to the audio. Clients of other protocols get
+ * PCM samples, which their own vendors send, and the only format that streams can hold.
  */
 import type { CanonicalRequest, ClientCall, Model } from '../../../core/index.ts';
 import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
@@ -8,9 +8,9 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { ChatCall } from './read-request.ts';
 
-const usual = { voice: 'alloy', format: 'pcm16' } as const;
+const defaults = { voice: 'alloy', format: 'pcm16' } as const;
 
-/** What each format is called elsewhere. */
+/** The media type of each format. */
 const mediaTypes: ReadonlyMap<string, string> = new Map([
   ['mp3', 'audio/mpeg'],
   ['pcm16', 'audio/L16;codec=pcm;rate=24000'],
@@ -19,12 +19,12 @@ const mediaTypes: ReadonlyMap<string, string> = new Map([
 export function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const modalities = fitModalities(request, model, encoding);
   if (encoding.own || !modalities?.includes('audio')) return { modalities };
-  encoding.lose('modalities', `spoken as "${usual.voice}", and written beside it`, 'approximated');
-  return { modalities: ['text', 'audio'], audio: usual };
+  encoding.lose('modalities', `spoken as "${defaults.voice}", with text`, 'approximated');
+  return { modalities: ['text', 'audio'], audio: defaults };
 }
 
-/** What a reply's sound is, by the format that was asked for; undefined where none was. */
+/** The media type of a reply's audio, by the requested format. Returns undefined if none was requested. */
 export function soundType(call: ClientCall): string | undefined {
-  const format = call instanceof ChatCall ? call.soundFormat : usual.format;
+  const format = call instanceof ChatCall ? call.soundFormat : defaults.format;
   return format === undefined ? undefined : (mediaTypes.get(format) ?? `audio/${format}`);
 }

@@ -1,197 +1,18 @@
 /**
- * The request body of chat-completions as clients send it: every documented field with its type and range.
- * Unknown fields pass, here and at every depth, and so do unknown words and things of unknown types: many vendors speak
- * this wire. `null` counts as unset, as the vendor has it.
+ * The request body as clients send it: every documented field with its type and range. Unknown fields, values and types
+ * pass, at every depth, since many providers speak this protocol. `null` means unset, as with OpenAI.
  */
 import { z } from 'zod';
 import { otherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { isPlainMessage, message, ownTypes } from './wire-messages.ts';
 
 const tokenLimit = z
   .int('a whole number of tokens, at least 1')
   .positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
-
-const cacheBreakpoint = z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish();
-const textPart = z.looseObject({
-  type: z.literal('text'),
-  text: z.string(),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-const imagePart = z.looseObject({
-  type: z.literal('image_url'),
-  /** Mistral takes the bare address as well. */
-  image_url: z.union(
-    [z.string().min(1), z.looseObject({ url: z.string().min(1), detail: z.string().nullish() })],
-    'an object with the "url" of an image',
-  ),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-const audioPart = z.looseObject({
-  type: z.literal('input_audio'),
-  /** Mistral takes the bare data, or an address. */
-  input_audio: z.union(
-    [z.string().min(1), z.looseObject({ data: z.string().min(1), format: z.string() })],
-    'an object with the "data" and the "format" of a sound',
-  ),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-const filePart = z.looseObject({
-  type: z.literal('file'),
-  file: z.looseObject({
-    file_data: z.string().min(1).nullish(),
-    file_id: z.string().min(1).nullish(),
-    filename: z.string().nullish(),
-  }),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
-
-/** How Mistral's models write their thoughts, and are given them again. */
-const thinkingPart = z.looseObject({
-  type: z.literal('thinking'),
-  thinking: z.array(z.looseObject({ type: z.string(), text: z.string().nullish() })),
-});
-
-/** OpenRouter's and vLLM's films, and Mistral's documents. */
-const videoPart = z.looseObject({
-  type: z.literal('video_url'),
-  video_url: z.union(
-    [z.string().min(1), z.looseObject({ url: z.string().min(1) })],
-    'an object with the "url" of a film',
-  ),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-const documentPart = z.looseObject({
-  type: z.literal('document_url'),
-  document_url: z.string().min(1),
-  document_name: z.string().nullish(),
-  prompt_cache_breakpoint: cacheBreakpoint,
-});
-
-const knownPart = z.discriminatedUnion('type', [
-  textPart,
-  imagePart,
-  audioPart,
-  filePart,
-  refusalPart,
-  thinkingPart,
-  videoPart,
-  documentPart,
-]);
-const partTypes = new Set([
-  'text',
-  'image_url',
-  'input_audio',
-  'file',
-  'refusal',
-  'thinking',
-  'video_url',
-  'document_url',
-]);
-const content = z.union(
-  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
-  'a string, or an array of content parts',
-);
-/** Of an assistant. */
-const answer = z.union(
-  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
-  'a string, or an array of text and refusal parts; it may be null where there are tool calls',
-);
-
-const calledFunction = z.looseObject({ name: z.string(), arguments: z.string('a string holding JSON') });
-const functionCall = { id: z.string(), function: calledFunction, extra_content: anyObject.nullish() };
-const knownCall = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('function'), ...functionCall }),
-  z.looseObject({
-    id: z.string(),
-    type: z.literal('custom'),
-    custom: z.looseObject({ name: z.string(), input: z.string() }),
-    extra_content: anyObject.nullish(),
-  }),
-  /** Mistral needs no type. */
-  z.looseObject({ type: z.undefined().optional(), ...functionCall }),
-]);
-const ownTypes = new Set(['function', 'custom']);
-const toolCall = z.union([knownCall, otherThan(ownTypes)]);
-
-const name = z.string().nullish();
-const systemMessage = z.looseObject({ role: z.enum(['system', 'developer']), content, name });
-const userMessage = z.looseObject({ role: z.literal('user'), content, name });
-const assistantMessage = z.looseObject({
-  role: z.literal('assistant'),
-  content: answer.nullish(),
-  name,
-  refusal: z.string().nullish(),
-  /** vLLM answers with an empty list where it calls nothing, and clients send back what they were given. */
-  tool_calls: z.array(toolCall).nullish(),
-  function_call: calledFunction.nullish(),
-  audio: z.looseObject({ id: z.string() }).nullish(),
-  /** DeepSeek and vLLM, then OpenRouter's two. */
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
-  reasoning_details: z.array(z.looseObject({ type: z.string() })).nullish(),
-  /** OpenRouter's field for pictures that a model made. */
-  images: z.array(imagePart).nullish(),
-});
-const toolMessage = z.looseObject({
-  role: z.literal('tool'),
-  content,
-  tool_call_id: z.string('the id of the tool call this answers'),
-  name,
-});
-const functionMessage = z.looseObject({
-  role: z.literal('function'),
-  content: z.string().nullable(),
-  name: z.string(),
-});
-
-const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
-const knownMessage = z.discriminatedUnion('role', [
-  systemMessage,
-  userMessage,
-  assistantMessage,
-  toolMessage,
-  functionMessage,
-]);
-const otherMessage = z.looseObject({
-  role: z.string().refine((role) => !roles.includes(role), { abort: true, message: 'another role' }),
-});
-const message = z.union([knownMessage, otherMessage]);
-
-/** Whether a call is of a function and has nothing beside it. */
-function isPlainCall(call: unknown): boolean {
-  if (!isObject(call) || typeof call.id !== 'string' || call.type !== 'function') return false;
-  const { function: called } = call;
-  return (
-    Object.keys(call).length === 3 &&
-    isObject(called) &&
-    typeof called.name === 'string' &&
-    typeof called.arguments === 'string' &&
-    Object.keys(called).length === 2
-  );
-}
-
-/** Whether a message is a text and nothing else, be it a tool's, or plain calls with a text or none. */
-function isPlainMessage(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { role, content, tool_calls: calls } = value;
-  const fields = Object.keys(value).length;
-  if (role === 'assistant' && fields === 3)
-    return (
-      (typeof content === 'string' || content === null) &&
-      Array.isArray(calls) &&
-      calls.length > 0 &&
-      calls.every(isPlainCall)
-    );
-  if (typeof content !== 'string') return false;
-  if (role === 'tool') return fields === 3 && typeof value.tool_call_id === 'string';
-  return (
-    fields === 2 && (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer')
-  );
-}
 
 const functionShape = z.looseObject({
   name: z.string().min(1),
@@ -201,7 +22,7 @@ const functionShape = z.looseObject({
 });
 const ownTool = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('function'), function: functionShape }),
-  /** Mistral needs no type. */
+  /** Mistral takes tools without a type. */
   z.looseObject({ type: z.undefined().optional(), function: functionShape }),
   z.looseObject({
     type: z.literal('custom'),
@@ -212,7 +33,7 @@ const ownTool = z.discriminatedUnion('type', [
     }),
   }),
 ]);
-/** Tools a vendor runs itself: OpenRouter's `openrouter:web_search`, Groq's `browser_search`, Moonshot's `builtin_function`. */
+/** Hosted tools: OpenRouter's `openrouter:web_search`, Groq's `browser_search`, Moonshot's `builtin_function`. */
 const hostedTool = otherThan(ownTypes);
 
 const named = z.looseObject({ name: z.string() });
@@ -238,7 +59,7 @@ const toolChoice = z.union(
 
 const knownFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
-  /** Together's and others' may hold a schema. */
+  /** Together and others take a schema here. */
   z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
   z.looseObject({
     type: z.literal('json_schema'),
@@ -256,11 +77,11 @@ const responseFormat = z.union([knownFormat, otherThan(formatTypes)]);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
-/** OpenAI takes four of them, DeepSeek sixteen, and servers of one's own any number: a reply is watched for those that its vendor does not. */
+/** OpenAI takes 4, DeepSeek 16, and vLLM any number. The gateway watches the reply for those that a provider does not take. */
 const mostStops = 1000;
 const stopText = `a string, or an array of at most ${mostStops} strings`;
 
-/** OpenRouter's way to ask for reasoning, which many clients use. */
+/** OpenRouter's setting for reasoning, which many clients use. */
 const reasoning = z.looseObject({
   effort: z.string().nullish(),
   max_tokens: z.int().nullish(),
@@ -273,7 +94,7 @@ export const requestWire = z.looseObject({
   messages: z.array(orPlain(message, isPlainMessage)).min(1),
   temperature: between(0, 2).nullish(),
   top_p: between(0, 1).nullish(),
-  /** Most vendors but OpenAI take it; vLLM's word for as many as there are is -1. */
+  /** Most providers except OpenAI take it. vLLM takes -1 for all tokens. */
   top_k: z
     .number('a number of tokens')
     .refine((count) => count === -1 || count >= 0, 'a number of tokens')
@@ -333,14 +154,6 @@ export const requestWire = z.looseObject({
 });
 
 export type WireRequest = z.output<typeof requestWire>;
-export type WireAnyMessage = WireRequest['messages'][number];
-export type WireMessage = z.output<typeof knownMessage>;
-export type WireAssistantMessage = z.output<typeof assistantMessage>;
-export type WireContent = z.output<typeof content>;
-export type WireAnyPart = Exclude<WireContent, string>[number];
-export type WirePart = z.output<typeof knownPart>;
-export type WireAnyCall = z.output<typeof toolCall>;
-export type WireToolCall = z.output<typeof knownCall>;
 export type WireOwnTool = z.output<typeof ownTool>;
 export type WireTool = WireOwnTool | z.output<typeof hostedTool>;
 export type WireToolReference = z.output<typeof toolReference>;
@@ -349,23 +162,11 @@ export type WireNamedChoice = z.output<typeof namedChoice>;
 type WireAnyFormat = NonNullable<WireRequest['response_format']>;
 export type WireFormat = z.output<typeof knownFormat>;
 
-export function isKnownMessage(value: WireAnyMessage): value is WireMessage {
-  return roles.includes(value.role);
-}
-
-export function isKnownPart(value: WireAnyPart): value is WirePart {
-  return partTypes.has(value.type);
-}
-
-export function isKnownCall(value: WireAnyCall): value is WireToolCall {
-  return value.type === undefined || ownTypes.has(value.type);
-}
-
 export function isOwnTool(tool: WireTool): tool is WireOwnTool {
   return tool.type === undefined || ownTypes.has(tool.type);
 }
 
-/** Whether a choice names tools in a way that is known here. */
+/** Whether a choice names tools in a documented way. */
 export function isNamedChoice(choice: WireChoice): choice is WireNamedChoice {
   if (typeof choice === 'string') return false;
   if (choice.type !== 'allowed_tools') return ownTypes.has(choice.type);

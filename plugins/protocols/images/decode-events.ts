@@ -10,7 +10,7 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
-import { cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
+import { cannotBeRead, canSkip, parsed } from '../../shared/wire-kit/event-data.ts';
 import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -39,12 +39,12 @@ const replyFields = new Set([
 
 const withoutImage = 'The provider answered without an image.';
 
-/** The facts that a reply, an event or an image states about the picture. */
+/** What a reply, an event or an image states about the picture. */
 function factsOf(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
-  const told = Object.assign({}, ...sources);
+  const stated = Object.assign({}, ...sources);
   return Object.fromEntries(
-    names.flatMap((name) => (typeof told[name] === 'string' ? [[name, told[name]]] : [])),
+    names.flatMap((name) => (typeof stated[name] === 'string' ? [[name, stated[name]]] : [])),
   );
 }
 
@@ -61,7 +61,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over && wire.data !== '[DONE]') this.#take(parsed(wire.data), wire);
+    if (!this.#over && wire.data !== '[DONE]') this.#read(parsed(wire.data), wire);
     return this.#events;
   }
 
@@ -70,7 +70,7 @@ export class ReplyDecoder implements EventDecoder {
     return [];
   }
 
-  /** Reads a whole reply. It fails where there is no image. */
+  /** Reads a whole reply. Throws if there is no image. */
   whole(body: unknown): CanonicalEvent[] {
     this.#events = [];
     if (!isObject(body))
@@ -81,24 +81,26 @@ export class ReplyDecoder implements EventDecoder {
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
     if (this.#over) return this.#events;
     this.#start(body);
-    for (const image of images) if (!this.#over) this.#show(image, factsOf(body, image));
+    for (const image of images) if (!this.#over) this.#addPicture(image, factsOf(body, image));
     if (!this.#over) this.#finish(body.usage);
     return this.#events;
   }
 
-  #take(wire: unknown, from: WireEvent): void {
-    if (!isObject(wire))
-      return canSkip(from)
-        ? void this.#events.push({ type: 'unreadable' })
-        : this.#fail({ message: cannotBeRead });
+  #read(wire: unknown, from: WireEvent): void {
+    if (!isObject(wire)) return this.#skip(from);
     const { event } = from;
     const type = typeof wire.type === 'string' ? wire.type : (event ?? '');
     if (wire.error || type === 'error') return this.#fail(wire);
     if (!this.#started) this.#start(wire);
-    if (type.endsWith('.partial_image')) this.#partial(wire);
+    if (type.endsWith('.partial_image')) this.#addPartial(wire);
     if (!type.endsWith('.completed')) return;
-    this.#show(wire, factsOf(wire));
+    this.#addPicture(wire, factsOf(wire));
     if (!this.#over && this.#images >= this.#call.candidates) this.#finish(wire.usage);
+  }
+
+  #skip(wire: WireEvent): void {
+    if (canSkip(wire)) this.#events.push({ type: 'unreadable' });
+    else this.#fail({ message: cannotBeRead });
   }
 
   #start(wire: Fields): void {
@@ -111,7 +113,7 @@ export class ReplyDecoder implements EventDecoder {
     });
   }
 
-  #partial(wire: Fields): void {
+  #addPartial(wire: Fields): void {
     const { b64_json: data, partial_image_index: index } = wire;
     if (typeof data === 'string') {
       this.#events.push({
@@ -124,10 +126,10 @@ export class ReplyDecoder implements EventDecoder {
     }
   }
 
-  #show(image: Fields, facts: Fields): void {
+  #addPicture(image: Fields, facts: Fields): void {
     const { b64_json: data } = image;
     const number = this.#images;
-    // A picture at an address is only of use to clients of this protocol.
+    // Only clients of this protocol can use a picture's URL.
     if (typeof data !== 'string' && !(facts.url && this.#call instanceof ImageCall))
       return this.#fail({ message: withoutImage });
     this.#images += 1;
@@ -154,13 +156,5 @@ export class ReplyDecoder implements EventDecoder {
   #fail(wire: Fields): void {
     this.#over = true;
     this.#events.push(errorEvent(readVendorError(wire)));
-  }
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }

@@ -35,7 +35,7 @@ const event = z
   })
   .meta({
     title: 'ImageEvent',
-    description: 'A picture on its way, or the finished one where the type ends in `.completed`.',
+    description: 'An unfinished picture, or the finished one if the type ends in `.completed`.',
   });
 
 const file = z.file();

@@ -2,7 +2,7 @@
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { dataOf, Pictures } from './pictures.ts';
 
-/** Throws where the reply has no picture. */
+/** Throws if the reply has no picture. */
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const pictures = new Pictures(context);
   for (const event of events) pictures.push(event);

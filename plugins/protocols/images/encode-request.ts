@@ -1,6 +1,6 @@
 /**
- * Writes a canonical request as a call of this wire: JSON to make a picture, or a form where there are pictures to edit.
- * What an image model cannot be told is reported as lost, by its canonical path.
+ * Writes a canonical request as a call of this protocol: JSON to make a picture, or a form if there are pictures to edit.
+ * What an image model does not take is reported as lost, by its canonical path.
  */
 import {
   Form,
@@ -16,15 +16,15 @@ import { noteLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
-import { promptOf, type Prompt } from './prompt.ts';
+import { buildPrompt, type Prompt } from './prompt.ts';
 import { settingsWire } from './wire.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest {
   const { losses, lose } = noteLosses();
-  const prompt = promptOf(request.turns, lose);
-  const settings = request.image ?? settingsOfTool(request, lose);
+  const prompt = buildPrompt(request.turns, lose);
+  const settings = request.image ?? readToolSettings(request, lose);
   const { size, quality, format, background } = fitSettings(settings, model.capabilities, lose);
-  loseRest(request, lose);
+  loseUnsupported(request, lose);
   const fields = overlay(bag.fields(request), {
     model: model.upstream,
     prompt: prompt.text,
@@ -41,20 +41,20 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
   });
   const all = [...losses, ...foreignFields(request, protocolName)];
   return prompt.images.length > 0
-    ? { body: formOf(fields, prompt), operation: 'edit', losses: all }
+    ? { body: buildForm(fields, prompt), operation: 'edit', losses: all }
     : { body: fields, operation: 'generate', losses: all };
 }
 
-/** Several pictures are asked for at once and not streamed: the vendor's events do not say which picture they belong to. */
+/** Several pictures are requested without a stream: OpenAI's events do not say which picture they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
-  if (partials) lose('image.partials', 'unfinished pictures are shown of a single one only');
+  if (partials) lose('image.partials', 'unfinished pictures are only sent for a single one');
   return {};
 }
 
-/** The settings of a responses client's image tool. Other tools have no place on this wire. */
-function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
+/** Reads the settings of a responses client's image tool. This protocol has no other tools. */
+function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
   let settings: ImageSettings = {};
   for (const [index, tool] of tools.entries()) {
     const value =
@@ -68,7 +68,7 @@ function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSett
   return settings;
 }
 
-const withoutPlace = [
+const unsupported = [
   'toolChoice',
   'parallelToolCalls',
   'outputLimit',
@@ -88,11 +88,11 @@ const withoutPlace = [
   'cacheKey',
 ] as const;
 
-function loseRest(request: CanonicalRequest, lose: Lose): void {
-  for (const name of withoutPlace) if (request[name] !== undefined) lose(name, 'images has no such field');
+function loseUnsupported(request: CanonicalRequest, lose: Lose): void {
+  for (const name of unsupported) if (request[name] !== undefined) lose(name, 'images has no such field');
 }
 
-function formOf(fields: Fields, { images, mask }: Prompt): Form {
+function buildForm(fields: Fields, { images, mask }: Prompt): Form {
   const texts = Object.entries(fields).flatMap(([name, value]): [string, string][] =>
     value === undefined || value === null ? [] : [[name, String(value)]],
   );

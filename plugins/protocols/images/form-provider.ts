@@ -3,6 +3,7 @@
  * names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
  */
 import type { Form } from '../../../core/index.ts';
+import { parsed } from '../../shared/wire-kit/event-data.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { badField } from '../../shared/wire-kit/wire-check.ts';
 
@@ -15,42 +16,42 @@ export function isProvider(name: string): boolean {
   return name === 'provider' || name.startsWith('provider[');
 }
 
-/** Undefined where the form has none. Throws `invalid_request` naming a text that cannot be read; the schema checks the values. */
+/** Returns undefined if the form has none. Throws `invalid_request`, naming a field it cannot read. The schema checks the values. */
 export function readProvider(texts: Form['fields']): unknown {
   const own = texts.filter(([name]) => isProvider(name));
   const [first] = own;
-  if (first?.[0] === 'provider' && own.length === 1) return parsed(first[1]);
+  if (first?.[0] === 'provider' && own.length === 1) return readJson(first[1]);
   const members = new Map<string, unknown>();
   for (const [name, text] of own) {
     const [, outer, inner] = member.exec(name) ?? [];
     if (outer === undefined)
       throw badField(
         name,
-        name === 'provider' ? 'is said twice' : 'is not known here',
+        name === 'provider' ? 'is sent twice' : 'is not known here',
         'the object once, as JSON',
       );
     members.set(
       outer,
-      inner === undefined ? only(name, text, members.has(outer)) : joined(members.get(outer), inner, text),
+      inner === undefined
+        ? readValue(name, text, members.has(outer))
+        : addMember(members.get(outer), inner, text),
     );
   }
   return own.length === 0 ? undefined : Object.fromEntries(members);
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+/** Text that is no JSON stays text, which the schema refuses. */
+function readJson(text: string): unknown {
+  const value = parsed(text);
+  return value === undefined ? text : value;
 }
 
-function only(name: string, text: string, isSaid: boolean): unknown {
-  if (isSaid) throw badField(name, 'is said twice', 'it once');
+function readValue(name: string, text: string, isRepeated: boolean): unknown {
+  if (isRepeated) throw badField(name, 'is sent twice', 'it once');
   return Object.hasOwn(switches, text) ? switches[text] : text;
 }
 
-function joined(before: unknown, inner: string, text: string): unknown {
+function addMember(before: unknown, inner: string, text: string): unknown {
   if (item.test(inner)) return [...(Array.isArray(before) ? before : []), text];
   return { ...(isObject(before) ? before : {}), [inner]: text };
 }

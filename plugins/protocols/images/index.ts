@@ -1,4 +1,4 @@
-/** The images protocol, OpenAI's wire for making and editing pictures: its client side, its upstream side, and which models it reaches. */
+/** OpenAI's protocol for making and editing pictures: its client side, its upstream side, and which models it reaches. */
 import { z } from 'zod';
 import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
@@ -7,7 +7,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { encodeStreamError, PictureEncoder } from './encode-events.ts';
 import { encodeReply } from './encode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
-import { reachable } from './reach.ts';
+import { keepReachable } from './reach.ts';
 import { requestReader } from './read-request.ts';
 
 const calls: Readonly<Record<string, Match>> = {
@@ -68,6 +68,8 @@ export const images = definePlugin({
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example, 'image');
     // Runs after the taps that add targets.
-    host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) => reachable(targets, parsed));
+    host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) =>
+      keepReachable(targets, parsed),
+    );
   },
 });

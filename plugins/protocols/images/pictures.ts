@@ -21,7 +21,7 @@ export class Pictures {
   readonly #context: ReplyContext;
   readonly #open = new Map<number, Picture>();
   readonly #texts = new Set<number>();
-  #said = '';
+  #text = '';
   #filtered = false;
   #reason = '';
   #created: number | undefined;
@@ -44,12 +44,12 @@ export class Pictures {
             facts: bag.fields(event),
             data: '',
           });
-        else this.#pass(event);
+        else this.#skip(event);
         break;
       case 'block-delta': {
         const picture = this.#open.get(event.block);
         if (picture) picture.data += event.text;
-        else if (this.#texts.has(event.block) && this.#said.length < longestQuote) this.#said += event.text;
+        else if (this.#texts.has(event.block) && this.#text.length < longestQuote) this.#text += event.text;
         break;
       }
       case 'block-end': {
@@ -69,9 +69,9 @@ export class Pictures {
     }
   }
 
-  #pass({ kind, block }: Extract<CanonicalEvent, { type: 'block-start' }>): void {
+  #skip({ kind, block }: Extract<CanonicalEvent, { type: 'block-start' }>): void {
     if (kind === 'text' || kind === 'refusal') this.#texts.add(block);
-    this.#context.lost?.(kind, 'images answers with pictures alone');
+    this.#context.lost?.(kind, 'images only answers with pictures');
   }
 
   get created(): number {
@@ -84,12 +84,12 @@ export class Pictures {
     return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined);
   }
 
-  /** How a picture was made: as its vendor says, or else as it was asked for. */
+  /** How a picture was made: as the provider states, or else as requested. */
   settings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
     const { call, capabilities } = this.#context;
-    const asked = call.decode().image ?? {};
+    const requested = call.decode().image ?? {};
     const used = (name: 'size' | 'quality' | 'background'): unknown =>
-      facts[name] ?? usedValue(name, asked, capabilities?.image);
+      facts[name] ?? usedValue(name, requested, capabilities?.image);
     return {
       size: used('size'),
       quality: used('quality'),
@@ -98,7 +98,7 @@ export class Pictures {
     };
   }
 
-  /** Throws where there is no picture; the error quotes what the vendor said instead. */
+  /** Throws if there is no picture. The error quotes the provider's text. */
   check(): void {
     if (this.all.length > 0) return;
     const reason = this.#reason === '' ? '' : ` (${this.#reason})`;
@@ -107,10 +107,10 @@ export class Pictures {
         'content_policy_violation',
         `The provider made no image: its safety rules do not allow this one${reason}.`,
       );
-    const quote = this.#said.slice(0, longestQuote).trim();
+    const quote = this.#text.slice(0, longestQuote).trim();
     throw new GatewayError(
       'upstream_failed',
-      `The provider answered without an image${reason}${quote === '' ? '.' : `; it said: ${quote}`}`,
+      `The provider answered without an image${reason}${quote === '' ? '.' : `; it wrote: ${quote}`}`,
     );
   }
 }

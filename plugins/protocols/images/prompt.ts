@@ -20,8 +20,8 @@ const endings: Readonly<Record<string, string>> = {
   'image/webp': 'webp',
 };
 
-/** Throws where there is nothing to draw, or a picture cannot be sent. */
-export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
+/** Throws if there is nothing to draw, or a picture cannot be sent. */
+export function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
   const texts: string[] = [];
   const images: Omit<FormFile, 'name'>[] = [];
   let mask: Prompt['mask'];
@@ -31,20 +31,20 @@ export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
       const path = `turns[${index}].blocks[${place}]`;
       if (block.type === 'text' && turn.role !== 'assistant' && turn.role !== 'tool') texts.push(block.text);
       else if (block.type !== 'media') lose(path, 'an image model takes a prompt and pictures');
-      else if (block.mask) mask = fileOf(block, path, 'mask');
-      else images.push(fileOf(block, path, `image-${images.length + 1}`));
+      else if (block.mask) mask = buildFile(block, path, 'mask');
+      else images.push(buildFile(block, path, `image-${images.length + 1}`));
       if ('cache' in block && block.cache) lose(`${path}.cache`, 'images has no cache marks');
     }
   }
   const text = texts.filter((each) => each.trim() !== '').join('\n\n');
   if (text === '')
-    throw new GatewayError('invalid_request', 'There is no text that says what to draw.', {
+    throw new GatewayError('invalid_request', 'There is no text that describes what to draw.', {
       param: turns[0]?.at,
     });
   return { text, images, mask };
 }
 
-function fileOf({ kind, source, at }: MediaBlock, path: string, name: string): Omit<FormFile, 'name'> {
+function buildFile({ kind, source, at }: MediaBlock, path: string, name: string): Omit<FormFile, 'name'> {
   const mediaType =
     kind === 'image' && source.type === 'base64' ? pictureTypeOfBase64(source.data) : undefined;
   const ending = mediaType === undefined ? undefined : endings[mediaType];
@@ -53,7 +53,7 @@ function fileOf({ kind, source, at }: MediaBlock, path: string, name: string): O
   }
   throw new GatewayError(
     'unsupported_parameter',
-    'This model takes pictures as PNG, JPEG or WebP data, and nothing else beside its prompt.',
+    'This model takes pictures as PNG, JPEG or WebP data, and nothing else besides its prompt.',
     { param: at ?? path },
   );
 }

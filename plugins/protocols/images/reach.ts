@@ -3,29 +3,29 @@ import { GatewayError, type Parsed, type Target } from '../../../core/index.ts';
 import { protocolName } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 
-/** The targets that can do what is asked. Throws where there were targets, but none of them can. */
-export function reachable(targets: readonly Target[], parsed: Parsed): readonly Target[] {
+/** Keeps the targets that can serve the call. Throws if there were targets, but none of them can. */
+export function keepReachable(targets: readonly Target[], parsed: Parsed): readonly Target[] {
   if (parsed.protocol.name === 'messages') {
-    return left(
+    return keepFitting(
       targets,
       ({ model }) => model.output.includes('text'),
-      `The model "${parsed.call.model}" answers with pictures alone, which this protocol cannot show.`,
+      `The model "${parsed.call.model}" answers with pictures only, which this protocol cannot show.`,
     );
   }
   if (parsed.protocol.name !== protocolName) return targets;
-  const painters = left(
+  const painters = keepFitting(
     targets,
     ({ model }) => model.output.includes('image'),
     `The model "${parsed.call.model}" makes no images.`,
   );
   if (parsed.operation === 'edit')
-    return left(
+    return keepFitting(
       painters,
       ({ protocol }) => protocol.name === protocolName,
       'Image editing is not supported for model',
     );
   if (!(parsed.call instanceof ImageCall && parsed.call.statesCount)) return painters;
-  return left(
+  return keepFitting(
     painters,
     ({ protocol }) => protocol.name !== 'generate-content',
     '"n" cannot be sent for this model, which always makes one image: leave it out.',
@@ -33,7 +33,7 @@ export function reachable(targets: readonly Target[], parsed: Parsed): readonly 
   );
 }
 
-function left(
+function keepFitting(
   targets: readonly Target[],
   fits: (target: Target) => boolean,
   otherwise: string,

@@ -1,6 +1,6 @@
 /**
- * Reads the form of an edit as fields and files. Texts that stand for numbers and switches become these, and a file has
- * to be a picture by its first bytes, whatever its name is.
+ * Reads the form of an edit as fields and files. Texts of numbers and booleans are converted. A file must be a picture by
+ * its first bytes, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
 import { pictureType } from '../../shared/wire-kit/media.ts';
@@ -8,7 +8,7 @@ import { badField } from '../../shared/wire-kit/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
-  /** The field that it came in: `image`, or `image[2]` where there are several. */
+  /** Its field: `image`, or `image[2]` if there are several. */
   readonly at: string;
   readonly bytes: Uint8Array;
   readonly mediaType: string;
@@ -30,21 +30,21 @@ const switches: Readonly<Record<string, boolean>> = { true: true, false: false }
 export function readForm({ fields: texts, files }: Form): ReadForm {
   const fields: Record<string, unknown> = { provider: readProvider(texts) };
   for (const [name, text] of texts.filter(([each]) => !isProvider(each))) {
-    if (fileFields.has(name)) throw badField(name, 'is a text', 'a PNG or JPEG file, not an address');
-    if (Object.hasOwn(fields, name)) throw badField(name, 'is said twice', 'it once');
-    if (text !== '') Object.defineProperty(fields, name, { value: valueOf(name, text), enumerable: true });
+    if (fileFields.has(name)) throw badField(name, 'is a text', 'a PNG or JPEG file, not a URL');
+    if (Object.hasOwn(fields, name)) throw badField(name, 'is sent twice', 'it once');
+    if (text !== '') Object.defineProperty(fields, name, { value: readValue(name, text), enumerable: true });
   }
   return { fields, pictures: readPictures(files) };
 }
 
-function valueOf(name: string, text: string): unknown {
+function readValue(name: string, text: string): unknown {
   if (numbers.has(name) && /^-?\d+$/.test(text)) return Number(text);
   return name === 'stream' && Object.hasOwn(switches, text) ? switches[text] : text;
 }
 
 function readPictures(files: readonly FormFile[]): Picture[] {
-  const stranger = files.find(({ name }) => !fileFields.has(name));
-  if (stranger) throw badField(stranger.name, 'is a file', 'files as "image", "image[]" or "mask" only');
+  const unknown = files.find(({ name }) => !fileFields.has(name));
+  if (unknown) throw badField(unknown.name, 'is a file', 'files as "image", "image[]" or "mask" only');
   const images = files.filter(({ name }) => imageFields.has(name));
   const masks = files.filter(({ name }) => !imageFields.has(name));
   if (images.length === 0) throw badField('image', 'is missing', 'a PNG or JPEG file');
@@ -53,13 +53,13 @@ function readPictures(files: readonly FormFile[]): Picture[] {
   if (masks.length > 1) throw badField('mask', `holds ${masks.length} files`, 'one');
   return [
     ...images.map(({ bytes }, index) =>
-      picture(images.length > 1 ? `image[${index}]` : 'image', bytes, false),
+      checkPicture(images.length > 1 ? `image[${index}]` : 'image', bytes, false),
     ),
-    ...masks.map(({ bytes }) => picture('mask', bytes, true)),
+    ...masks.map(({ bytes }) => checkPicture('mask', bytes, true)),
   ];
 }
 
-function picture(at: string, bytes: Uint8Array, mask: boolean): Picture {
+function checkPicture(at: string, bytes: Uint8Array, mask: boolean): Picture {
   const mediaType = pictureType(bytes);
   if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask))
     return { at, bytes, mediaType, mask };
@@ -71,7 +71,7 @@ function picture(at: string, bytes: Uint8Array, mask: boolean): Picture {
   );
 }
 
-/** The error for a form where JSON is expected, or JSON where a form is. */
+/** The error for a form instead of JSON, or JSON instead of a form. */
 export function wrongBody(send: string): GatewayError {
-  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
+  return new GatewayError('unsupported_media_type', `Send the body as ${send}.`);
 }

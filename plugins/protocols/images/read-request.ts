@@ -1,4 +1,4 @@
-/** Reads a client's call (an edit comes as a form) and what the gateway needs to know to decide about it. */
+/** Reads a client's call, and the facts that the gateway decides by. An edit comes as a form. */
 import {
   Form,
   type CanonicalRequest,
@@ -26,7 +26,7 @@ export class ImageCall implements ClientCall {
   readonly size: InputSize;
   readonly preferences: Preferences;
   readonly carriesState = false;
-  /** Whether the caller stated the number of images, even if it was one. */
+  /** Whether the client stated the number of images, even if it was one. */
   readonly statesCount: boolean;
   /** Number of pictures to edit, without the mask. */
   readonly inputImages: number;
@@ -56,7 +56,7 @@ export class ImageCall implements ClientCall {
   }
 }
 
-/** Makes the reader; `quality` says whether every call has to state one. The reader throws `invalid_request`, naming the field. */
+/** Creates the reader. `quality` states whether calls must have one. The reader throws `invalid_request`, naming the field. */
 export function requestReader(
   quality: 'required' | 'optional',
 ): (body: unknown, text: string, match: Match) => ImageCall {

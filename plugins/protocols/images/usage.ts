@@ -1,16 +1,16 @@
-/** Usage in both directions. Where an image endpoint does not say what its output tokens are, they are tokens of images. */
+/** Usage in both directions. If an endpoint does not break down its output tokens, they are image tokens. */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-function details(usage: Fields, name: string): Fields {
+function readDetails(usage: Fields, name: string): Fields {
   const found = usage[name];
   return isObject(found) ? found : {};
 }
 
-/** Undefined where it holds no count. */
+/** Returns undefined if it holds no count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
-  const input = details(wire, 'input_tokens_details');
-  const output = details(wire, 'output_tokens_details');
+  const input = readDetails(wire, 'input_tokens_details');
+  const output = readDetails(wire, 'output_tokens_details');
   const counts = {
     input: knownCount(wire.input_tokens),
     cacheRead: knownCount(input.cached_tokens),
@@ -22,7 +22,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   return known.length > 0 ? Object.fromEntries(known) : undefined;
 }
 
-function less(whole: number | undefined, part: number | undefined): number | undefined {
+function subtract(whole: number | undefined, part: number | undefined): number | undefined {
   return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
 }
 
@@ -33,14 +33,14 @@ export function encodeUsage(usage: Usage, inputImages: number | undefined): Fiel
   return {
     input_tokens: input,
     input_tokens_details: {
-      text_tokens: less(input, inputImage),
+      text_tokens: subtract(input, inputImage),
       ...(edit ? { image_tokens: inputImage ?? 0 } : {}),
       ...(cacheRead ? { cached_tokens: cacheRead } : {}),
     },
     output_tokens: output,
     ...(outputImage === undefined
       ? {}
-      : { output_tokens_details: { image_tokens: outputImage, text_tokens: less(output, outputImage) } }),
+      : { output_tokens_details: { image_tokens: outputImage, text_tokens: subtract(output, outputImage) } }),
     total_tokens: input === undefined || output === undefined ? undefined : input + output,
     ...(edit ? { num_input_images: inputImages } : {}),
   };

@@ -1,7 +1,7 @@
 /**
  * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented field with
- * its type and range. As at the vendor, unknown fields pass and `null` means unset. Which qualities, sizes, formats and
- * backgrounds a picture can have is in the catalogue, model by model.
+ * its type and range. As with OpenAI, unknown fields pass and `null` means unset. The catalogue lists each model's
+ * qualities, sizes, formats and backgrounds.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
@@ -36,7 +36,7 @@ export const requestWire = settingsWire.extend({
   provider: providerObject.nullish(),
 });
 
-/** An edit is made in one of three qualities, whatever else the model has. */
+/** Edits have three qualities, even if the model has others. */
 export const editWire = requestWire.extend({ quality: z.enum(['low', 'medium', 'high']).nullish() });
 
 export type WireSettings = z.output<typeof settingsWire>;

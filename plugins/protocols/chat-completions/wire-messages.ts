@@ -1,0 +1,197 @@
+/** The messages of a request: their content parts and tool calls. Many providers add their own, which pass. */
+import { z } from 'zod';
+import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+
+const anyObject = z.looseObject({});
+
+const cacheBreakpoint = z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish();
+const textPart = z.looseObject({
+  type: z.literal('text'),
+  text: z.string(),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const imagePart = z.looseObject({
+  type: z.literal('image_url'),
+  /** Mistral also takes the URL itself. */
+  image_url: z.union(
+    [z.string().min(1), z.looseObject({ url: z.string().min(1), detail: z.string().nullish() })],
+    'an object with the "url" of an image',
+  ),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const audioPart = z.looseObject({
+  type: z.literal('input_audio'),
+  /** Mistral also takes the data itself, or a URL. */
+  input_audio: z.union(
+    [z.string().min(1), z.looseObject({ data: z.string().min(1), format: z.string() })],
+    'an object with the "data" and the "format" of audio',
+  ),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const filePart = z.looseObject({
+  type: z.literal('file'),
+  file: z.looseObject({
+    file_data: z.string().min(1).nullish(),
+    file_id: z.string().min(1).nullish(),
+    filename: z.string().nullish(),
+  }),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+
+/** How Mistral's models write their reasoning, and take it back. */
+const thinkingPart = z.looseObject({
+  type: z.literal('thinking'),
+  thinking: z.array(z.looseObject({ type: z.string(), text: z.string().nullish() })),
+});
+
+/** OpenRouter and vLLM take videos, Mistral takes documents. */
+const videoPart = z.looseObject({
+  type: z.literal('video_url'),
+  video_url: z.union(
+    [z.string().min(1), z.looseObject({ url: z.string().min(1) })],
+    'an object with the "url" of a video',
+  ),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const documentPart = z.looseObject({
+  type: z.literal('document_url'),
+  document_url: z.string().min(1),
+  document_name: z.string().nullish(),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+
+const knownPart = z.discriminatedUnion('type', [
+  textPart,
+  imagePart,
+  audioPart,
+  filePart,
+  refusalPart,
+  thinkingPart,
+  videoPart,
+  documentPart,
+]);
+const partTypes = new Set<string>(knownPart.options.map(({ shape }) => shape.type.value));
+const content = z.union(
+  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
+  'a string, or an array of content parts',
+);
+/** The content of an assistant message. */
+const answer = z.union(
+  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
+  'a string, or an array of text and refusal parts; it may be null if there are tool calls',
+);
+
+const calledFunction = z.looseObject({ name: z.string(), arguments: z.string('a string holding JSON') });
+const functionCall = { id: z.string(), function: calledFunction, extra_content: anyObject.nullish() };
+const knownCall = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('function'), ...functionCall }),
+  z.looseObject({
+    id: z.string(),
+    type: z.literal('custom'),
+    custom: z.looseObject({ name: z.string(), input: z.string() }),
+    extra_content: anyObject.nullish(),
+  }),
+  /** Mistral needs no type. */
+  z.looseObject({ type: z.undefined().optional(), ...functionCall }),
+]);
+export const ownTypes = new Set(['function', 'custom']);
+const toolCall = z.union([knownCall, otherThan(ownTypes)]);
+
+const name = z.string().nullish();
+const systemMessage = z.looseObject({ role: z.enum(['system', 'developer']), content, name });
+const userMessage = z.looseObject({ role: z.literal('user'), content, name });
+const assistantMessage = z.looseObject({
+  role: z.literal('assistant'),
+  content: answer.nullish(),
+  name,
+  refusal: z.string().nullish(),
+  /** vLLM sends an empty list if there are no calls, and clients send it back. */
+  tool_calls: z.array(toolCall).nullish(),
+  function_call: calledFunction.nullish(),
+  audio: z.looseObject({ id: z.string() }).nullish(),
+  /** DeepSeek and vLLM use the first, OpenRouter the other two. */
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  reasoning_details: z.array(z.looseObject({ type: z.string() })).nullish(),
+  /** OpenRouter's field for generated images. */
+  images: z.array(imagePart).nullish(),
+});
+const toolMessage = z.looseObject({
+  role: z.literal('tool'),
+  content,
+  tool_call_id: z.string('the id of the tool call this answers'),
+  name,
+});
+const functionMessage = z.looseObject({
+  role: z.literal('function'),
+  content: z.string().nullable(),
+  name: z.string(),
+});
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+const knownMessage = z.discriminatedUnion('role', [
+  systemMessage,
+  userMessage,
+  assistantMessage,
+  toolMessage,
+  functionMessage,
+]);
+const otherMessage = z.looseObject({
+  role: z.string().refine((role) => !roles.includes(role), { abort: true, message: 'another role' }),
+});
+export const message = z.union([knownMessage, otherMessage]);
+
+/** Whether a value is a function call with only the usual fields. */
+function isPlainCall(call: unknown): boolean {
+  if (!isObject(call) || typeof call.id !== 'string' || call.type !== 'function') return false;
+  const { function: called } = call;
+  return (
+    Object.keys(call).length === 3 &&
+    isObject(called) &&
+    typeof called.name === 'string' &&
+    typeof called.arguments === 'string' &&
+    Object.keys(called).length === 2
+  );
+}
+
+/** Whether a value is a message of plain text, or an assistant message with plain calls. Most are, and skip the schema. */
+export function isPlainMessage(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { role, content, tool_calls: calls } = value;
+  const fields = Object.keys(value).length;
+  if (role === 'assistant' && fields === 3)
+    return (
+      (typeof content === 'string' || content === null) &&
+      Array.isArray(calls) &&
+      calls.length > 0 &&
+      calls.every(isPlainCall)
+    );
+  if (typeof content !== 'string') return false;
+  if (role === 'tool') return fields === 3 && typeof value.tool_call_id === 'string';
+  return (
+    fields === 2 && (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer')
+  );
+}
+
+export type WireAnyMessage = z.output<typeof message>;
+export type WireMessage = z.output<typeof knownMessage>;
+export type WireAssistantMessage = z.output<typeof assistantMessage>;
+export type WireContent = z.output<typeof content>;
+export type WireAnyPart = Exclude<WireContent, string>[number];
+export type WirePart = z.output<typeof knownPart>;
+export type WireAnyCall = z.output<typeof toolCall>;
+export type WireToolCall = z.output<typeof knownCall>;
+
+export function isKnownMessage(value: WireAnyMessage): value is WireMessage {
+  return roles.includes(value.role);
+}
+
+export function isKnownPart(value: WireAnyPart): value is WirePart {
+  return partTypes.has(value.type);
+}
+
+export function isKnownCall(value: WireAnyCall): value is WireToolCall {
+  return value.type === undefined || ownTypes.has(value.type);
+}
