@@ -11,7 +11,7 @@ import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { flagsSchema } from './flags.ts';
 import { listingRoutes } from './listing.ts';
-import { readRequest, versionHeader, versionOf } from './read-request.ts';
+import { readRequest, versionHeader, readVersion } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
 /** Canonical fields that this protocol spells otherwise. */
@@ -47,7 +47,7 @@ const accountHeader =
 
 /** Every header of the vendor's own, since clients ask for its newest features in them. */
 function upstreamHeaders(client: ClientHeaders): Record<string, string> {
-  const headers: Record<string, string> = { [versionHeader]: versionOf(client) ?? ownVersion };
+  const headers: Record<string, string> = { [versionHeader]: readVersion(client) ?? ownVersion };
   for (const name in client) {
     const value = client[name];
     if (vendorHeader.test(name) && value !== undefined && !accountHeader.test(name))

@@ -1,7 +1,6 @@
 /**
- * Reads a client's request: the version it speaks, its shape by the wire schema, then what takes two fields to see,
- * then the facts the gateway decides by. The canonical form is made when first asked for, since most calls go on
- * verbatim.
+ * Reads a client's request: checks its version, its schema and the rules that involve several fields, and collects the
+ * facts that the gateway needs. The canonical form is decoded on first use, because most calls pass verbatim.
  */
 import { GatewayError } from '../../../core/index.ts';
 import type {
@@ -17,21 +16,13 @@ import type {
 import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { askedModes } from '../../shared/wire-kit/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { decodeRequest, isSearch } from './decode-request.ts';
-import {
-  countWire,
-  isFunctionTool,
-  isKnownBlock,
-  isKnownMedia,
-  isKnownThinking,
-  isVendorState,
-  requestWire,
-} from './wire.ts';
-import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock, WireTool } from './wire.ts';
+import { decodeRequest } from './decode-request.ts';
+import { measureInput, readFees } from './input-size.ts';
+import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
+import type { WireBlock, WireRequest } from './wire.ts';
 
-/** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
+/** A call in this protocol. The upstream side recognises it with `instanceof`, and then has nothing to translate back. */
 export class MessagesCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -41,15 +32,15 @@ export class MessagesCall implements ClientCall {
   readonly carriesState: boolean;
   readonly candidates = 1;
   readonly effort: string | number | undefined;
-  /** This wire always tells the usage. */
+  /** This protocol always reports the usage. */
   readonly usageWanted = true;
   readonly framing = 'events';
   readonly preferences: Preferences;
-  /** Whether the body holds a `provider` object, which no vendor is to see. */
+  /** Whether the body has a `provider` object, which must not reach the provider. */
   readonly namesProvider: boolean;
   readonly isCount: boolean;
   readonly modes: readonly Mode[];
-  /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
+  /** The client's thinking budget in tokens, which is less than its output limit. */
   readonly budget: number | undefined;
   readonly #wire: WireRequest;
   readonly #text: string;
@@ -60,24 +51,24 @@ export class MessagesCall implements ClientCall {
     this.isCount = isCount;
     this.stream = !isCount && (wire.stream ?? false);
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
-    this.budget = budgetOf(wire);
+    this.budget = readBudget(wire);
     this.effort = wire.thinking?.type === 'disabled' ? 'none' : (wire.output_config?.effort ?? this.budget);
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
-    this.size = sizeOf(wire, text);
+    this.size = measureInput(wire, text);
     this.modes = askedModes({
       service_tier: wire.service_tier,
       speed: wire.speed,
       inference_geo: wire.inference_geo,
     });
-    this.fees = wire.tools?.flatMap(feesOf) ?? [];
+    this.fees = wire.tools?.flatMap(readFees) ?? [];
     this.carriesState =
-      holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
+      holdsEnvelope(text) || hasUnsignedThoughts(wire) || lacksThoughtsInLoop(wire) || hasBlankAnswers(wire);
     this.#wire = wire;
     this.#text = text;
   }
 
-  /** For how long the call asks its vendor to cache: for an hour where all its marks say so. */
+  /** The requested cache lifetime: one hour only if all cache marks say so. */
   get lifetime(): '5m' | '1h' {
     const marks = this.#text.match(/"cache_control"\s*:\s*\{/g)?.length ?? 0;
     const hours = this.#text.match(/"ttl"\s*:\s*"1h"/g)?.length ?? 0;
@@ -90,19 +81,19 @@ export class MessagesCall implements ClientCall {
   }
 }
 
-function budgetOf({ thinking }: WireRequest): number | undefined {
+function readBudget({ thinking }: WireRequest): number | undefined {
   return thinking && isKnownThinking(thinking) && thinking.type === 'enabled'
     ? thinking.budget_tokens
     : undefined;
 }
 
-/** Thoughts of a model that seals none were shown to the client; Anthropic refuses to be given them. */
+/** Reasoning from a model that does not sign it, which Anthropic refuses. */
 function hasUnsignedThoughts({ messages }: WireRequest): boolean {
   return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
 }
 
-/** A loop of tool calls that another model began, which gave no thoughts: with thinking switched on the vendor refuses it. */
-function isThoughtlessLoop({ messages, thinking }: WireRequest): boolean {
+/** A loop of tool calls that another model started without reasoning: with thinking enabled, Anthropic refuses it. */
+function lacksThoughtsInLoop({ messages, thinking }: WireRequest): boolean {
   if (thinking?.type !== 'enabled') return false;
   const last = messages.at(-1)?.content;
   const inLoop = Array.isArray(last) && last.some(({ type }) => type === 'tool_result');
@@ -111,7 +102,7 @@ function isThoughtlessLoop({ messages, thinking }: WireRequest): boolean {
   return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
 }
 
-/** Answers of other models that say nothing, or a text of mere space; Anthropic refuses to be given them, unless it is to go on with one. */
+/** Empty or blank answers of other models, which Anthropic refuses except as the last message. */
 function hasBlankAnswers({ messages }: WireRequest): boolean {
   return messages
     .slice(0, -1)
@@ -136,33 +127,33 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   const isCount = match.operation === 'count';
   const wire = checkWire(isCount ? countWire : requestWire, body);
   checkStateless(wire);
-  checkAlone(wire);
+  refuseOtherModelFields(wire);
   const usesBetas = headers[betaHeader] !== undefined;
-  checkTogether(wire, usesBetas);
+  checkCombinations(wire, usesBetas);
   return new MessagesCall(wire, text, isCount);
 }
 
-/** The code by which the vendor's own tool runner, which begins with a thread, knows to send the whole conversation instead. */
+/** The error code that makes the vendor SDK's tool runner, which starts with a thread, resend the whole conversation. */
 const noThreads = 'thread_unsupported_request';
 
 function checkStateless({ thread }: WireRequest): void {
   if (thread === undefined || thread === null) return;
   throw new GatewayError(
     'unsupported_parameter',
-    '"thread" needs a service that keeps conversations, and the gateway is stateless: send the whole conversation without it.',
+    '"thread" needs a service that stores conversations, and the gateway is stateless: send the whole conversation without it.',
     { param: 'thread', vendor: { code: noThreads } },
   );
 }
 
-/** What lets the vendor answer by other models than the one asked for, at prices of theirs. */
-function checkAlone({ fallbacks, tools }: WireRequest): void {
+/** Refuses fields with which the vendor would call other models, at their own prices. */
+function refuseOtherModelFields({ fallbacks, tools }: WireRequest): void {
   if (fallbacks !== undefined && fallbacks !== null) refuseOtherModels('fallbacks');
   const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
   if (advisor < 0) return;
   const param = `tools[${advisor}].type`;
   throw new GatewayError(
     'unsupported_parameter',
-    `"${param}" asks a second model, which the call is not priced by: leave the tool out.`,
+    `"${param}" calls a second model, for which this call is not priced: leave the tool out.`,
     { param },
   );
 }
@@ -172,25 +163,26 @@ export const versionHeader = 'anthropic-version';
 export const neutralVersionHeader = 'partner-version';
 export const betaHeader = 'anthropic-beta';
 
-export function versionOf(headers: ClientHeaders): string | undefined {
+/** The protocol version that a client states, in either header. */
+export function readVersion(headers: ClientHeaders): string | undefined {
   const version = headers[versionHeader] ?? headers[neutralVersionHeader];
   return version === undefined ? undefined : String(version);
 }
 
 function checkVersion(headers: ClientHeaders): void {
-  const version = versionOf(headers);
+  const version = readVersion(headers);
   if (version !== undefined && versions.has(version)) return;
-  const told = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
+  const problem = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
   const known = [...versions].join(' or ');
-  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${known}.`, {
+  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${problem}: send ${known}.`, {
     param: versionHeader,
   });
 }
 
-function checkTogether(wire: WireRequest, usesBetas: boolean): void {
+function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
   const { max_tokens: limit, tools, tool_choice: choice } = wire;
-  const budget = budgetOf(wire);
-  // With a beta the budget is for a whole loop of tool calls and may be larger than one reply.
+  const budget = readBudget(wire);
+  // With a beta the budget covers a whole loop of tool calls, and may exceed one reply.
   if (budget !== undefined && limit !== undefined && limit !== null && budget >= limit && !usesBetas) {
     const is = `is ${budget}, and "max_tokens" is ${limit}`;
     throw badField('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
@@ -202,7 +194,7 @@ function checkTogether(wire: WireRequest, usesBetas: boolean): void {
       '"tools" with it, or leave it out',
     );
   }
-  // A set of the vendor's tools holds tools by names of their own.
+  // A tool set of the vendor contains tools with names of their own.
   if (
     choice?.type === 'tool' &&
     tools?.every(isFunctionTool) &&
@@ -214,91 +206,4 @@ function checkTogether(wire: WireRequest, usesBetas: boolean): void {
       'the name of one of them',
     );
   }
-}
-
-/** Code is run for nothing within hours that are an organisation's own. */
-function feesOf(tool: WireTool, place: number): Fee[] {
-  if (!isSearch(tool)) return [];
-  const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
-  return [
-    { name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity },
-  ];
-}
-
-/** Types of tools that read nothing but what they are sent, or whose reading is bounded elsewhere. */
-const boundedTool =
-  /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
-
-/** Whether nobody here knows what a tool makes the vendor read: then the whole context is reserved for. */
-function readsUnbounded(tool: WireTool): boolean {
-  return !isFunctionTool(tool) && !boundedTool.test(tool.type);
-}
-
-/** A cache mark; a name written with an escape may be one. */
-const cacheMark = /"cache_control"|\\u/;
-
-/** Types of tools that the client runs; Anthropic runs all others. */
-const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
-
-/** How often Anthropic may read the conversation again: after each use of a tool that it runs, and once to compact it. */
-function roundsOf({ tools, mcp_servers: servers, context_management: management }: WireRequest): number {
-  let rounds = hasEntries(servers) ? Infinity : 0;
-  for (const tool of tools ?? []) {
-    if (isFunctionTool(tool) || clientTool.test(tool.type)) continue;
-    const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
-    rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
-  }
-  const edits: unknown[] = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
-  return rounds + (edits.some((edit) => isObject(edit) && String(edit.type).startsWith('compact')) ? 1 : 0);
-}
-
-function hasEntries(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
-}
-
-/** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf(wire: WireRequest, text: string): InputSize {
-  const { messages, tools, mcp_servers: servers } = wire;
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
-  const count = (block: WireBlock | WireResultContent): void => {
-    if (!isKnownBlock(block)) {
-      fetched ||= !isVendorState(block.type);
-      return;
-    }
-    for (const inner of insideOf(block)) count(inner);
-    if (block.type !== 'image' && block.type !== 'document') return;
-    const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
-    fetched ||=
-      !isKnownMedia(block) ||
-      (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
-    base64 += length;
-    if (block.type === 'image') images += 1;
-    else mediaBytes += Math.floor((length * 3) / 4);
-  };
-  for (const { content } of messages)
-    if (typeof content !== 'string') for (const block of content) count(block);
-  return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
-    rounds: roundsOf(wire) || undefined,
-    uncached: !cacheMark.test(text),
-  };
-}
-
-const nothing: readonly WireResultContent[] = [];
-
-/** The blocks inside the result of a tool, and inside a document made of parts. */
-function insideOf(block: WireKnownBlock): readonly WireResultContent[] {
-  const inside =
-    block.type === 'tool_result'
-      ? block.content
-      : block.type === 'document' && block.source.type === 'content'
-        ? block.source.content
-        : undefined;
-  return Array.isArray(inside) ? inside : nothing;
 }

@@ -2,8 +2,10 @@
  * Token counts of this wire. Its `input_tokens` leave out what was read from the cache or written to it; canonical
  * input is whole. What is not known is null here, and absent there.
  */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { askedLifetime } from './cache.ts';
+import { MessagesCall } from './read-request.ts';
 
 function inside(wire: Fields, name: string): Fields {
   const value = wire[name];
@@ -42,6 +44,15 @@ function splitByRounds({ iterations }: Fields, written: number): Split | undefin
     sum['1h'] += split?.['1h'] ?? 0;
   }
   return sum['5m'] + sum['1h'] === written ? sum : undefined;
+}
+
+/** The cache lifetime that a call requests; undefined if the provider reports no cache writes. */
+export function readLifetime(
+  call: ClientCall,
+  { cache_creation_input_tokens: written }: Fields,
+): Lifetime | undefined {
+  if (!knownCount(written)) return undefined;
+  return call instanceof MessagesCall ? call.lifetime : askedLifetime(call.decode());
 }
 
 /**

@@ -1,0 +1,90 @@
+/** Measures a request's input and its fees, for the cost that is reserved before the call. */
+import type { Fee, InputSize } from '../../../core/index.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isSearch } from './decode-request.ts';
+import { isFunctionTool, isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
+import type { WireBlock, WireKnownBlock, WireRequest, WireResultContent, WireTool } from './wire.ts';
+
+/** The fee of a tool. Code execution has none: an organisation has free hours. */
+export function readFees(tool: WireTool, place: number): Fee[] {
+  if (!isSearch(tool)) return [];
+  const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
+  return [
+    { name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity },
+  ];
+}
+
+/** Types of tools that read only the request, or whose reading is limited elsewhere. */
+const boundedTool =
+  /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
+
+/** Whether a tool may make the vendor read any amount, so that the cost of a full context is reserved. */
+function readsUnbounded(tool: WireTool): boolean {
+  return !isFunctionTool(tool) && !boundedTool.test(tool.type);
+}
+
+/** A cache mark, or an escape that may hide one. */
+const cacheMark = /"cache_control"|\\u/;
+
+/** Types of tools that the client runs; Anthropic runs all others. */
+const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
+
+/** How often Anthropic may read the conversation again: after each use of a tool that it runs, and once to compact it. */
+function countRounds({ tools, mcp_servers: servers, context_management: management }: WireRequest): number {
+  let rounds = hasEntries(servers) ? Infinity : 0;
+  for (const tool of tools ?? []) {
+    if (isFunctionTool(tool) || clientTool.test(tool.type)) continue;
+    const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
+    rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
+  }
+  const edits: unknown[] = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
+  return rounds + (edits.some((edit) => isObject(edit) && String(edit.type).startsWith('compact')) ? 1 : 0);
+}
+
+function hasEntries(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** An upper bound of the input. Media in base64 is counted as media, not as text. */
+export function measureInput(wire: WireRequest, text: string): InputSize {
+  const { messages, tools, mcp_servers: servers } = wire;
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  let fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
+  const count = (block: WireBlock | WireResultContent): void => {
+    if (!isKnownBlock(block)) {
+      fetched ||= !isVendorState(block.type);
+      return;
+    }
+    for (const inner of listInnerBlocks(block)) count(inner);
+    if (block.type !== 'image' && block.type !== 'document') return;
+    const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
+    fetched ||=
+      !isKnownMedia(block) ||
+      (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
+    base64 += length;
+    if (block.type === 'image') images += 1;
+    else mediaBytes += Math.floor((length * 3) / 4);
+  };
+  for (const { content } of messages)
+    if (typeof content !== 'string') for (const block of content) count(block);
+  return {
+    textBytes: Buffer.byteLength(text) - base64,
+    images,
+    mediaBytes,
+    fetched: fetched || undefined,
+    rounds: countRounds(wire) || undefined,
+    uncached: !cacheMark.test(text),
+  };
+}
+
+const nothing: readonly WireResultContent[] = [];
+
+/** The blocks inside a tool result, or inside a document made of parts. */
+function listInnerBlocks(block: WireKnownBlock): readonly WireResultContent[] {
+  const { type } = block;
+  if (type === 'tool_result') return Array.isArray(block.content) ? block.content : nothing;
+  const isComposed = type === 'document' && isKnownMedia(block) && block.source.type === 'content';
+  return isComposed && Array.isArray(block.source.content) ? block.source.content : nothing;
+}
