@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type { Claim, Quote, Store } from '../../plugins/meters/balance/store.ts';
 import { newKey, progress, quote, settlement } from '../balance/calls.ts';
+import type { Bench } from './bench.ts';
 import { expectSound } from './books.ts';
-import type { Bench } from './store.ts';
 
 interface Sums {
   total: Nano;

@@ -1,7 +1,7 @@
 /** How often a key may call: counted by the ledger, for all processes that share it. */
 import { describe, expect, it } from 'vitest';
 import { newKey, quote } from '../balance/calls.ts';
-import { request, type Bench } from './store.ts';
+import { request, type Bench } from './bench.ts';
 
 export function testRates({ account, opened, store }: Bench): void {
   describe('a key with a rate', () => {

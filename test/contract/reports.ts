@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EntryQuery, Store, UsageQuery } from '../../plugins/meters/balance/store.ts';
 import { price, progress, quote, settlement } from '../balance/calls.ts';
-import { request, type Bench } from './store.ts';
+import { request, type Bench } from './bench.ts';
 
 const day = 86_400_000;
 

@@ -1,10 +1,10 @@
 /**
  * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in a ledger that
- * also knows the keys. A call is not sent before its reservation is durable, and the last word of its reply waits for
+ * also knows the keys. A call is not sent before its reservation is durable, and the last bytes of its reply wait for
  * the entry that settles it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, longestDeadline, usd } from '../../../core/index.ts';
+import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
@@ -21,7 +21,7 @@ import { settlementOf } from './settlement.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, topUpRoute } from './top-ups.ts';
 
-/** For stores that others write: what such a store is asked, and what it answers. */
+/** Types for authors of custom stores. */
 export type * from './store.ts';
 
 const options = z.strictObject({
@@ -43,105 +43,116 @@ const options = z.strictObject({
   idempotency: idempotencyOptions.prefault({}),
   /** The signed webhook that credits accounts; there is none unless its secret is given. */
   topUps: topUpOptions.optional(),
-  /** Seconds without a sign of life after which a process is dead, and what it left behind is settled by the others. */
+  /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
   lease: z.number().min(0.1).max(longestDeadline).default(3),
-  /** Hours after which what was reserved for a call is given back, whatever became of it. */
+  /** Hours after which a reservation is given back, even if its call never ended. */
   longestCall: z.number().positive().default(24),
-  /** Seconds between two audits of what was written meanwhile; 0: none but by the verb. */
+  /** Seconds between two audits of new entries; 0: only `tollgate audit` audits. */
   auditEvery: z.number().min(0).max(longestDeadline).default(60),
 });
+
+type Options = z.output<typeof options>;
+
+/** Adds everything but the hooks: health, doctor, keys, routes and commands. */
+function register(
+  host: Host,
+  { store, addresses, topUps }: Options,
+  opened: () => LedgerService | undefined,
+): void {
+  const ledger = (): Store => openedOrThrow(opened()).store;
+  const open = (): Promise<Store> => openStore(store, host.dataFolder);
+  host.readiness.add({
+    name: 'ledger',
+    fault() {
+      const service = opened();
+      return service ? service.store.health()?.message : 'it is not open yet';
+    },
+  });
+  host.examinations.add(ledgerExamination(open));
+  host.keyrings.add(createKeyring(ledger));
+  const routes = [
+    ...balanceRoutes(addresses, ledger),
+    ...operatorRoutes(ledger),
+    ...(topUps ? [topUpRoute(topUps, ledger)] : []),
+  ];
+  for (const route of routes) host.routes.add(route);
+  for (const command of ledgerCommands(open)) host.commands.add(command);
+}
+
+function openedOrThrow(service: LedgerService | undefined): LedgerService {
+  if (service) return service;
+  throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
+    retryAfter: 1,
+  });
+}
+
+/** Replays, reserves and settles calls. */
+function tapCalls({ hooks }: Host, { idempotency, ...policy }: Options, service: () => LedgerService): void {
+  const prices = new PriceBook();
+  const reserved = new Set<string>();
+
+  hooks.replay.tapPromise('balance', async (parsed) => {
+    const claim = claimOf(parsed, idempotency);
+    if (!claim) return undefined;
+    const replay = await replayOf(parsed, claim, service().store);
+    if (!replay) parsed.record(idempotency.largest);
+    return replay;
+  });
+
+  hooks.authorize.tapPromise('balance', async (grant, planned) => {
+    if (planned.operation === 'count') return grant;
+    const { account, key } = planned.principal;
+    const quotes = quotesFor(grant, planned, policy);
+    for (const { price } of grant.targets) prices.define(service().store, price);
+    const claim = claimOf(planned, idempotency);
+    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
+    if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
+    if (taken.status === 'limited') throw tooOften(planned.principal, taken);
+    if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
+    reserved.add(planned.id);
+    service().begin(planned);
+    return narrow(grant, planned, taken, policy, quotes.length);
+  });
+
+  hooks.meter.tapPromise('balance', async (end) => {
+    if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
+    await service().settle(settlementOf(end, Date.now()));
+  });
+}
 
 export const balance = definePlugin({
   name: 'balance',
   options,
-  apply(
-    host,
-    { store, addresses, firstCredit, idempotency, topUps, lease, longestCall, auditEvery, ...policy },
-  ) {
-    const { hooks, logger } = host;
+  apply(host, chosen) {
+    const { hooks, logger, dataFolder } = host;
+    const { store, firstCredit } = chosen;
     const metrics = ledgerMetrics(host.metrics);
     const times = {
-      lease: lease * 1000,
-      longestCall: longestCall * 3_600_000,
-      auditEvery: auditEvery * 1000,
+      lease: chosen.lease * 1000,
+      longestCall: chosen.longestCall * 3_600_000,
+      auditEvery: chosen.auditEvery * 1000,
     };
-    const prices = new PriceBook();
-    const reserved = new Set<string>();
     let opened: LedgerService | undefined;
     let sweeping: NodeJS.Timeout | undefined;
 
-    function service(): LedgerService {
-      if (opened) return opened;
-      throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
-        retryAfter: 1,
-      });
-    }
-
-    function ledger(): Store {
-      return service().store;
-    }
-
     async function open(): Promise<LedgerService> {
       return new LedgerService({
-        store: await openStore(store, host.dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
+        store: await openStore(store, dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
         logger,
         metrics,
         ...times,
       });
     }
 
-    host.readiness.add({
-      name: 'ledger',
-      fault: () => (opened ? opened.store.health()?.message : 'it is not open yet'),
-    });
-
-    host.examinations.add(ledgerExamination(() => openStore(store, host.dataFolder)));
-    host.keyrings.add(createKeyring(ledger));
-    const routes = [
-      ...balanceRoutes(addresses, ledger),
-      ...operatorRoutes(ledger),
-      ...(topUps ? [topUpRoute(topUps, ledger)] : []),
-    ];
-    for (const route of routes) host.routes.add(route);
-    for (const command of ledgerCommands(() => openStore(store, host.dataFolder))) host.commands.add(command);
-
+    register(host, chosen, () => opened);
     hooks.ready.tapPromise('balance', async () => {
-      opened = await host.resource('ledger', { ...store, ...times, folder: host.dataFolder }, open, (kept) =>
-        kept.close(),
-      );
-      sweeping = keepSwept(ledger());
-      const told = await makeFirstKey(ledger(), firstCredit);
-      if (told) host.tell(told);
+      const shared = { ...store, ...times, folder: dataFolder };
+      opened = await host.resource('ledger', shared, open, (service) => service.close());
+      sweeping = keepSwept(opened.store);
+      const notice = await makeFirstKey(opened.store, firstCredit);
+      if (notice) host.tell(notice);
     });
-
-    hooks.replay.tapPromise('balance', async (parsed) => {
-      const claim = claimOf(parsed, idempotency);
-      if (!claim) return undefined;
-      const replay = await replayOf(parsed, claim, ledger());
-      if (!replay) parsed.record(idempotency.largest);
-      return replay;
-    });
-
-    hooks.authorize.tapPromise('balance', async (grant, planned) => {
-      if (planned.operation === 'count') return grant;
-      const { account, key } = planned.principal;
-      const quotes = quotesFor(grant, planned, policy);
-      for (const { price } of grant.targets) prices.tell(ledger(), price);
-      const claim = claimOf(planned, idempotency);
-      const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
-      if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
-      if (taken.status === 'limited') throw tooOften(planned.principal, taken);
-      if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
-      reserved.add(planned.id);
-      service().begin(planned);
-      return narrow(grant, planned, taken, policy, quotes.length);
-    });
-
-    hooks.meter.tapPromise('balance', async (end) => {
-      if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
-      await service().settle(settlementOf(end, Date.now()));
-    });
-
+    tapCalls(host, chosen, () => openedOrThrow(opened));
     hooks.close.tapPromise('balance', async () => {
       clearInterval(sweeping);
     });

@@ -12,12 +12,12 @@ const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
 let watched: Store | undefined;
 
-/** A gauge of the whole ledger, read at each scrape. It is the same in every worker and on every machine. */
-function asked(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
+/** Registers a gauge of the whole ledger, read at each scrape. Every worker and every machine reports the same value. */
+function registerTotal(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
   const made = gauge(metrics, name, help, 'max');
   Object.assign(made, {
     async collect() {
-      // Where the ledger cannot be asked the gauge keeps its last value; readiness reports the failure.
+      // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
       const totals = await watched?.totals().catch(() => undefined);
       if (totals) made.set(read(totals));
     },
@@ -41,6 +41,44 @@ function age({ oldestPending }: Totals): number {
   return oldestPending === undefined ? 0 : Math.max(0, (Date.now() - oldestPending) / 1000);
 }
 
+/** Registers the gauges that each scrape reads from the ledger. */
+function registerTotals(metrics: Metrics): void {
+  const gauges: [name: string, help: string, read: (totals: Totals) => number][] = [
+    ['pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls],
+    [
+      'pending_usd',
+      'What reservations that have not ended hold.',
+      ({ pendingAmount }) => toUsdNumber(pendingAmount),
+    ],
+    ['oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age],
+  ];
+  for (const [name, help, read] of gauges) registerTotal(metrics, `tollgate_ledger_${name}`, help, read);
+}
+
+/** Returns a function that sets the gauges of the last audit. */
+function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
+  const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
+  const ok = gauge(
+    metrics,
+    'tollgate_ledger_audit_ok',
+    '1 while the last audit found nothing wrong, 0 otherwise.',
+    'min',
+  );
+  // Before the first audit nothing is known to be wrong.
+  if (isNew) ok.set(1);
+  const findings = gauge(
+    metrics,
+    'tollgate_ledger_audit_findings',
+    'What the last audit found wrong.',
+    'max',
+  );
+  return (broken) => {
+    ok.set(broken === 0 ? 1 : 0);
+    findings.set(broken);
+  };
+}
+
+/** Returns the metrics of one configuration. Metrics of the same name are shared with earlier configurations. */
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const commits = histogram(
     metrics,
@@ -54,55 +92,16 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     'Operations that shared a commit.',
     operations,
   );
-  asked(
-    metrics,
-    'tollgate_ledger_pending_calls',
-    'Reservations that have not ended.',
-    ({ pendingCalls }) => pendingCalls,
-  );
-  asked(
-    metrics,
-    'tollgate_ledger_pending_usd',
-    'What reservations that have not ended hold.',
-    ({ pendingAmount }) => toUsdNumber(pendingAmount),
-  );
-  asked(
-    metrics,
-    'tollgate_ledger_oldest_pending_seconds',
-    'Age of the oldest reservation that has not ended.',
-    age,
-  );
-  const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
-  const audit = gauge(
-    metrics,
-    'tollgate_ledger_audit_ok',
-    '1 while the last audit found nothing wrong, 0 otherwise.',
-    'min',
-  );
-  // Before the first audit nothing is known to be wrong.
-  if (isNew) audit.set(1);
-  const findings = gauge(
-    metrics,
-    'tollgate_ledger_audit_findings',
-    'What the last audit found wrong.',
-    'max',
-  );
+  registerTotals(metrics);
+  const count = (name: string, help: string): Counter =>
+    counter(metrics, `tollgate_ledger_${name}_total`, help);
   return {
-    overages: counter(
-      metrics,
-      'tollgate_ledger_overage_total',
-      'Calls that cost more than was reserved for them.',
-    ),
-    suspect: counter(
-      metrics,
-      'tollgate_ledger_suspect_total',
+    overages: count('overage', 'Calls that cost more than was reserved for them.'),
+    suspect: count(
+      'suspect',
       "Calls whose vendor's figures could not be true, or that it charged for what they did not ask for.",
     ),
-    late: counter(
-      metrics,
-      'tollgate_ledger_late_total',
-      'Calls that were settled after they had been recovered or had expired.',
-    ),
+    late: count('late', 'Calls that were settled after they had been recovered or had expired.'),
     recovered: counter(
       metrics,
       'tollgate_ledger_recovered_total',
@@ -116,9 +115,6 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     watch(store) {
       watched = store;
     },
-    audited(broken) {
-      audit.set(broken === 0 ? 1 : 0);
-      findings.set(broken);
-    },
+    audited: auditGauges(metrics),
   };
 }

@@ -25,15 +25,15 @@ export function priceRecord(price: Price): PriceRecord {
   return record;
 }
 
-/** Gives a store each price before the first quote at it. Where that failed, the next call gives it again. */
+/** Defines each price in a store before the first quote at it. If that fails, the next call defines it again. */
 export class PriceBook {
-  readonly #told = new Set<string>();
+  readonly #defined = new Set<string>();
 
-  /** Must be called in the same turn as `reserve`, so that both share a transaction. */
-  tell(store: Store, price: Price): void {
+  /** Call it in the same turn as `reserve`, so that both share a transaction. */
+  define(store: Store, price: Price): void {
     const { version, rates } = priceRecord(price);
-    if (this.#told.has(version)) return;
-    this.#told.add(version);
-    store.definePrice({ version, rates, at: Date.now() }).catch(() => this.#told.delete(version));
+    if (this.#defined.has(version)) return;
+    this.#defined.add(version);
+    store.definePrice({ version, rates, at: Date.now() }).catch(() => this.#defined.delete(version));
   }
 }

@@ -107,24 +107,9 @@ export class CallBatch {
     const { quote, taken, amount } = found;
     const { model, provider, price } = taken;
     const held: Held = { number: this.#number(), account: account.id, key, root: paying?.root };
-    const nothing = { input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0 };
-    this.#entries.push({
-      ...nothing,
-      ...held,
-      kind: 'reserve',
-      at,
-      credits: 0,
-      available: -amount,
-      reserved: amount,
-      revenue: 0,
-      call: id,
-      model,
-      provider,
-      price,
-      usage: null,
-      costs: null,
-      flags: '',
-    });
+    const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
+    const figures = { model, provider, price, input: 0, output: 0, usage: null, costs: null, attempts: 0 };
+    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, call: id, flags: '' });
     const progress = presumed(id, taken);
     this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
     this.#made.set(id, {
@@ -241,30 +226,11 @@ export class CallBatch {
     const { account, key, number: reservation } = held;
     for (const { kind, available, reserved, revenue, facts, flags } of endings) {
       const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts } = facts;
-      this.#entries.push({
-        number: this.#number(),
-        kind,
-        account,
-        at,
-        credits: 0,
-        available,
-        reserved,
-        revenue,
-        call,
-        key,
-        reservation,
-        reason,
-        basis,
-        model,
-        provider,
-        price,
-        input,
-        output,
-        usage,
-        costs,
-        attempts,
-        flags,
-      });
+      const figures = { model, provider, price, input, output, usage, costs, attempts };
+      const legs = { credits: 0, available, reserved, revenue };
+      const number = this.#number();
+      const entry = { number, kind, account, at, call, key, reservation, reason, basis, flags };
+      this.#entries.push({ ...entry, ...legs, ...figures });
       this.#change(held, revenue, reserved);
     }
   }

@@ -9,8 +9,10 @@ import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type {
   Beat,
+  Consumption,
   Credit,
   Credited,
+  ExpireRequest,
   OwnerRecord,
   Progress,
   RecoveredCall,
@@ -22,56 +24,8 @@ import type {
   StoredOutcome,
 } from '../store.ts';
 import type { Claims } from './claims.ts';
+import { prepareLedger, type LedgerStatements } from './ledger-statements.ts';
 import type { TransactionBalances } from './transaction-balances.ts';
-
-function prepare(database: DatabaseSync) {
-  return {
-    addReserve: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addPending: database.prepare(
-      'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
-    takePending: database.prepare(
-      'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim',
-    ),
-    addEnd: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
-        input, output, usage, costs, attempts, flags)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addCredit: database.prepare(
-      "INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)",
-    ),
-    creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
-    ended: database.prepare(`
-      SELECT made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue,
-        (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage') AS overage,
-        EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
-      FROM entries made
-      JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
-      LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
-    // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was seen before.
-    beat: database.prepare(`
-      INSERT INTO owners (owner, beat, lease) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?)
-      ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease`),
-    progress: database.prepare(`
-      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ?
-      WHERE call = ? AND owner = ?`),
-    owners: database.prepare(`
-      SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
-      FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) GROUP BY owner`),
-    beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
-    // For a call that no beat has reported, the rest of what is presumed of it is read from its reservation.
-    pendingOf: database.prepare(`
-      SELECT pending.call, sent, delivered, owed, coalesce(pending.model, made.model) AS model, coalesce(pending.provider, made.provider) AS provider,
-        iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price, pending.input, pending.output,
-        iif(pending.attempts = 0, json_object('input', pending.input, 'output', 0), pending.usage) AS usage, pending.costs, pending.attempts
-      FROM pending JOIN entries made ON made.number = pending.number WHERE owner = ? LIMIT ?`),
-    dropOwner: database.prepare(
-      'DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)',
-    ),
-    pendingBefore: database.prepare('SELECT call FROM pending WHERE created < ? LIMIT ?'),
-  };
-}
 
 /** The reservation that an entry ends or follows. */
 interface Held {
@@ -90,14 +44,20 @@ function heldBy(row: Row): Held {
   };
 }
 
+/** The columns that hold a call's consumption, in the order of the statements. */
+function consumptionValues(consumption: Consumption): (string | number | null)[] {
+  const { model = null, provider = null, price = null, input, output, usage, costs, attempts } = consumption;
+  return [model, provider, price, input, output, usage, costs, attempts];
+}
+
 export class Ledger {
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #sql: LedgerStatements;
   readonly #balances: TransactionBalances;
   readonly #claims: Claims;
   readonly #owner: string;
 
   constructor(database: DatabaseSync, balances: TransactionBalances, claims: Claims, owner: string) {
-    this.#sql = prepare(database);
+    this.#sql = prepareLedger(database);
     this.#balances = balances;
     this.#claims = claims;
     this.#owner = owner;
@@ -155,35 +115,9 @@ export class Ledger {
 
   readonly beat = ({ lease, progress }: Beat): void => {
     this.#sql.beat.run(this.#owner, lease);
-    for (const {
-      id,
-      sent,
-      delivered,
-      owed,
-      model = null,
-      provider = null,
-      price = null,
-      input,
-      output,
-      usage,
-      costs,
-      attempts,
-    } of progress) {
-      this.#sql.progress.run(
-        sent ? 1 : 0,
-        delivered,
-        owed,
-        model,
-        provider,
-        price,
-        input,
-        output,
-        usage,
-        costs,
-        attempts,
-        id,
-        this.#owner,
-      );
+    for (const call of progress) {
+      const { id, sent, delivered, owed } = call;
+      this.#sql.progress.run(sent ? 1 : 0, delivered, owed, ...consumptionValues(call), id, this.#owner);
     }
   };
 
@@ -200,15 +134,7 @@ export class Ledger {
     return recovered;
   };
 
-  readonly expire = ({
-    before,
-    limit,
-    at,
-  }: {
-    readonly before: number;
-    readonly limit: number;
-    readonly at: number;
-  }): readonly string[] => {
+  readonly expire = ({ before, limit, at }: ExpireRequest): readonly string[] => {
     const calls = this.#sql.pendingBefore.all(before, limit).map((row) => text(row, 'call'));
     for (const call of calls) {
       const row = this.#taken(call);
@@ -281,40 +207,10 @@ export class Ledger {
     { number, account, key, root }: Held,
     { kind, available, reserved, revenue, facts, flags }: Ending,
   ): void {
-    const {
-      at,
-      reason,
-      basis,
-      model = null,
-      provider = null,
-      price = null,
-      input,
-      output,
-      usage,
-      costs,
-      attempts,
-    } = facts;
-    this.#sql.addEnd.run(
-      kind,
-      account,
-      at,
-      available,
-      reserved,
-      revenue,
-      key ?? null,
-      number,
-      reason,
-      basis,
-      model,
-      provider,
-      price,
-      input,
-      output,
-      usage,
-      costs,
-      attempts,
-      flags,
-    );
+    const { at, reason, basis } = facts;
+    const legs = [available, reserved, revenue];
+    const figures = consumptionValues(facts);
+    this.#sql.addEnd.run(kind, account, at, ...legs, key ?? null, number, reason, basis, ...figures, flags);
     this.#balances.spend(account, root, revenue, reserved);
   }
 }

@@ -1,0 +1,131 @@
+/** Which call holds an idempotency key, and for how long. */
+import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../plugins/meters/balance/store.ts';
+import { progress, quote, settlement } from '../balance/calls.ts';
+import { request, type Bench } from './bench.ts';
+
+export function testClaims({ account, opened, store }: Bench): void {
+  const claimOf = (name: string, more: Partial<Claim> = {}): Claim => ({
+    name: `claim-${name}`,
+    fingerprint: 'body',
+    expires: 9000,
+    ...more,
+  });
+  const outcome = {
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    body: Buffer.from('hellö'),
+    whole: true,
+  };
+  const found = async (name: string, at = 2000) => {
+    const record = await store().findClaim({ name: `claim-${name}`, at });
+    return record?.outcome
+      ? { ...record, outcome: { ...record.outcome, body: Buffer.from(record.outcome.body).toString() } }
+      : record;
+  };
+
+  describe('claims', () => {
+    it('are had by one of those who ask at once; the others are told by whom', async () => {
+      const name = await account(1000n);
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          store().reserve(request(`${name}-${index}`, name, { claim: claimOf(name) })),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([
+        'reserved',
+        ...Array.from({ length: 49 }, () => 'claimed'),
+      ]);
+      expect(answers[1]).toEqual({
+        status: 'claimed',
+        claim: { ...claimOf(name), call: `${name}-0`, state: 'running', outcome: undefined },
+      });
+      expect(await store().balance(name)).toEqual({ total: 1000n, used: 0n, pending: 10n });
+    });
+
+    it('stand for the outcome of a call that was posted, until their time is over', async () => {
+      const name = await account(100n);
+      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
+      expect(await found(name)).toMatchObject({ state: 'running', outcome: undefined });
+      await store().settle(settlement(`${name}-1`, 4n, { outcome }));
+      expect(await found(name)).toEqual({
+        ...claimOf(name),
+        call: `${name}-1`,
+        state: 'done',
+        outcome: { ...outcome, body: 'hellö' },
+      });
+      expect(
+        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name, { fingerprint: 'other' }) })),
+      ).toMatchObject({ status: 'claimed', claim: { fingerprint: 'body' } });
+      expect(await found(name, 9000)).toBeUndefined();
+      const next = claimOf(name, { expires: 20_000 });
+      expect(await store().reserve(request(`${name}-3`, name, { claim: next, at: 9000 }))).toMatchObject({
+        status: 'reserved',
+      });
+      expect(await found(name, 9000)).toEqual({
+        ...next,
+        call: `${name}-3`,
+        state: 'running',
+        outcome: undefined,
+      });
+    });
+
+    it('are free again where nothing was owed, or nothing could be reserved', async () => {
+      const name = await account(100n);
+      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
+      await store().settle(settlement(`${name}-1`, undefined, { outcome }));
+      expect(await found(name)).toBeUndefined();
+      expect(
+        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name), quotes: [quote(101n)] })),
+      ).toMatchObject({ status: 'short' });
+      expect(await found(name)).toBeUndefined();
+    });
+
+    it('are never taken from a call that runs, however long', async () => {
+      const name = await account(100n);
+      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
+      expect(
+        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name), at: 99_000 })),
+      ).toMatchObject({ status: 'claimed' });
+    });
+
+    it('are done without an outcome where a call was recovered as owed, and free where it was not', async () => {
+      const name = await account(100n);
+      const other = await opened().another();
+      await other.reserve(request(`${name}-1`, name, { claim: claimOf(`${name}-sent`) }));
+      await other.reserve(request(`${name}-2`, name, { claim: claimOf(`${name}-unsent`) }));
+      await other.beat({
+        lease: 1,
+        progress: [progress(`${name}-1`, 4n), progress(`${name}-2`, 0n, { sent: false })],
+      });
+      await store().recover({
+        owner: other.owner,
+        beat: (await store().owners()).find(({ owner }) => owner === other.owner)?.beat ?? 0,
+        limit: 10,
+        at: 5000,
+      });
+      expect(await found(`${name}-sent`)).toMatchObject({ state: 'done', outcome: undefined });
+      expect(await found(`${name}-unsent`)).toBeUndefined();
+      await other.close();
+    });
+
+    it('are swept away once their time is over, and not before, nor while they run', async () => {
+      const name = await account(100n);
+      for (const word of ['old', 'new', 'running']) {
+        await store().reserve(
+          request(`${name}-${word}`, name, {
+            claim: claimOf(`${name}-${word}`, { expires: word === 'new' ? 9000 : -5 }),
+            at: -10,
+          }),
+        );
+        if (word !== 'running') await store().settle(settlement(`${name}-${word}`, 1n, { outcome }));
+      }
+      expect(await store().sweep({ at: 0, limit: 10 })).toBe(1);
+      expect(
+        [await found(`${name}-old`, -6), await found(`${name}-new`), await found(`${name}-running`)].map(
+          (record) => record?.state,
+        ),
+      ).toEqual([undefined, 'done', 'running']);
+    });
+  });
+}
