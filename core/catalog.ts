@@ -12,10 +12,7 @@ import type { Provider } from './provider.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
-/**
- * Maps each value a client may ask for to the value we send: itself if the model supports it, otherwise the
- * nearest supported one. Other values are refused.
- */
+/** Maps a client's value to the one we send: itself, or the nearest supported one. Others are refused. */
 const valueTable = z
   .record(z.string(), z.string())
   .refine((values) => Object.keys(values).length > 0, 'names no value');
@@ -32,10 +29,7 @@ const sizeRules = z.strictObject({
 });
 
 const imageSchema = z.strictObject({
-  /**
-   * Maximum output tokens of one picture by size and quality. The most expensive one applies if none of them
-   * is asked for.
-   */
+  /** Maximum output tokens of one picture by size and quality; the most expensive is the default. */
   tokens: z
     .record(z.string(), z.int().positive())
     .refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),

@@ -70,10 +70,7 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   readonly options?: readonly CommandOption[];
-  /**
-   * Receives arguments and options as text. The result is printed, as JSON with `--json` and as lines
-   * otherwise. Throw to fail.
-   */
+  /** Receives text. The result is printed, as JSON with `--json` and as lines otherwise. */
   run(
     args: readonly string[],
     options: Readonly<Record<string, string | boolean | undefined>>,
@@ -90,10 +87,7 @@ export interface CommandResult {
 /** Looks up keys, so that a credential scheme need not know where they are stored. */
 export interface Keyring {
   readonly name: string;
-  /**
-   * Receives a secret as the client sent it. Undefined: not a key of this keyring. Rejects if the store is
-   * unavailable.
-   */
+  /** Receives a secret. Undefined: not a key of this keyring. Rejects if the store is unavailable. */
   verify(secret: string): Promise<Principal | undefined>;
 }
 
@@ -197,15 +191,9 @@ export interface Host {
   /** Folder for files (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
-  /**
-   * Runs once all plugins are applied, also for `tollgate check`: look up names in options here. Throwing
-   * stops the start.
-   */
+  /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */
   applied(look: () => void): void;
-  /**
-   * Opens a listener, owned by the process, for `operator` routes and routes that are `everywhere`. Resolves
-   * with its URL.
-   */
+  /** Opens a listener for `operator` routes and routes that are `everywhere`. Resolves with its URL. */
   openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
   readsFrom(file: string): void;
@@ -236,10 +224,7 @@ export interface Plugin {
   readonly interface: number;
   /** Receives the host, once per reading of the configuration. Throwing stops the start. */
   apply(host: Host): void;
-  /**
-   * Runs instead of `apply` in the process that starts several workers, for state kept once. A reload does
-   * not run it.
-   */
+  /** Runs in the process that starts several workers, for state kept once. A reload does not run it. */
   supervise?(supervisor: Supervisor): void;
 }
 

@@ -108,10 +108,7 @@ export interface ClientCall {
    * does.
    */
   suits?(model: Model): boolean;
-  /**
-   * Whether the provider of a model with several protocols rejects the call on the client's own protocol and
-   * accepts it on another. Absent: no provider does.
-   */
+  /** Whether this model rejects the call on the client's own protocol and accepts it on another. */
   needsOtherWire?(model: Model): boolean;
   /** Requested service mode, which the provider bills at its own rates. */
   readonly modes?: readonly Mode[];
@@ -210,10 +207,7 @@ export interface Retarget {
 export interface EncodedRequest {
   /** Sent as JSON; a `Form` as multipart/form-data. */
   readonly body: unknown;
-  /**
-   * The provider's operation, if it differs from the client's path: a conversation about a picture is an
-   * edit.
-   */
+  /** The provider's operation, if it is not the client's: a conversation about a picture is an edit. */
   readonly operation?: Operation;
   readonly losses: readonly Loss[];
   /** Stop sequences that the wire cannot carry: the reply is watched for them. */

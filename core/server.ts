@@ -86,14 +86,11 @@ function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback
   const pages: Pages = new LRUCache({ max: mostPages });
   app.use(servePages(core, pages));
   if (audience === 'everyone') app.use(serveCalls(core));
-  const router = createRouter(core, audience, pages);
-  app.use(router.routes());
+  app.use(createRouter(core, audience, pages).routes());
   app.use((context) => {
     const id = timeOrderedId();
-    const { status, body } = notFoundReply(core, context, id);
-    context.status = status;
     context.set(headersNaming(id));
-    context.body = body;
+    Object.assign(context, notFoundReply(core, context, id));
   });
   const answer = app.callback();
   return async (request, response) => {
