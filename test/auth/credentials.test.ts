@@ -36,7 +36,7 @@ describe('bearer', () => {
     },
   );
 
-  it('is understood however it is spelt, and whatever the key holds', async () => {
+  it('accepts the scheme in any case, and any characters in the key', async () => {
     expect(await accountBy([bearer()], 'messages', { authorization: 'bearer  sk-ann' })).toBe('ann');
     expect(await accountBy([bearer()], 'messages', { authorization: 'Bearer two words' })).toBe('odd');
   });
@@ -47,17 +47,17 @@ describe('bearer', () => {
     { authorization: 'Bearer' },
     { authorization: 'Basic c2stYW5u' },
     { authorization: 'sk-ann' },
-  ])('leaves %o to others', async (headers) => {
+  ])('leaves the headers %o to other plugins', async (headers) => {
     expect(await accountBy([bearer()], 'messages', headers)).toBeUndefined();
   });
 
-  it('keeps to its families where they are named', async () => {
+  it('serves only its families if they are configured', async () => {
     const only = bearer({ families: ['responses'] });
     expect(await accountBy([only], 'responses', { authorization: 'Bearer sk-ann' })).toBe('ann');
     expect(await accountBy([only], 'messages', { authorization: 'Bearer sk-ann' })).toBeUndefined();
   });
 
-  it('refuses a family list that is empty, naming plugin and option', () => {
+  it('refuses an empty family list, and names the plugin and the option', () => {
     expect(() => bearer({ families: [] })).toThrow(/plugin "bearer".*"families"/);
   });
 });
@@ -100,26 +100,26 @@ describe('families', () => {
 });
 
 describe('x-api-key', () => {
-  it('is understood on messages alone', async () => {
+  it('is accepted on messages only', async () => {
     expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': 'sk-ann' })).toBe('ann');
     expect(await accountBy([apiKeyHeader()], 'chat-completions', { 'x-api-key': 'sk-ann' })).toBeUndefined();
     expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': '' })).toBeUndefined();
   });
 
-  it('wins over a bearer token beside it, wherever it stands in the configuration', async () => {
+  it('takes precedence over a bearer token, whatever the order of the plugins', async () => {
     const both = { 'x-api-key': 'sk-ann', authorization: 'Bearer sk-bob' };
     expect(await accountBy([bearer(), apiKeyHeader()], 'messages', both)).toBe('ann');
     expect(await accountBy([apiKeyHeader(), bearer()], 'messages', both)).toBe('ann');
   });
 
-  it('is not passed over for a bearer token where it is wrong', async () => {
+  it('fails the call if it is wrong, even next to a valid bearer token', async () => {
     const both = { 'x-api-key': 'sk-wrong', authorization: 'Bearer sk-bob' };
     await expect(accountBy([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({
       code: 'invalid_api_key',
     });
   });
 
-  it('leaves a bearer token alone where it is not sent', async () => {
+  it('leaves a call without it to the bearer token', async () => {
     expect(await accountBy([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' })).toBe(
       'bob',
     );
@@ -132,17 +132,17 @@ describe('the generate-content key', () => {
     [{ 'x-goog-api-key': 'sk-ann' }, ''],
     [{}, 'alt=sse&key=sk-ann'],
     [{ 'x-partner-api-key': '', 'x-goog-api-key': 'sk-ann' }, 'key=sk-bob'],
-  ])('is found in %o and "?%s"', async (headers, query) => {
+  ])('is read from the headers %o and the query "?%s"', async (headers, query) => {
     expect(await accountBy([googleApiKey()], 'generate-content', headers, query)).toBe('ann');
   });
 
-  it('is no key on another family', async () => {
+  it('is not accepted on another family', async () => {
     expect(
       await accountBy([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann'),
     ).toBeUndefined();
   });
 
-  it('wins over a bearer token beside it', async () => {
+  it('takes precedence over a bearer token', async () => {
     expect(
       await accountBy(
         [bearer(), googleApiKey()],
@@ -153,7 +153,7 @@ describe('the generate-content key', () => {
     ).toBe('ann');
   });
 
-  it('leaves a call without it to others', async () => {
+  it('leaves a call without it to other plugins', async () => {
     expect(await accountBy([googleApiKey()], 'generate-content', {}, 'key=')).toBeUndefined();
   });
 });
@@ -161,7 +161,7 @@ describe('the generate-content key', () => {
 describe('keyrings', () => {
   const head = ['messages', { 'x-api-key': 'sk-ann' }] as const;
 
-  it('are asked in order until one knows the key, also those that are added later', async () => {
+  it('are asked in order until one knows the key, including those added later', async () => {
     const asked: string[] = [];
     const host = hostWith([apiKeyHeader()]);
     host.keyrings.add(keyring('first', {}, asked));
@@ -184,7 +184,7 @@ describe('keyrings', () => {
     },
   );
 
-  it('that cannot be asked make the call fail, not the key', async () => {
+  it('fail the call with a server error if they are unavailable, and do not call the key invalid', async () => {
     const host = hostWith([bearer()]);
     host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
     await expect(

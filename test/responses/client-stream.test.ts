@@ -74,10 +74,10 @@ function last(events: readonly Fields[]): Fields {
   return isObject(response) ? response : {};
 }
 
-describe('the stream of a text', () => {
+describe('the stream of a text reply', () => {
   const events = stream([start, ...block(0, 'text', 'Aho', 'y'), ...end]);
 
-  it("has all of the vendor's events, in order and numbered from zero", () => {
+  it('has all events that OpenAI sends, in order and numbered from zero', () => {
     expect(types(events)).toEqual([
       'created',
       'in_progress',
@@ -93,7 +93,7 @@ describe('the stream of a text', () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
-  it('says with each event where it belongs', () => {
+  it('names the item and the part in every event', () => {
     const place = { item_id: 'msg_0199ab0000', output_index: 0, content_index: 0 };
     expect(events[2]).toMatchObject({
       output_index: 0,
@@ -112,7 +112,7 @@ describe('the stream of a text', () => {
     });
   });
 
-  it('ends with the whole response, of our model and under our id', () => {
+  it("ends with the whole response, with the gateway's model name and id", () => {
     expect(last(events)).toMatchObject({
       id: 'resp_0199ab',
       object: 'response',
@@ -135,15 +135,15 @@ describe('the stream of a text', () => {
     });
   });
 
-  it('tells usage as zeros where no vendor counted, since clients read no response without it', () => {
+  it('reports zero usage if the provider reported none, because clients reject a response without it', () => {
     expect(last(stream([start, { type: 'response-end' }]))).toMatchObject({
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
     });
   });
 });
 
-describe('items', () => {
-  it('a new message begins where text resumes after something else', () => {
+describe('output items', () => {
+  it('starts a new message when text follows another item', () => {
     const events = stream([
       start,
       ...block(0, 'text', 'a'),
@@ -170,7 +170,7 @@ describe('items', () => {
     expect(done).toEqual([0, 1, 2]);
   });
 
-  it('arguments stream, and come whole at the end', () => {
+  it('streams arguments, and repeats them whole at the end', () => {
     const events = stream([start, ...called(0, ['{"a"', ':', '1}']), ...end]).slice(2, -1);
     expect(types(events)).toEqual([
       'output_item.added',
@@ -185,7 +185,7 @@ describe('items', () => {
     expect(events[3]).toMatchObject({ arguments: '{"a":1}' });
   });
 
-  it('a custom tool is called in an item of its own kind', () => {
+  it('writes the call of a custom tool as a custom_tool_call item', () => {
     const events = stream([start, ...called(0, ['free', ' ', 'text'], { custom: true }), ...end]);
     expect(types(events).slice(2, -1)).toEqual([
       'output_item.added',
@@ -199,20 +199,20 @@ describe('items', () => {
     ]);
   });
 
-  it('a call without an id gets one', () => {
+  it('gives an id to a call that has none', () => {
     expect(last(stream([start, ...called(0, ['{}'], { id: '' }), ...end])).output).toMatchObject([
       { call_id: 'call_0199ab0000' },
     ]);
   });
 
-  it('a tool in a namespace is called with it', () => {
+  it('writes the namespace of a tool into its call', () => {
     const tools = [{ type: 'namespace', name: 'charts', tools: [{ type: 'function', name: 'f' }] }];
     expect(last(stream([start, ...called(0, ['{}']), ...end], { tools })).output).toMatchObject([
       { name: 'f', namespace: 'charts' },
     ]);
   });
 
-  it('reasoning is told as a summary, with its seal at the end', () => {
+  it('streams reasoning as a summary, with the sealed state at the end', () => {
     const place = { candidate: 0, block: 0 };
     const events = stream([
       start,
@@ -242,11 +242,11 @@ describe('items', () => {
     ]);
   });
 
-  it('reasoning that says and seals nothing is no item', () => {
+  it('writes no item for reasoning without text and sealed state', () => {
     expect(last(stream([start, ...block(0, 'reasoning'), ...end])).output).toEqual([]);
   });
 
-  it("state of other vendors goes in envelopes: a call's right before it, a text's right behind it", () => {
+  it("puts other vendors' sealed state into envelopes: right before its call, or right after its text", () => {
     const signature = [{ vendor: 'google', kind: 'signature', value: 'c2ln' }];
     const place = { candidate: 0, block: 0 };
     const events = stream([
@@ -274,7 +274,7 @@ describe('items', () => {
     ]);
   });
 
-  it('a refusal is a part of its own', () => {
+  it('writes a refusal as a part of its own', () => {
     const events = stream([start, ...block(0, 'refusal', 'No', '.'), ...end]);
     expect(types(events).slice(3, -2)).toEqual([
       'content_part.added',
@@ -289,7 +289,7 @@ describe('items', () => {
     });
   });
 
-  it('pictures, code and searches of other vendors have items here', () => {
+  it("writes other vendors' images, code and searches as items of this protocol", () => {
     const place = (number: number): { candidate: 0; block: number } => ({ candidate: 0, block: number });
     const events = stream([
       start,
@@ -323,7 +323,7 @@ describe('items', () => {
     });
   });
 
-  it('citations and log probabilities stand on their part', () => {
+  it('puts citations and log probabilities on their part', () => {
     const place = { candidate: 0, block: 0 };
     const events = stream([
       start,
@@ -356,7 +356,7 @@ describe('items', () => {
     ]);
   });
 
-  it('other candidates than the first have no place, and pings no event', () => {
+  it('reports other candidates than the first as lost, and writes no event for a ping', () => {
     expect(
       types(
         stream([
@@ -371,7 +371,7 @@ describe('items', () => {
   });
 });
 
-describe('a response object', () => {
+describe('the response object', () => {
   const tools = [
     { type: 'function', name: 'f', parameters: { type: 'object' } },
     { type: 'function', name: 'g' },
@@ -403,7 +403,7 @@ describe('a response object', () => {
   });
   const reply: CanonicalEvent[] = [start, ...block(0, 'text', 'a'), ...end];
 
-  it('says every setting, also those that nobody set', () => {
+  it('holds every setting, also those that the client did not set', () => {
     const whole = client.encodeReply(reply, context(1_790_000_007));
     expect(whole).toMatchObject({
       completed_at: 1_790_000_007,
@@ -415,7 +415,7 @@ describe('a response object', () => {
     expect(whole).not.toHaveProperty('user');
   });
 
-  it('says in a stream when it was completed, and not before', () => {
+  it('has its time of completion in the last event of a stream only', () => {
     const encoder = client.encodeEvents(context(1_790_000_009));
     const events = reply
       .map((event) => encoder.push(event))
@@ -432,7 +432,7 @@ describe('a response object', () => {
     );
   });
 
-  it('has no time of completion where it was not completed', () => {
+  it('has no time of completion if it is not completed', () => {
     const cut = [
       start,
       ...block(0, 'text', 'a'),
@@ -446,7 +446,7 @@ describe('a response object', () => {
   });
 });
 
-describe('how a response ends', () => {
+describe('the end of a response', () => {
   it.each([
     ['stop', 'completed', null],
     ['tool-calls', 'completed', null],
@@ -473,7 +473,7 @@ describe('how a response ends', () => {
     ]);
   });
 
-  it('a call that was cut is no completed one, and those before it are', () => {
+  it('marks a call that was cut short as incomplete, and the calls before it as completed', () => {
     const events = stream([
       start,
       ...called(0, ['{}']),
@@ -491,13 +491,13 @@ describe('how a response ends', () => {
     ).toMatchObject(calls);
   });
 
-  it('a call behind which the reply broke off is not told as done', () => {
+  it('does not end a call after which the reply broke off', () => {
     const told = types(stream([start, ...called(0, ['{}']), { type: 'error', message: 'It broke.' }]));
     expect(told).toContain('function_call_arguments.done');
     expect(told).not.toContain('output_item.done');
   });
 
-  it('a model that broke off is told by its own word for it', () => {
+  it("names the provider's own reason if the provider ended the reply early", () => {
     const events = stream([
       start,
       ...block(0, 'text', 'a'),
@@ -512,7 +512,7 @@ describe('how a response ends', () => {
     });
   });
 
-  it('a broken stream ends with the error in both shapes, the failed response and [DONE]', () => {
+  it('ends a broken stream with the error in both shapes, the failed response and [DONE]', () => {
     const [error, failed, ...more] = told(
       client.encodeStreamError(
         new GatewayError('upstream_failed', 'It broke.'),
@@ -552,7 +552,7 @@ describe('how a response ends', () => {
     expect(failed).toMatchObject({ response: { error: { code: word } } });
   });
 
-  it("a vendor's error goes on with the numbers of the stream", () => {
+  it("continues the numbers of the stream in a provider's error", () => {
     const events = stream([
       start,
       ...block(0, 'text', 'a').slice(0, 2),
@@ -563,8 +563,8 @@ describe('how a response ends', () => {
   });
 });
 
-describe('settings', () => {
-  it('are said again as they were sent', () => {
+describe('settings in a response', () => {
+  it('are repeated as the client sent them', () => {
     const fields = {
       instructions: 'Be brief.',
       metadata: { a: 'b' },
@@ -594,7 +594,7 @@ describe('settings', () => {
     });
   });
 
-  it("are the vendor's defaults where they were not", () => {
+  it("have OpenAI's defaults if the client did not send them", () => {
     expect(
       client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: callWith() }),
     ).toMatchObject({
@@ -618,7 +618,7 @@ describe('settings', () => {
 });
 
 describe('errors before a reply', () => {
-  it('an empty account is 429 with the one code these clients stop at', () => {
+  it('reports an empty account as 429 with the only code at which Codex stops', () => {
     expect(client.encodeError(new GatewayError('out_of_balance', 'Empty.'), 'x')).toEqual({
       status: 429,
       body: {
@@ -628,7 +628,7 @@ describe('errors before a reply', () => {
   });
 });
 
-describe('a picture that is painted before the eyes of its client', () => {
+describe('an image with partial previews', () => {
   const painted: CanonicalEvent = {
     type: 'partial-image',
     candidate: 0,
@@ -650,7 +650,7 @@ describe('a picture that is painted before the eyes of its client', () => {
     { type: 'block-end', ...place },
   ];
 
-  it('is shown in its item, which ends when it is done', () => {
+  it('is streamed inside its item, which ends with the finished image', () => {
     const events = stream([start, painted, { ...painted, index: 1 }, ...done, ...end]);
     const steps = ['in_progress', 'generating', 'partial_image', 'partial_image', 'completed'].map(
       (step) => `image_generation_call.${step}`,
@@ -677,7 +677,7 @@ describe('a picture that is painted before the eyes of its client', () => {
     expect(last(events).output).toEqual([{ ...item, result: 'UklGRg==' }]);
   });
 
-  it('has failed where it never was done', () => {
+  it('is marked as failed if it was never finished', () => {
     expect(last(stream([start, painted, ...block(0, 'text', 'Alas.'), ...end])).output).toMatchObject([
       { id: 'ig_1', status: 'failed', result: null },
       { type: 'message' },
@@ -685,7 +685,7 @@ describe('a picture that is painted before the eyes of its client', () => {
   });
 });
 
-it('what a vendor says of a response at its end alone, as its tier, is said at its end', () => {
+it('repeats at the end what the provider reports at the end only, such as the service tier', () => {
   const bag = (fields: Fields): { vendor: { responses: Fields } } => ({ vendor: { responses: fields } });
   const events = stream([
     { ...start, ...bag({ service_tier: 'auto' }) },
@@ -704,7 +704,7 @@ it('what a vendor says of a response at its end alone, as its tier, is said at i
   ]);
 });
 
-it('a citation that comes before its text is of all of it', () => {
+it('cites the whole text if the citation comes before it', () => {
   const annotation: CanonicalEvent = {
     type: 'annotation',
     candidate: 0,

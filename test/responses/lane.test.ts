@@ -80,13 +80,13 @@ const renamed = (text: string): string => text.replaceAll('gpt-4.1-2025-04-14', 
 const call =
   '{ "model":"openai/gpt-4.1" , "stream":true, "input":"Ahoy", "provider":{"order":["openai"]}, "x": 1.0 }';
 
-describe('a stream', () => {
+describe('a verbatim stream', () => {
   it.each([
     ['without [DONE], as the vendor sends it', begun + said + completed],
     ['with [DONE], as others do', begun + said + completed + done],
     ['with more behind its end', begun + said + completed + completed + done + done],
     ['whose last blank line is missing', (begun + said + completed).trimEnd()],
-  ])('%s, ends with [DONE] once', async (_, body) => {
+  ])('ends with [DONE] once: %s', async (_, body) => {
     says = { type: 'text/event-stream', body };
     const { text } = await post(call);
     expect(text).toBe(renamed(begun + said + completed) + done);
@@ -95,7 +95,7 @@ describe('a stream', () => {
   it.each([
     ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],
     ['invalid_prompt', 400, 'invalid_prompt'],
-  ])('that begins with an error has its status: %s', async (code, status, told) => {
+  ])('that begins with an error gets the status of the error: %s', async (code, status, told) => {
     says = {
       type: 'text/event-stream',
       body:
@@ -106,7 +106,7 @@ describe('a stream', () => {
     expect([refused.status, JSON.parse(refused.text)]).toMatchObject([status, { error: { code: told } }]);
   });
 
-  it('that is incomplete is complete: it ended as the vendor meant it to', async () => {
+  it('with the status incomplete counts as complete, because the provider ended it on purpose', async () => {
     const incomplete = event(
       'response.incomplete',
       response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }),
@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect((await post(call)).text).toBe(renamed(begun + said + incomplete) + done);
   });
 
-  it('that stops ends with an error and a failed response', async () => {
+  it('that breaks off ends with an error and a failed response', async () => {
     says = { type: 'text/event-stream', body: begun + said };
     const { text } = await post(call);
     expect(text.startsWith(renamed(begun + said))).toBe(true);
@@ -126,13 +126,13 @@ describe('a stream', () => {
   });
 });
 
-describe('a stream that fails for what the caller sent', () => {
+describe("a stream that fails because of the client's input", () => {
   const flagged = event(
     'response.failed',
     response('failed', { error: { code: 'invalid_prompt', message: 'The prompt was flagged.' } }),
   );
 
-  it('is refused as the vendor says where nothing was said yet, and not to be sent again', async () => {
+  it("is refused with the provider's message if no output was sent, and the client is asked not to retry", async () => {
     says = { type: 'text/event-stream', body: begun + flagged };
     const { status, text, headers } = await post(call);
     expect([status, headers.get('x-should-retry')]).toEqual([400, 'false']);
@@ -146,7 +146,7 @@ describe('a stream that fails for what the caller sent', () => {
     });
   });
 
-  it("ends with the vendor's word for it where something was", async () => {
+  it("ends with the provider's error code if output was sent", async () => {
     says = { type: 'text/event-stream', body: begun + said + flagged };
     expect((await post(call)).text).toContain(
       '"error":{"code":"invalid_prompt","message":"The prompt was flagged."}',
@@ -154,7 +154,7 @@ describe('a stream that fails for what the caller sent', () => {
   });
 });
 
-it('a stream that fails for too many calls is refused as one of them', async () => {
+it('refuses a stream that fails with a rate limit with the status of a rate limit', async () => {
   says = {
     type: 'text/event-stream',
     body:
@@ -169,8 +169,8 @@ it('a stream that fails for too many calls is refused as one of them', async () 
   expect(JSON.parse(text)).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
 });
 
-describe('a call', () => {
-  it("reaches the vendor with the model's name, without our own object, and nothing else changed", async () => {
+describe('a verbatim call', () => {
+  it("reaches the provider with its model name and without the gateway's object, and otherwise unchanged", async () => {
     says = { type: 'text/event-stream', body: begun + completed };
     await post(call);
     expect(asked.at(-1)).toEqual({
@@ -179,14 +179,14 @@ describe('a call', () => {
     });
   });
 
-  it("gets its JSON reply back, but for the model's name", async () => {
+  it('gets its JSON reply back with only the model name changed', async () => {
     const body =
       '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], "big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
     says = { type: 'application/json', body };
     expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renamed(body));
   });
 
-  it("that counts tokens goes to the vendor's own address and costs nothing", async () => {
+  it("that counts tokens goes to the provider's endpoint for counts and costs nothing", async () => {
     says = { type: 'application/json', body: '{"object":"response.input_tokens","input_tokens":51}' };
     const { text } = await post('{"model":"openai/gpt-4.1","input":"Ahoy"}', '/v1/responses/input_tokens');
     expect(asked.at(-1)?.path).toBe('/v1/responses/input_tokens');
@@ -194,7 +194,7 @@ describe('a call', () => {
     expect(gateway.ends.at(-1)).toMatchObject({ charge: { cost: 0n } });
   });
 
-  it('with sealed state of another vendor does not go on as it is', async () => {
+  it("with another vendor's sealed state leaves the verbatim lane", async () => {
     says = {
       type: 'application/json',
       body: '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}',

@@ -5,7 +5,7 @@ import { fold } from '../contract/replies.ts';
 import { replyEvents } from './arbitrary.ts';
 import { callWith } from './bodies.ts';
 
-it('a client that sends any output back is understood: what was said, called and sealed', () => {
+it('reads any output that a client sends back: text, calls and sealed state', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
       const body = protocol.client.encodeReply(events, {

@@ -140,7 +140,7 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   ],
 ];
 
-describe('a wrong field is refused by its name', () => {
+describe('invalid requests', () => {
   it.each(wrong)('%j', (fields, param, told) => {
     const error = refusal(() => callWith(fields));
     expect(error.code).toBe('invalid_request');
@@ -149,7 +149,7 @@ describe('a wrong field is refused by its name', () => {
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 
-  it.each([['text'], [null], [[1]]])('a body that is %j is no object', (body) => {
+  it.each([['text'], [null], [[1]]])('refuses the body %j, which is not an object', (body) => {
     expect(
       refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message,
     ).toMatch(/JSON object/);
@@ -163,20 +163,20 @@ describe('a wrong field is refused by its name', () => {
     [{ background: true }, 'background'],
     [item({ type: 'item_reference', id: 'msg_1' }), 'input[1]'],
     [item({ id: 'msg_1' }), 'input[1]'],
-  ])('what only a service that keeps things could follow: %j', (fields, param) => {
+  ])('refuses a field that needs stored responses: %j', (fields, param) => {
     const error = refusal(() => callWith(fields));
     expect([error.code, error.details.param]).toEqual(['unsupported_parameter', param]);
     expect(error.message).toMatch(/stores none/);
   });
 
-  it('an item by its id is refused with the setting that makes SDKs send the item', () => {
+  it('refuses an item reference and names the SDK setting that sends the item itself', () => {
     expect(refusal(() => callWith(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain(
       '"store: false"',
     );
   });
 });
 
-describe("an assistant's message in the input", () => {
+describe('an assistant message in the input', () => {
   const bare = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] };
 
   it.each([
@@ -184,14 +184,14 @@ describe("an assistant's message in the input", () => {
     [{ type: 'message', role: 'assistant', content: 'Ahoy' }],
     [{ role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] }],
     [{ ...bare, id: 'msg_1', status: 'completed' }],
-  ])('is taken as %j', (message) => {
+  ])('is accepted as %j', (message) => {
     expect(callWith(item(message)).decode().turns).toMatchObject([
       {},
       { role: 'assistant', blocks: [{ type: 'text', text: 'Ahoy' }] },
     ]);
   });
 
-  it('may leave out id and status where the operator says so', () => {
+  it('may omit id and status if the operator allows it', () => {
     const text = JSON.stringify({ model: 'a/b', ...item(bare) });
     expect(() =>
       createProtocol('lenient').client.read(JSON.parse(text), text, { operation: 'generate' }, {}),
@@ -199,8 +199,8 @@ describe("an assistant's message in the input", () => {
   });
 });
 
-describe('what is unset or unknown passes', () => {
-  it('null counts as unset, wherever a field is optional', () => {
+describe('unset and unknown fields', () => {
+  it('accepts null as unset in every optional field', () => {
     const call = callWith({
       temperature: null,
       max_output_tokens: null,
@@ -217,7 +217,7 @@ describe('what is unset or unknown passes', () => {
     expect([call.outputLimit, call.stream, call.candidates]).toEqual([undefined, false, 1]);
   });
 
-  it('fields, items and tools nobody has heard of', () => {
+  it('accepts unknown fields, items and tools', () => {
     const { turns, tools } = callWith({
       x_new: 1,
       input: [
@@ -268,7 +268,7 @@ describe('the facts of a call', () => {
     });
   });
 
-  it('preferences come from the provider object, and sealed state of others is noticed', () => {
+  it("reads preferences from the provider object, and detects other vendors' sealed state", () => {
     expect(callWith({ provider: { order: ['a'], fallback: 'x/y' } }).preferences).toMatchObject({
       order: ['a'],
       fallback: ['x/y'],
@@ -280,7 +280,7 @@ describe('the facts of a call', () => {
     ).toBe(true);
   });
 
-  it('what an assistant did in one go is one turn, and knows where each part was written', () => {
+  it("joins an assistant's consecutive items to one turn, and keeps the path of each", () => {
     const { turns } = callWith({
       instructions: 'Be brief.',
       input: [
@@ -302,7 +302,7 @@ describe('the facts of a call', () => {
     ]);
   });
 
-  it('tools of one name in two namespaces have two canonical names', () => {
+  it('gives two canonical names to tools of one name in two namespaces', () => {
     const space = (name: string): unknown => ({
       type: 'namespace',
       name,
@@ -320,8 +320,8 @@ describe('the facts of a call', () => {
   });
 });
 
-describe('the paths', () => {
-  it('are matched exactly, for POST alone', () => {
+describe('endpoints', () => {
+  it('match their exact path, with POST only', () => {
     expect(protocol.client.match('POST', '/v1/responses')).toEqual({ operation: 'generate' });
     expect(protocol.client.match('POST', '/v1/responses/input_tokens')).toEqual({ operation: 'count' });
     expect(protocol.client.match('GET', '/v1/responses')).toBeUndefined();
@@ -330,11 +330,11 @@ describe('the paths', () => {
   });
 });
 
-describe('counting tokens', () => {
+describe('a token count', () => {
   const count = (body: Record<string, unknown>): ReturnType<typeof protocol.client.read> =>
     protocol.client.read(body, JSON.stringify(body), { operation: 'count' }, {});
 
-  it('takes a body without an input, and what a call takes', () => {
+  it('accepts a body without input, and every body that a call accepts', () => {
     expect(count({ model: 'a/b' }).decode().turns).toEqual([]);
     expect(count({ model: 'a/b', input: 'x', instructions: 'y' }).decode().turns).toHaveLength(2);
     expect(refusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
@@ -342,7 +342,7 @@ describe('counting tokens', () => {
     );
   });
 
-  it('reads and writes the one number', () => {
+  it('reads and writes the number of input tokens', () => {
     expect(protocol.count?.decodeReply({ object: 'response.input_tokens', input_tokens: 51 })).toBe(51);
     expect(protocol.count?.encodeReply(51)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
     expect(() => protocol.count?.decodeReply({ input_tokens: '51' })).toThrow(/input_tokens/);

@@ -16,14 +16,14 @@ function sent(text: string, limit?: number): string {
   );
 }
 
-describe('the verbatim request', () => {
-  it('changes the model and leaves every other byte', () => {
+describe('a verbatim request', () => {
+  it('keeps every byte except the model', () => {
     const text =
       '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,"metadata":{"model":"kept","provider":"kept"} }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 
-  it('loses our own object', () => {
+  it("drops the gateway's own object", () => {
     expect(sent('{"model":"a/b","provider":{"order":["x"]},"input":"x"}')).toBe('{"model":"up","input":"x"}');
   });
 
@@ -37,7 +37,7 @@ describe('the verbatim request', () => {
       '{"model":"up","input":"x","max_output_tokens":20}',
     ],
     ['{"model":"a/b","input":"x"}', '{"max_output_tokens":20,"model":"up","input":"x"}'],
-  ])('states a limit that was lowered: %s', (text, expected) => {
+  ])('carries an output limit that the gateway lowered: %s', (text, expected) => {
     expect(sent(text, 20)).toBe(expected);
   });
 });

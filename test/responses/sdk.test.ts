@@ -88,7 +88,7 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 }
 
 describe('the official SDK', () => {
-  it.each(cases)('gathers our stream of %s to what was said', async (name) => {
+  it.each(cases)('assembles our stream of %s to the whole reply', async (name) => {
     const events = eventsOf(name);
     const seen: string[] = [];
     const stream = sdk(framesOf(events), streamed).responses.stream({ ...asked });
@@ -105,7 +105,7 @@ describe('the official SDK', () => {
     );
   });
 
-  it('reads text, calls and text again, with two calls open at a time', async () => {
+  it('reads text, calls and more text, with two calls open at the same time', async () => {
     const at = (block: number): { candidate: 0; block: number } => ({ candidate: 0, block });
     const events: CanonicalEvent[] = [
       { type: 'response-start' },
@@ -138,7 +138,7 @@ describe('the official SDK', () => {
     expect(summary(answer)).toEqual(expected(events));
   });
 
-  it('throws at an error inside a stream, comments before it or not', async () => {
+  it('throws on an error inside a stream, with or without comments before it', async () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
@@ -151,7 +151,7 @@ describe('the official SDK', () => {
     ).rejects.toThrow('It broke off.');
   });
 
-  it('shows an error before the reply with its status, code and field', async () => {
+  it('reports the status, code and field of an error before the reply', async () => {
     const { status, body } = client.encodeError(
       new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }),
       'x',
@@ -167,7 +167,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('reads our count', async () => {
+  it('reads our token count', async () => {
     const body = JSON.stringify(protocol.count?.encodeReply(51));
     expect(
       await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(asked),

@@ -44,7 +44,7 @@ function sealedIn(body: unknown): unknown[] {
     : [];
 }
 
-describe('what xAI sealed', () => {
+describe('state that xAI sealed', () => {
   const events = protocol.upstream.decodeReply(reply, readCall('messages', ask), grok);
   const said = families.messages.protocol.client.encodeReply(events, {
     id: 'k',
@@ -64,13 +64,13 @@ describe('what xAI sealed', () => {
   };
   const request = readCall('messages', next).decode();
 
-  it('comes back to xAI, byte for byte, through a client of another protocol', () => {
+  it('returns to xAI byte for byte through a client of another protocol', () => {
     expect(sealedIn(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual([
       'bm90IGZlcm5ldA',
     ]);
   });
 
-  it('is never sent to OpenAI, and told as lost', () => {
+  it('is never sent to OpenAI, and is reported as lost', () => {
     const { body, losses } = protocol.upstream.encodeRequest(
       request,
       modelWith({ id: 'openai/gpt-5.5' }),
@@ -88,13 +88,13 @@ describe('a conversation that moved from OpenAI to xAI', () => {
     { role: 'user', content: 'Go on' },
   ];
 
-  it('leaves the verbatim lane, and its sealed thoughts behind', () => {
+  it('leaves the verbatim lane and loses its sealed reasoning', () => {
     const call = callWith({ model: 'xai/grok-4.3', input });
     expect(call.carriesState).toBe(true);
     expect(sealedIn(protocol.upstream.encodeRequest(call.decode(), grok, undefined).body)).toEqual([]);
   });
 
-  it('stays there while it is at home', () => {
+  it('stays in the verbatim lane at the vendor that sealed its reasoning', () => {
     expect(callWith({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
     expect(
       callWith({
@@ -105,7 +105,7 @@ describe('a conversation that moved from OpenAI to xAI', () => {
   });
 });
 
-describe('what others sealed', () => {
+describe('state in envelopes', () => {
   const state = (value: string, owner: Owner): object => ({
     type: 'reasoning',
     summary: [],
@@ -124,7 +124,7 @@ describe('what others sealed', () => {
         blocks.map((block) => ('opaque' in block ? block.opaque?.map(({ value }) => value) : undefined)),
       );
 
-  it('goes to one call: the next of its id, or the last where none follows', () => {
+  it('goes to one call: the next with its id, or the last one if none follows', () => {
     expect(
       valuesIn(
         state('1', { call: 'a' }),
@@ -137,7 +137,7 @@ describe('what others sealed', () => {
     ).toEqual([[['1'], ['2', '3'], undefined]]);
   });
 
-  it('is given back in linear time where there is much of it', async () => {
+  it('is assigned to its calls in linear time', async () => {
     await expectLinear((count) => {
       const input = [
         ...Array.from({ length: count }, () => state('1', { call: 'a' })),

@@ -46,7 +46,7 @@ const seal = (vendor: string): Opaque => ({ vendor, kind: 'encrypted', value: 'c
 const call = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{"n":1.0}' } as const;
 
 describe('turns as items', () => {
-  it('a turn becomes its messages, calls and results, in order', () => {
+  it('writes a turn as messages, calls and results, in order', () => {
     expect(
       input(
         { role: 'system', blocks: [{ type: 'text', text: 'Be brief.' }] },
@@ -83,7 +83,7 @@ describe('turns as items', () => {
     ]);
   });
 
-  it('nothing comes between a call and its result where the assistant said nothing', () => {
+  it('puts nothing between a call and its result if the assistant wrote no text', () => {
     const result: Turn = { role: 'user', blocks: [{ type: 'tool-result', callId: 'c1', content: [] }] };
     expect(input({ role: 'assistant', blocks: [call, { type: 'text', text: '' }] }, result)).toMatchObject([
       { type: 'function_call' },
@@ -95,7 +95,7 @@ describe('turns as items', () => {
     ]);
   });
 
-  it('media stays inside the result of a tool', () => {
+  it("keeps media inside a tool's result", () => {
     const result: Turn = {
       role: 'tool',
       blocks: [
@@ -133,7 +133,7 @@ describe('turns as items', () => {
     ]);
   });
 
-  it('documents go as data, by their address, or as text where they are text', () => {
+  it('sends documents as data, as a URL, or as text if they are text', () => {
     const document = (
       source: Extract<Turn['blocks'][number], { type: 'media' }>['source'],
       mediaType?: string,
@@ -154,7 +154,7 @@ describe('turns as items', () => {
     expect(document({ type: 'text', text: '2 m' })).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
-  it('what an assistant showed is shown again by the user, and that is told', () => {
+  it("sends an assistant's media as the user's, and reports it", () => {
     const { body, lost } = encode({
       turns: [
         user,
@@ -185,7 +185,7 @@ describe('turns as items', () => {
     expect(lost).toEqual(['turns[1].blocks[1]']);
   });
 
-  it('what is said of a document stands before it', () => {
+  it("puts a document's context before the document", () => {
     const { body, lost } = encode({
       turns: [
         {
@@ -213,7 +213,7 @@ describe('turns as items', () => {
     expect(lost).toEqual(['turns[0].blocks[0].context']);
   });
 
-  it('content without which the answer would be worthless refuses the call', () => {
+  it('refuses a call if the answer would be worthless without lost content', () => {
     const turn =
       (block: Turn['blocks'][number]): (() => unknown) =>
       () =>
@@ -226,7 +226,7 @@ describe('turns as items', () => {
     ).toThrow(/kept by anthropic/);
   });
 
-  it('a file of OpenAI goes to OpenAI, and to nobody else who speaks its wire', () => {
+  it('sends an OpenAI file to OpenAI, and to no other provider of this protocol', () => {
     const turns: Turn[] = [
       {
         role: 'user',
@@ -241,7 +241,7 @@ describe('turns as items', () => {
     expect(() => encode({ turns }, modelWith({ id: 'xai/grok-4.3' }))).toThrow(/kept by openai/);
   });
 
-  it('long ids of calls are cut alike on the call and its result', () => {
+  it('shortens a long call id in the same way on the call and its result', () => {
     const id = `toolu_${'x'.repeat(100)}`;
     const read = input(
       { role: 'assistant', blocks: [{ ...call, id }] },
@@ -253,7 +253,7 @@ describe('turns as items', () => {
     expect(ids[0]?.length).toBeLessThanOrEqual(64);
   });
 
-  it('a custom tool is called and answered in items of its own kind', () => {
+  it('writes the call and the result of a custom tool as items of their own types', () => {
     expect(
       input(
         { role: 'assistant', blocks: [{ ...call, custom: true, arguments: 'free text' }] },
@@ -269,7 +269,7 @@ describe('turns as items', () => {
   });
 });
 
-describe('reasoning goes back to its own vendor alone', () => {
+describe('sealed reasoning', () => {
   const turns = (...opaque: Opaque[]): Turn[] => [
     user,
     {
@@ -282,7 +282,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     user,
   ];
 
-  it('byte for byte where that is who answers', () => {
+  it('goes back byte for byte to the vendor that wrote it', () => {
     const { body, lost } = encode({ turns: turns(seal('openai')) });
     expect(body.input).toEqual([
       { role: 'user', content: 'Ahoy' },
@@ -302,7 +302,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     },
   );
 
-  it('and not without what it led to', () => {
+  it('does not go back without the item that followed it', () => {
     const { body, lost } = encode({
       turns: [
         user,
@@ -325,7 +325,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     expect(lost).toEqual(['turns[1].blocks[2]', 'turns[1].blocks[1]']);
   });
 
-  it('the signature of a call has no place here', () => {
+  it('is reported as lost if it is the signature of a call', () => {
     const { body, lost } = encode({
       turns: [
         user,
@@ -341,7 +341,7 @@ describe('reasoning goes back to its own vendor alone', () => {
 });
 
 describe('settings', () => {
-  it('nothing is kept, and reasoning comes back sealed', () => {
+  it('asks the provider to store nothing and to return sealed reasoning', () => {
     expect(encode({}).body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
     expect(
       encode({ logprobs: { top: 3 } }, modelWith({ capabilities: { reasoning: { style: 'none' } } })).body,
@@ -351,7 +351,7 @@ describe('settings', () => {
     );
   });
 
-  it('what this wire has no field for is told', () => {
+  it('reports fields that this protocol does not have', () => {
     const { body, lost } = encode({
       topK: 5,
       stop: ['x'],
@@ -392,21 +392,21 @@ describe('settings', () => {
       modelWith(),
       'tools[0].googleMaps',
     ],
-  ])('what leaves no answer worth having is refused: %s', (_, asked, model, param) => {
+  ])('refuses a call whose answer would be worthless: %s', (_, asked, model, param) => {
     expect(thrownBy(() => encode(asked, model))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });
   });
 
-  it('a begun answer that the model does not go on with is told', () => {
+  it('reports an unfinished answer that the model does not continue', () => {
     expect(
       encode({ turns: [user, { role: 'assistant', blocks: [{ type: 'text', text: 'Once' }] }] }).lost,
     ).toEqual(['turns[1].role']);
     expect(encode({ turns: [user, { role: 'assistant', blocks: [call] }] }).lost).toEqual([]);
   });
 
-  it('sampling is left out where the model takes none', () => {
+  it('omits sampling settings that the model does not take', () => {
     const { body, lost } = encode(
       { temperature: 1, topP: 0.5 },
       modelWith({ capabilities: { sampling: false } }),
@@ -415,13 +415,13 @@ describe('settings', () => {
     expect(encode({ temperature: 1 }).body).toMatchObject({ temperature: 1 });
   });
 
-  it('a limit is lowered, and one below the least is raised and told', () => {
+  it('lowers an output limit to the maximum of the model, and raises one below the minimum and reports it', () => {
     expect(encode({ outputLimit: 100 }, modelWith(), 50).body).toMatchObject({ max_output_tokens: 50 });
     const { body, lost } = encode({ outputLimit: 1 });
     expect([body.max_output_tokens, lost]).toEqual([16, ['outputLimit']]);
   });
 
-  it('effort fits the model, and a budget is told as the effort it amounts to', () => {
+  it('fits the effort to the model, and reports a budget as the effort it becomes', () => {
     const model = modelWith({
       capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } },
     });
@@ -441,7 +441,7 @@ describe('settings', () => {
     expect(encode({ reasoning: { budget: -1 } }, model).lost).toEqual([]);
   });
 
-  it('a schema is flat, and has a name', () => {
+  it('writes a schema flat and with a name', () => {
     expect(
       encode({ format: { type: 'schema', schema: { type: 'object' } }, verbosity: 'low' }).body.text,
     ).toEqual({
@@ -456,7 +456,7 @@ describe('settings', () => {
     });
   });
 
-  it('a schema that is not of an object is asked for in words', () => {
+  it('asks in an instruction for a schema that is not of an object', () => {
     const { body, lost } = encode({
       format: { type: 'schema', schema: { type: 'array', items: { type: 'string' } } },
     });
@@ -471,7 +471,7 @@ describe('settings', () => {
     expect([body.text, lost]).toEqual([undefined, ['format.schema']]);
   });
 
-  it('tiers and long user names are said as this wire takes them', () => {
+  it('translates service tiers and shortens long user names', () => {
     expect(encode({ serviceTier: 'standard_only' }).body.service_tier).toBe('default');
     expect(encode({ serviceTier: 'first-class' }).lost).toEqual(['serviceTier']);
     expect(String(encode({ user: 'u'.repeat(65) }).body.user)).toMatch(/^[0-9a-f]{64}$/);
@@ -479,7 +479,7 @@ describe('settings', () => {
 });
 
 describe('tools', () => {
-  it('are not strict unless they say so', () => {
+  it('are not strict by default', () => {
     expect(
       encode({
         tools: [
@@ -503,7 +503,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('a name this wire refuses is written anew, and read back', () => {
+  it('get a valid name if OpenAI would refuse theirs, which is translated back in replies', () => {
     const tools = [{ type: 'function' as const, name: 'weather.at:sea' }];
     const { body } = encode({
       tools,
@@ -527,7 +527,7 @@ describe('tools', () => {
     expect(events.find((event) => event.type === 'block-start')).toMatchObject({ name: 'weather.at:sea' });
   });
 
-  it('a search of another protocol becomes the search of this one; other hosted tools are told as lost', () => {
+  it("become web_search if they are another protocol's search; other hosted tools are reported as lost", () => {
     const { body, lost } = encode({
       tools: [
         {
@@ -546,7 +546,7 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[1]']);
   });
 
-  it('a choice without tools is left out, and told where a tool was to be called', () => {
+  it('lose a choice among no tools, which is reported if it required a call', () => {
     const asked = (request: Partial<CanonicalRequest>): unknown[] => {
       const { body, lost } = encode(request);
       return [body.tool_choice, lost];
@@ -564,7 +564,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('a choice among functions leaves a Gemini client its search', () => {
+  it("keep a Gemini client's search allowed next to a choice of functions", () => {
     const tools: CanonicalRequest['tools'] = [
       { type: 'function', name: 'f' },
       { type: 'function', name: 'g' },
@@ -578,7 +578,7 @@ describe('tools', () => {
     });
   });
 
-  it('a mark for what to cache crosses on a result, and is told on a call', () => {
+  it('keep a cache breakpoint on a result, and report one on a call as lost', () => {
     const turns: Turn[] = [
       { role: 'assistant', blocks: [{ ...call, cache: {} }] },
       {
@@ -597,7 +597,7 @@ describe('tools', () => {
     expect(lost).toEqual(['turns[0].blocks[0].cache']);
   });
 
-  it('a grammar lies flat here and is nested in the canonical form', () => {
+  it('have a flat grammar that is nested in the canonical form', () => {
     const format = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' };
     const { tools } = callWith({ tools: [{ type: 'custom', name: 'p', format }] }).decode();
     expect(tools).toMatchObject([
@@ -617,8 +617,8 @@ describe('tools', () => {
   });
 });
 
-describe('counting', () => {
-  it('asks with the fields the vendor counts, and no others', () => {
+describe('a token count', () => {
+  it('sends only the fields that OpenAI counts', () => {
     const asked = protocol.count?.encodeRequest(
       {
         model: 'a/b',
@@ -634,7 +634,7 @@ describe('counting', () => {
   });
 });
 
-describe("losses are told in the client's words", () => {
+describe('losses', () => {
   it.each([
     ['outputLimit', 'max_output_tokens'],
     ['format', 'text.format'],
@@ -642,7 +642,7 @@ describe("losses are told in the client's words", () => {
     ['turns[0].blocks[0].opaque', 'input[1].content[0].encrypted_content'],
     ['tools[0].strict', 'tools[0].tools[0].strict'],
     ['turns[0].blocks[0].item.phase', 'input[1].phase'],
-  ])('%s is %s', (path, told) => {
+  ])("names the canonical path %s as the client's path %s", (path, told) => {
     const request = callWith({
       input: [
         { type: 'reasoning', summary: [] },
@@ -658,7 +658,7 @@ describe("losses are told in the client's words", () => {
     expect(clientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(told);
   });
 
-  it('what an agent sends without need is no loss elsewhere; what only this wire has is', () => {
+  it('reports fields that only this protocol has, but not those that agents send needlessly', () => {
     const request = callWith({
       store: false,
       include: ['reasoning.encrypted_content'],
@@ -680,8 +680,8 @@ describe("losses are told in the client's words", () => {
   });
 });
 
-describe('stop sequences, which this wire does not have', () => {
-  it('are looked for in the reply, as far as they are not too many', () => {
+describe('stop sequences', () => {
+  it('are applied to the reply by the gateway, and refused if there are too many', () => {
     const request = (count: number): CanonicalRequest => ({
       model: 'a/b',
       stream: false,

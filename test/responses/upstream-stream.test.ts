@@ -42,12 +42,12 @@ const delta = (text: unknown, place: object = { output_index: 0, content_index: 
   delta: text,
 });
 
-describe('a vendor that is not as it should be', () => {
-  it('says nothing of items and parts, and is understood by its deltas', () => {
+describe('the decoder of an irregular stream', () => {
+  it('reads deltas without events that start items and parts', () => {
     expect(read(created, delta('a'), delta('b'), completed()).candidates[0]?.text).toBe('ab');
   });
 
-  it('leaves out where its events belong', () => {
+  it('reads events without indices', () => {
     expect(
       read(
         created,
@@ -59,14 +59,14 @@ describe('a vendor that is not as it should be', () => {
     ).toMatchObject({ complete: true, candidates: { 0: { text: 'ab' } } });
   });
 
-  it('starts without a word of the response', () => {
+  it('reads a stream without an event that starts the response', () => {
     expect(read(delta('a'), completed())).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'a', reason: 'stop' } },
     });
   });
 
-  it('repeats its whole text without doubling it', () => {
+  it('does not double a text that the provider repeats whole', () => {
     const item = { type: 'message', content: [{ type: 'output_text', text: 'ab' }] };
     const part = { output_index: 0, content_index: 0 };
     const events = [
@@ -80,7 +80,7 @@ describe('a vendor that is not as it should be', () => {
     expect(read(...events).candidates[0]?.text).toBe('ab');
   });
 
-  it('sends kinds of events nobody knows, and fields of the wrong kind', () => {
+  it('ignores unknown events and fields of the wrong type', () => {
     const odd = [
       { type: 'response.later' },
       { type: 'constructor' },
@@ -96,7 +96,7 @@ describe('a vendor that is not as it should be', () => {
     ).toEqual({ ...read(created, delta('a'), completed()) });
   });
 
-  it('goes on behind its end, and is not listened to', () => {
+  it('ignores events after the end', () => {
     const events = decode(created, delta('a'), completed(), delta('b'), completed());
     expect(events.at(-1)).toEqual({ type: 'response-end' });
     expect(fold(events).candidates[0]?.text).toBe('a');
@@ -111,7 +111,7 @@ describe('a response without a status', () => {
     arguments: args,
   });
 
-  it('has the one that its event names, or none is needed since it came whole', () => {
+  it('gets the status that its event names, or counts as completed if it came whole', () => {
     expect(read(created, { type: 'response.completed', response: { output: [call('{}')] } })).toMatchObject({
       complete: true,
       candidates: { 0: { reason: 'tool-calls' } },
@@ -124,13 +124,13 @@ describe('a response without a status', () => {
     });
   });
 
-  it.each([['null'], [''], [null]])('may write no arguments as %j', (args) => {
+  it.each([['null'], [''], [null]])('may write empty arguments as %j', (args) => {
     expect(
       fold(upstream.decodeReply({ output: [call(args)] }, callWith())).candidates[0]?.calls,
     ).toMatchObject([{ arguments: '{}' }]);
   });
 
-  it('may write no arguments as null in pieces', () => {
+  it('may write empty arguments as null in several deltas', () => {
     const place = { output_index: 0 };
     const pieces = ['nu', 'll'].map((delta) => ({
       type: 'response.function_call_arguments.delta',
@@ -149,7 +149,7 @@ describe('a response without a status', () => {
 });
 
 describe('blocks', () => {
-  it('parts and items are told apart by where they stand', () => {
+  it('are identified by the index of their item and part', () => {
     const place = (item: number, part: number): object => ({ output_index: item, content_index: part });
     const events = decode(
       created,
@@ -162,7 +162,7 @@ describe('blocks', () => {
     expect(fold(events).candidates[0]?.text).toBe('abc');
   });
 
-  it('calls that come at a time stay apart', () => {
+  it('stay separate for parallel calls', () => {
     const added = (index: number): object => ({
       type: 'response.output_item.added',
       output_index: index,
@@ -189,7 +189,7 @@ describe('blocks', () => {
     expect(candidates[0]?.reason).toBe('tool-calls');
   });
 
-  it('parts of a summary stay apart, and only the last seal counts', () => {
+  it('keep the parts of a summary separate, and the last sealed state only', () => {
     const thought = (part: number, text: string): object => ({
       type: 'response.reasoning_summary_text.delta',
       output_index: 0,
@@ -223,7 +223,7 @@ describe('blocks', () => {
     });
   });
 
-  it('what only the whole item says is told then', () => {
+  it('take from the whole item what its deltas lacked', () => {
     const item = {
       type: 'message',
       content: [
@@ -247,24 +247,24 @@ describe('blocks', () => {
     });
   });
 
-  it('a keep-alive of the vendor is a ping', () => {
+  it("do not include a provider's keep-alive, which becomes a ping", () => {
     expect(decode(created, { type: 'keepalive', sequence_number: 3 })).toContainEqual({ type: 'ping' });
   });
 });
 
-describe('the end', () => {
+describe('the end of a stream', () => {
   it.each([
     [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
     [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content-filter'],
     [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'other'],
     [{ status: 'incomplete', incomplete_details: null }, 'other'],
-  ])('%j is a complete reply cut by %s', (fields, reason) => {
+  ])('reads %j as a complete reply with the finish reason %s', (fields, reason) => {
     expect(
       read(created, delta('a'), { type: 'response.incomplete', response: { output: [], ...fields } }),
     ).toMatchObject({ complete: true, candidates: { 0: { reason } } });
   });
 
-  it("counts are the last response's; a total above the sum is reasoning nobody counted", () => {
+  it('takes usage from the last response, and reads a total above the sum as uncounted reasoning', () => {
     const usage = {
       input_tokens: 10,
       input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
@@ -277,7 +277,7 @@ describe('the end', () => {
     ).toEqual({ input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 });
   });
 
-  it('searches of xAI are counted with its tokens', () => {
+  it("counts xAI's searches from its usage", () => {
     const usage = {
       input_tokens: 5467,
       output_tokens: 593,
@@ -288,7 +288,7 @@ describe('the end', () => {
     expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
   });
 
-  it('what a tool that paints used is counted with what the model did, which leaves it out', () => {
+  it("adds the image tool's usage to the model's, which does not include it", () => {
     const tool_usage = {
       image_gen: {
         input_tokens: 30,
@@ -328,7 +328,7 @@ describe('the end', () => {
     });
   });
 
-  it('searches of files are counted by the call, and containers that commands were run in', () => {
+  it('counts file searches per call, and containers that ran commands', () => {
     const output = [
       { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['one', 'two'], results: null },
       { type: 'file_search_call', id: 'fs_2', status: 'completed', queries: ['three'], results: null },
@@ -360,7 +360,7 @@ describe('the end', () => {
     ).toEqual({ input: 10, output: 5, fileSearches: 2, containers: 1 });
   });
 
-  it('containers that code was run in are counted, but for one that the request named', () => {
+  it('counts containers that ran code, except one that the request named', () => {
     const ran = (container: string | null): object => ({
       type: 'code_interpreter_call',
       id: `ci_${container}`,
@@ -379,7 +379,7 @@ describe('the end', () => {
     });
   });
 
-  it('searches are counted by their items where they are not summed up, pages that are opened are none', () => {
+  it('counts searches by their items if there is no sum, and does not count opened pages', () => {
     const call = (type: string): object => ({
       type: 'web_search_call',
       id: `ws_${type}`,
@@ -427,11 +427,11 @@ describe('the end', () => {
       { type: 'response.cancelled', response: { status: 'cancelled' } },
       { message: 'The provider broke off its reply and gave no reason.' },
     ],
-  ])('%j is an error', (event, error) => {
+  ])('reads %j as an error', (event, error) => {
     expect(decode(created, delta('a'), event, completed()).at(-1)).toMatchObject({ type: 'error', ...error });
   });
 
-  it('a stream that stops is not complete, with [DONE] or without', () => {
+  it('does not treat a stream that breaks off as complete, with or without [DONE]', () => {
     const decoder = upstream.decodeEvents(callWith());
     const events = [
       ...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }),
@@ -443,27 +443,27 @@ describe('the end', () => {
   });
 });
 
-describe('a whole reply', () => {
+describe('the decoder of a whole reply', () => {
   const whole = (body: unknown): Folded => fold(upstream.decodeReply(body, callWith()));
 
-  it('that has not ended is not complete', () => {
+  it('does not treat a reply that has not ended as complete', () => {
     expect(whole({ status: 'queued', output: [] }).complete).toBe(false);
     expect(whole({ status: 'in_progress', output: [] }).complete).toBe(false);
   });
 
-  it('that failed is an error', () => {
+  it('reads a failed reply as an error', () => {
     expect(
       whole({ status: 'failed', error: { code: 'server_error', message: 'Broke.' }, output: [] }),
     ).toMatchObject({ complete: false, error: 'Broke.' });
     expect(whole({ error: { message: 'Broke.' } }).error).toBe('Broke.');
   });
 
-  it.each([[null], ['text'], [{}], [[]], [{ choices: [] }]])('that is %j is none', (body) => {
+  it.each([[null], ['text'], [{}], [[]], [{ choices: [] }]])('rejects %j, which is not a reply', (body) => {
     expect(() => whole(body)).toThrow(/not a response object/);
   });
 });
 
-it('a picture in the making, and what is said at the end alone, are told', () => {
+it('emits partial images, and what the response reports at its end only', () => {
   const partial = {
     type: 'response.image_generation_call.partial_image',
     sequence_number: 3,
