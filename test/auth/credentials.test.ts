@@ -18,7 +18,7 @@ function keyring(name: string, keys: Record<string, string>, asked: string[] = [
   };
 }
 
-/** Whose call it is by these schemes, where `sk-ann` and `sk-bob` are known. */
+/** Authenticates a call by these schemes. The keys `sk-ann` and `sk-bob` are known. */
 async function accountBy(
   plugins: Plugin[],
   ...head: Parameters<typeof received>
@@ -30,7 +30,7 @@ async function accountBy(
 
 describe('bearer', () => {
   it.each(['chat-completions', 'responses', 'messages', 'generate-content', 'images', 'balance'])(
-    'is understood on %s',
+    'is accepted on %s',
     async (family) => {
       expect(await accountBy([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
     },
@@ -70,7 +70,7 @@ describe('families', () => {
     handle: async () => ({ status: 200, body: {} }),
   } as const;
 
-  /** A host with a protocol, a page for holders of keys and one for all. */
+  /** A host with a protocol, a route for users and a public route. */
   function house(plugin: Plugin): ReturnType<typeof hostWith> {
     const host = hostWith([plugin]);
     host.protocols.add(plainProtocol);
@@ -84,7 +84,7 @@ describe('families', () => {
     ['api-key-header', apiKeyHeader],
     ['google-api-key', googleApiKey],
   ])(
-    'of %s that are not there keep the gateway from starting, and are told with those that are',
+    'fail the start if %s names an unknown one, with an error that lists the known ones',
     async (name, factory) => {
       const start = (families?: string[]): Promise<void> =>
         house(factory({ families })).calls.ready.promise();
@@ -93,7 +93,7 @@ describe('families', () => {
       );
       await expect(start(['news'])).rejects.toThrow('there is no "news"');
       await expect(start(['plain', 'account'])).resolves.toBeUndefined();
-      // What it takes unless it is told otherwise may be there or not.
+      // The default families may be missing.
       await expect(start()).resolves.toBeUndefined();
     },
   );
@@ -176,7 +176,7 @@ describe('keyrings', () => {
     ['api-key-header', apiKeyHeader(), 'messages', { 'x-api-key': 'sk-secret' }],
     ['google-api-key', googleApiKey(), 'generate-content', { 'x-goog-api-key': 'sk-secret' }],
   ])(
-    'a key that none of them knows is refused by %s with 401, and not repeated',
+    'refuse a key that none of them knows with 401 by %s, and do not repeat it in the error',
     async (_, plugin, family, headers) => {
       const refusal: unknown = await accountBy([plugin], family, headers).catch((error: unknown) => error);
       expect(refusal).toMatchObject({ code: 'invalid_api_key', status: 401, retry: false });

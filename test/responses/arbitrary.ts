@@ -1,4 +1,4 @@
-/** Bodies and replies of any kind, for laws that hold of all of them. */
+/** Generates bodies and replies for the property tests. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
@@ -329,7 +329,7 @@ const scalars = optional({
   previous_response_id: fc.constant(null),
 });
 
-/** Bodies as clients may write them. */
+/** Bodies that a client may send. */
 export const requestBody = fc
   .tuple(unknown, fc.oneof(text, items), scalars, calling)
   .map(([rest, input, ...parts]): Record<string, unknown> =>
@@ -364,7 +364,7 @@ const usage = fc.record({
   reasoning: fc.nat(999),
 });
 
-/** Calls are sealed by one vendor and reasoning by another; only calls that come in one piece are sealed in time. */
+/** One vendor seals calls, another reasoning. Only calls in one piece have their sealed state in time. */
 function sealOf(block: Said): { opaque: { vendor: string; kind: string; value: string }[] } | undefined {
   if (!block.sealed || block.kind === 'refusal' || block.kind === 'text') return undefined;
   if (block.kind === 'reasoning')
@@ -378,7 +378,7 @@ function sealOf(block: Said): { opaque: { vendor: string; kind: string; value: s
     : { opaque: [{ vendor: 'google', kind: 'signature', value: 'c2lnbg==' }] };
 }
 
-/** Whole replies as any protocol's decoder may give them; one candidate, as this wire has no more. */
+/** Whole replies that any decoder may emit, with one candidate: this protocol has no more. */
 export const replyEvents = fc
   .tuple(fc.array(said, { maxLength: 5 }), ending, usage)
   .map(([blocks, unified, counted]): CanonicalEvent[] => {

@@ -1,10 +1,10 @@
-/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+/** Bodies for the tests of this protocol: a model for them, and what of a body reaches the provider. */
 import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
 
-/** A model that can do everything, but for what is said otherwise. */
+/** A model that can do everything, except what a test overrides. */
 export const modelWith = modelFrom({
   id: 'openai/gpt-5.5',
   upstream: 'gpt-5.5-upstream',
@@ -12,12 +12,12 @@ export const modelWith = modelFrom({
   capabilities: { reasoning: { style: 'effort' }, hosted: ['web-search', 'code-execution'] },
 });
 
-/** The model a body asks for. */
+/** The model that a body names. */
 export function modelFor(body: unknown): Model {
   return modelWith({ id: String(isObject(body) ? body.model : '') });
 }
 
-/** The edits the gateway makes on purpose, and nothing else. */
+/** Applies the edits that the gateway makes on purpose. */
 export function sentBody(body: unknown, model: Model): unknown {
   if (!isObject(body)) return body;
   const { provider: _provider, ...rest } = body;
@@ -29,7 +29,7 @@ function callOf(body: Record<string, unknown>): ClientCall {
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
 }
 
-/** A call with these fields beside the least a body needs. */
+/** Reads a call with these fields and the required ones. */
 export function callWith(fields: Record<string, unknown> = {}): ClientCall {
   return callOf({ model: 'openai/gpt-5.5', input: 'Ahoy', ...fields });
 }

@@ -8,7 +8,7 @@ const { client } = protocol;
 
 type Fields = Record<string, unknown>;
 
-/** The events of a stream, each parsed; its `[DONE]` is looked for and left out. */
+/** Parses the events of a stream. Expects `[DONE]` at its end and leaves it out. */
 function told(frames: string): Fields[] {
   const blocks = frames.split('\n\n').filter(Boolean);
   expect(blocks.pop()).toBe('data: [DONE]');
@@ -457,7 +457,7 @@ describe('the end of a response', () => {
     ['content-filter', 'incomplete', { reason: 'content_filter' }],
     ['refusal', 'incomplete', { reason: 'content_filter' }],
     ['error', 'failed', null],
-  ] as const)('%s is %s', (unified, status, details) => {
+  ] as const)('with the reason %s has the status %s', (unified, status, details) => {
     const events = stream([
       start,
       ...block(0, 'text', 'a'),

@@ -1,4 +1,4 @@
-/** The verbatim lane of this protocol over real sockets, before a vendor that says what each test has it say. */
+/** The verbatim lane of this protocol over real sockets, with a vendor that sends what each test scripts. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -82,9 +82,9 @@ const call =
 
 describe('a verbatim stream', () => {
   it.each([
-    ['without [DONE], as the vendor sends it', begun + said + completed],
-    ['with [DONE], as others do', begun + said + completed + done],
-    ['with more behind its end', begun + said + completed + completed + done + done],
+    ['without [DONE], as OpenAI sends it', begun + said + completed],
+    ['with [DONE], as other providers do', begun + said + completed + done],
+    ['with more events after its end', begun + said + completed + completed + done + done],
     ['whose last blank line is missing', (begun + said + completed).trimEnd()],
   ])('ends with [DONE] once: %s', async (_, body) => {
     says = { type: 'text/event-stream', body };
@@ -218,7 +218,7 @@ describe('a verbatim call', () => {
   });
 
   it.each([true, false])(
-    'of a vendor whose ids have no prefix gets one that has, streamed or not: %s',
+    'to a provider whose ids have no prefix gets an id with one, streamed or not: %s',
     async (stream) => {
       const named = {
         id: '25de2f84-163c-6e9e-e42e-cd1dbd6f9ed0',

@@ -18,8 +18,8 @@ const user = { role: 'user', content: 'x' };
 const item = (value: unknown): Record<string, unknown> => ({ input: [user, value] });
 const tool = { type: 'function', name: 'f', parameters: {} };
 
-/** Fields, the field that is told, and what is said of it. */
-const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = [
+/** Fields, the field that the error names, and its message. */
+const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][] = [
   [{ model: 'gpt-5.5' }, 'model', /is "gpt-5.5": send a model id of the form/],
   [{ model: 5 }, 'model', /is 5: send a model id/],
   [{ input: undefined }, 'input', /is missing: send a string, or an array of input items/],
@@ -141,11 +141,11 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
 ];
 
 describe('invalid requests', () => {
-  it.each(wrong)('%j', (fields, param, told) => {
+  it.each(wrong)('refuses %j and names the field', (fields, param, message) => {
     const error = refusal(() => callWith(fields));
     expect(error.code).toBe('invalid_request');
     expect(error.details.param).toBe(param);
-    expect(error.message).toMatch(told);
+    expect(error.message).toMatch(message);
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 
@@ -235,7 +235,7 @@ describe('unset and unknown fields', () => {
 });
 
 describe('the facts of a call', () => {
-  it('media is countedFields apart from text, wherever it stands', () => {
+  it('counts media apart from text, wherever it is', () => {
     const image = 'A'.repeat(4000);
     const pdf = 'B'.repeat(400);
     const fields = {

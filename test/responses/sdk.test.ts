@@ -18,7 +18,7 @@ const context = {
 };
 const streamed = { 'content-type': 'text/event-stream' };
 
-/** The official client, whose every call is answered with this. */
+/** The official client, with this reply to every call. */
 function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
   return new OpenAI({
     apiKey: 'sk-test',
@@ -78,7 +78,7 @@ function expected(events: readonly CanonicalEvent[]): unknown {
     reasoning: said?.reasoning ?? '',
     refusal: said?.refusal ?? '',
     calls: said?.calls.map(({ id, name, arguments: text }) => [id, name, text]) ?? [],
-    // What code wrote stands in the item of the code.
+    // The output of code is in the item of the code.
     hosted:
       (said?.others.length ?? 0) -
       events.filter((event) => event.type === 'block-start' && event.name === 'code_result').length,

@@ -1,4 +1,4 @@
-/** Sealed thoughts are given back to whoever sealed them: OpenAI and xAI both speak this wire, and neither opens the other's. */
+/** Sealed reasoning goes back to the vendor that sealed it. OpenAI and xAI share this protocol, but cannot read each other's state. */
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { writeSealed, type Owner } from '../../plugins/protocols/responses/sealed.ts';

@@ -7,7 +7,7 @@ import { callWith, modelWith } from './bodies.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 
-/** A request as another protocol's client may have made it, encoded for a model. */
+/** Encodes a request, as another protocol's client might send it, for a model. */
 function encode(
   request: Partial<CanonicalRequest>,
   model: Model = modelWith(),
@@ -294,7 +294,7 @@ describe('sealed reasoning', () => {
   });
 
   it.each([[[seal('anthropic')]], [[]]])(
-    'and not where it was sealed by another, or by nobody: %j',
+    'is dropped and reported if another vendor sealed it, or none did: %j',
     (opaque) => {
       const { body, lost } = encode({ turns: turns(...opaque) });
       expect(JSON.stringify(body)).not.toContain('hm');

@@ -103,7 +103,7 @@ describe('the decoder of an irregular stream', () => {
   });
 });
 
-describe('a response without a status', () => {
+describe('a lenient decoder', () => {
   const call = (args: unknown): object => ({
     type: 'function_call',
     call_id: 'a',
@@ -111,7 +111,7 @@ describe('a response without a status', () => {
     arguments: args,
   });
 
-  it('gets the status that its event names, or counts as completed if it came whole', () => {
+  it('takes a missing status from the event, and treats a whole response without one as completed', () => {
     expect(read(created, { type: 'response.completed', response: { output: [call('{}')] } })).toMatchObject({
       complete: true,
       candidates: { 0: { reason: 'tool-calls' } },
@@ -124,13 +124,13 @@ describe('a response without a status', () => {
     });
   });
 
-  it.each([['null'], [''], [null]])('may write empty arguments as %j', (args) => {
+  it.each([['null'], [''], [null]])('reads %j as empty arguments', (args) => {
     expect(
       fold(upstream.decodeReply({ output: [call(args)] }, callWith())).candidates[0]?.calls,
     ).toMatchObject([{ arguments: '{}' }]);
   });
 
-  it('may write empty arguments as null in several deltas', () => {
+  it('reads null in several deltas as empty arguments', () => {
     const place = { output_index: 0 };
     const pieces = ['nu', 'll'].map((delta) => ({
       type: 'response.function_call_arguments.delta',

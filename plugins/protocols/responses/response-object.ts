@@ -58,7 +58,7 @@ function echoTools({ tools }: Fields): unknown[] {
   return Array.isArray(tools) ? tools.map(echoTool) : [];
 }
 
-/** What the vendor's tools used: the one that paints stands there though nothing was painted. */
+/** The usage of OpenAI's tools. The image tool is listed even if it was not used. */
 function encodeToolUsage(searches: number): Fields {
   const tokens = { image_tokens: 0, text_tokens: 0 };
   const painted = {
