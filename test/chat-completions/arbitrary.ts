@@ -1,4 +1,4 @@
-/** Bodies and replies of any kind, for laws that hold of all of them. */
+/** Arbitrary bodies and replies for property tests. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
@@ -7,7 +7,7 @@ const foreignMark = fc.record(
   { type: fc.constantFrom('ephemeral', 'later'), ttl: fc.constantFrom('5m', '1h', '12h') },
   { requiredKeys: ['type'] },
 );
-/** Marks of Anthropic's kind, on whatever they are written. */
+/** Anthropic's cache marks, for everything that can have one. */
 const markedSo = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   fc.record({ cache_control: foreignMark }),
@@ -349,7 +349,7 @@ function blockEvents(blocks: readonly Said[], candidate: number, first: number):
   });
 }
 
-/** Whole replies as any protocol's decoder may give them. */
+/** Whole replies as any protocol's decoder may emit them. */
 export const replyEvents = fc
   .tuple(
     fc.array(fc.tuple(fc.array(said, { maxLength: 4 }), ending), { minLength: 1, maxLength: 3 }),
@@ -378,7 +378,7 @@ export const replyEvents = fc
     ];
   });
 
-/** Values of every kind in the places of a chunk, right and wrong ones alike. */
+/** Valid and invalid values for the fields of a chunk. */
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
 const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
 const fragment = fc.record(
@@ -420,7 +420,7 @@ const choice = fc.record(
   { requiredKeys: [] },
 );
 
-/** What a vendor may send that keeps to nothing. */
+/** Chunks of a provider that follows no rules. */
 export const anyChunk = some(
   fc.record(
     {

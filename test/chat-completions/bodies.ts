@@ -1,10 +1,10 @@
-/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+/** Bodies for the tests of this protocol, a model that takes them, and what it should receive. */
 import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
 
-/** A model that can do everything, but for what is said otherwise. */
+/** A model that can do everything except what `fields` state. */
 export const modelWith = modelFrom({
   id: 'openai/gpt-5.5',
   upstream: 'gpt-5.5-upstream',
@@ -15,7 +15,7 @@ export const modelWith = modelFrom({
   },
 });
 
-/** The model a body asks for, with the limit under the name the body uses, of a vendor that takes thoughts back: OpenAI itself has no field for them. */
+/** The model of a body. It takes the output limit under the body's name, and reasoning, for which OpenAI has no field. */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
   return modelWith({
@@ -31,7 +31,7 @@ export function modelFor(body: unknown): Model {
   });
 }
 
-/** The edits the gateway makes on purpose, and nothing else. */
+/** The edits that the gateway makes on purpose, and nothing else. */
 export function sentBody(body: unknown, model: Model): unknown {
   if (!isObject(body)) return body;
   const { provider: _, ...rest } = body;
@@ -43,10 +43,10 @@ export function sentBody(body: unknown, model: Model): unknown {
   };
 }
 
-/** The least a body needs. */
+/** The required fields of a body. */
 export const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Ahoy' }] };
 
-/** A call with these fields beside the least a body needs. */
+/** A call with the required fields and these. */
 export function callWith(fields: Record<string, unknown> = {}): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});

@@ -16,7 +16,7 @@ function isChunk(value: unknown): value is Chunk {
   return isObject(value) && Array.isArray(value.choices);
 }
 
-/** The frames of a stream, each parsed, but for its last. */
+/** The parsed frames of a stream, without the last one. */
 function chunks(events: readonly CanonicalEvent[], fields: Record<string, unknown> = {}): Chunk[] {
   const encoder = client.encodeEvents({
     id: 'k7',
@@ -65,7 +65,7 @@ function block(
 }
 
 describe('a stream of chunks', () => {
-  it('opens with the role, closes with the reason, and names the same reply throughout', () => {
+  it('starts with the role, ends with the reason, and has the same id throughout', () => {
     const read = chunks([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end]);
     expect(read.map(({ choices }) => choices)).toEqual([
       [{ index: 0, delta: { role: 'assistant', content: '', refusal: null }, finish_reason: null }],
@@ -88,13 +88,13 @@ describe('a stream of chunks', () => {
     ['thoughts', block(0, 'reasoning', ['Hm.']), null],
     ['nothing', [], ''],
   ] as const)(
-    'opens with an empty text only where no call may be all there is: what comes first is %s',
+    'starts with an empty text unless the message may hold calls only: the first block is %s',
     (_, blocks, content) => {
       expect(deltas([start, ...blocks, stop, end])[0]).toEqual({ role: 'assistant', content, refusal: null });
     },
   );
 
-  it('tells usage only where it was asked for, at the end, and null before', () => {
+  it('sends usage at the end and null before, and only if the client asked for it', () => {
     const events = [start, ...block(0, 'text', ['a']), usage, stop, end];
     expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
     const asked = chunks(events, { stream_options: { include_usage: true } });
@@ -113,7 +113,7 @@ describe('a stream of chunks', () => {
     expect(asked.at(-1)?.choices).toEqual([]);
   });
 
-  it('numbers tool calls by themselves, from 0 in every candidate', () => {
+  it('numbers the tool calls of every candidate from 0', () => {
     const call = (number: number, candidate: number): CanonicalEvent[] =>
       block(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, {}, candidate);
     const second: CanonicalEvent = { type: 'finish', candidate: 1, reason: { unified: 'stop', raw: 'end' } };
@@ -150,7 +150,7 @@ describe('a stream of chunks', () => {
     ]);
   });
 
-  it('makes an id for a call that has none, the same each time', () => {
+  it('generates the same id each time for a call without one', () => {
     const events = [start, ...block(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
     expect(deltas(events)[1]).toEqual({
       tool_calls: [
@@ -165,7 +165,7 @@ describe('a stream of chunks', () => {
     expect(deltas(events)).toEqual(deltas(events));
   });
 
-  it('shows reasoning as text, and what seals it in an envelope beside the text', () => {
+  it('sends reasoning as text, and its seal in an envelope', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }];
     expect(
       deltas([
@@ -191,7 +191,7 @@ describe('a stream of chunks', () => {
     ]);
   });
 
-  it('counts the thoughts of a candidate, so that their entries can be told apart', () => {
+  it('numbers the thoughts of a candidate, so that clients can group their entries', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
     const [, first, second] = deltas([
       start,
@@ -206,7 +206,7 @@ describe('a stream of chunks', () => {
     ]);
   });
 
-  describe('hangs a vendor seal on the tool call it belongs to', () => {
+  describe('a signed tool call', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }];
     const sealed = {
       extra_content: {
@@ -221,7 +221,7 @@ describe('a stream of chunks', () => {
         end,
       ]).slice(1, -1);
 
-    it('where its name is, since some clients look for it there alone', () => {
+    it('has the signature next to its name, the only place where some clients look', () => {
       expect(sealedCall({ opaque })).toEqual([
         {
           tool_calls: [
@@ -232,7 +232,7 @@ describe('a stream of chunks', () => {
       ]);
     });
 
-    it('behind it where it was not known before, in a piece that is one of a call', () => {
+    it('has a late signature in a fragment of the call', () => {
       expect(sealedCall({})[2]).toEqual({
         tool_calls: [{ index: 0, function: { arguments: '' }, ...sealed }],
       });
@@ -242,7 +242,7 @@ describe('a stream of chunks', () => {
     });
   });
 
-  it('shows pictures whole, and nothing of what a vendor ran itself', () => {
+  it('sends pictures whole, and nothing of hosted tools', () => {
     const events = [
       start,
       ...block(0, 'server-tool', ['q'], { name: 'search' }),
@@ -257,7 +257,7 @@ describe('a stream of chunks', () => {
     ]);
   });
 
-  it('places a citation that has no place of its own by the whole text of its block, though it may come first', () => {
+  it('places a citation without offsets by the whole text of its block, even if the citation comes first', () => {
     const annotation: CanonicalEvent = {
       type: 'annotation',
       candidate: 0,
@@ -281,7 +281,7 @@ describe('a stream of chunks', () => {
     });
   });
 
-  it('sends log probabilities with the text they belong to', () => {
+  it('sends log probabilities with their text', () => {
     const [opening, delta, closing] = block(0, 'text', ['a']);
     if (!opening || !delta || !closing) throw new Error('a block has three events');
     const read = chunks([
@@ -311,12 +311,12 @@ describe('a stream of chunks', () => {
     ['refusal', 'content_filter', 'raw'],
     ['pause', 'length', 'raw'],
     ['other', 'stop', 'raw'],
-  ] as const)('tells %s as %s', (unified, told, native) => {
+  ] as const)('sends the finish reason %s as %s', (unified, told, native) => {
     const [, last] = chunks([start, { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } }, end]);
     expect([last?.choices[0]?.finish_reason, last?.choices[0]?.native_finish_reason]).toEqual([told, native]);
   });
 
-  it('ends with an error in one frame, and nothing that looks like success', () => {
+  it('ends with one error frame, and nothing that looks like success', () => {
     const frame = client.encodeStreamError(
       new GatewayError('upstream_failed', 'It broke off.'),
       callWith(),
@@ -331,7 +331,7 @@ describe('a stream of chunks', () => {
 });
 
 describe('a whole completion', () => {
-  it('has what the service promises of one', () => {
+  it('has all fields that the service interface lists', () => {
     const events = [start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end];
     expect(
       client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
@@ -352,7 +352,7 @@ describe('a whole completion', () => {
     });
   });
 
-  it('has empty text where nothing was said, and none beside tool calls', () => {
+  it('has an empty text if it holds nothing else, and no text with tool calls', () => {
     const content = (events: CanonicalEvent[]): unknown => {
       const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() });
       const [choice]: unknown[] = isChunk(body) ? [...body.choices] : [];
@@ -362,7 +362,7 @@ describe('a whole completion', () => {
     expect(content([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end])).toBeNull();
   });
 
-  it('tells no usage that nobody counted', () => {
+  it('has no usage if the provider sent none', () => {
     expect(
       client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
     ).not.toHaveProperty('usage');

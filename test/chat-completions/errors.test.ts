@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import { decodeError, encodeError } from '../../plugins/shared/wire-kit/openai-error.ts';
 
-describe('our errors in the words of the family', () => {
+describe('an error of the gateway', () => {
   it.each([
     ['invalid_request', 400, 'invalid_request_error', null],
     ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded'],
@@ -23,14 +23,14 @@ describe('our errors in the words of the family', () => {
     });
   });
 
-  it('name the field at fault', () => {
+  it('names the field', () => {
     expect(encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n' })).body).toMatchObject({
       error: { param: 'n' },
     });
   });
 });
 
-describe("a vendor's refusal of the caller's content", () => {
+describe("a provider's error about the client's content", () => {
   it.each([
     [
       'in the usual shape',
@@ -83,7 +83,7 @@ describe("a vendor's refusal of the caller's content", () => {
         code: null,
       },
     ],
-  ])('%s keeps what helps', (_, text, error) => {
+  ])('keeps what helps the client: %s', (_, text, error) => {
     expect(encodeError(decodeError(400, text)).body).toEqual({ error });
     expect(encodeError(decodeError(422, text)).body).toEqual({ error });
   });
@@ -96,18 +96,18 @@ describe("a vendor's refusal of the caller's content", () => {
     ],
     ['{"error":{"message":"no","code":"content_policy_violation"}}', 'content_policy_violation'],
     ['{"error":{"message":"no","code":"content_filter"}}', 'content_policy_violation'],
-  ])('is known by its kind: %s', (text, code) => {
+  ])('gets the code of its kind: %s', (text, code) => {
     expect(decodeError(400, text).code).toBe(code);
   });
 
-  it('is cut where it is endless', () => {
+  it('is cut if its message is too long', () => {
     expect(decodeError(400, JSON.stringify({ error: { message: 'x'.repeat(1e6) } })).message.length).toBe(
       1000,
     );
   });
 });
 
-describe("a vendor's refusal of the gateway", () => {
+describe("a provider's error about the gateway", () => {
   it.each([
     [401, '{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}'],
     [402, '{"error":{"message":"Insufficient Balance of sk-secret"}}'],
@@ -120,13 +120,13 @@ describe("a vendor's refusal of the gateway", () => {
       429,
       '{"error":{"message":"You exceeded your current quota, sk-secret","type":"insufficient_quota","code":"insufficient_quota"}}',
     ],
-  ])('with %i is none of the caller, and not in the vendor words', (status, text) => {
+  ])('with status %i is not blamed on the client, and does not quote the provider', (status, text) => {
     const error = decodeError(status, text);
     expect(error.code).toBe('upstream_failed');
     expect(JSON.stringify(encodeError(error))).not.toMatch(/secret|key|quota|balance/i);
   });
 
-  it('for its rate is one, in our words', () => {
+  it('about rate limits stays one, in our own words', () => {
     const error = decodeError(
       429,
       '{"error":{"message":"Rate limit reached for organization org-secret","code":"rate_limit_exceeded"}}',

@@ -41,8 +41,8 @@ async function get(
   }
 }
 
-describe('the listing of models', () => {
-  it('is public, under the path that clients ask', () => {
+describe('the model listing', () => {
+  it('is public, at the path that clients use', () => {
     const routes = [...listed().routes.all()].map(({ method, path, access }) => [method, path, access]);
     expect(routes).toEqual([
       ['GET', '/v1/models', 'public'],
@@ -50,7 +50,7 @@ describe('the listing of models', () => {
     ]);
   });
 
-  it('tells of each model what a client fills its menu with', async () => {
+  it('has the fields of each model that clients fill their menus with', async () => {
     const { status, headers, body } = await get(listed(), 'chat-models');
     expect([status, headers?.['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
     expect(JSON.parse(String(body))).toMatchObject({
@@ -88,7 +88,7 @@ describe('the listing of models', () => {
     });
   });
 
-  it('gives one model by its id, slashes and all', async () => {
+  it('returns one model by its id, which may hold slashes', async () => {
     const { status, body } = await get(listed(), 'chat-model', { id: 'vendor/family/model:free' });
     expect([status, JSON.parse(String(body))]).toMatchObject([
       200,
@@ -96,7 +96,7 @@ describe('the listing of models', () => {
     ]);
   });
 
-  it('knows no model that is not there, and says so in the words of the family', async () => {
+  it('answers an unknown model with an error of this protocol', async () => {
     expect(await get(listed(), 'chat-model', { id: 'openai/none' })).toMatchObject({
       status: 404,
       body: {
@@ -109,7 +109,7 @@ describe('the listing of models', () => {
     });
   });
 
-  it('is not sent again to a client that has it', async () => {
+  it('is not sent again to a client that has cached it', async () => {
     const host = listed();
     const tag = String((await get(host, 'chat-models')).headers?.etag);
     expect(tag).toMatch(/^"[\w-]{43}"$/);
@@ -142,14 +142,14 @@ describe('the listing of models', () => {
   });
 });
 
-describe('a price by the token', () => {
+describe('the price of a token', () => {
   it.each([
     [1_250_000_000n, '0.00000125'],
     [0n, '0'],
     [1n, '0.000000000000001'],
     [2_000_000_000_000_000n, '2'],
     [1_500_000_000_000_000n, '1.5'],
-  ])('of %i nano-USD for a million is exact', (price, text) => {
+  ])('is exact at %i nano-USD for a million', (price, text) => {
     expect(usdPerToken(price)).toBe(text);
   });
 });

@@ -20,7 +20,7 @@ const call = (fields: Record<string, unknown>): Record<string, unknown> =>
   message({ role: 'assistant', content: null, tool_calls: [fields] });
 const tools = [{ type: 'function', function: { name: 'f' } }];
 
-/** Fields beside a good request; the field at fault; what the message has to say of it. */
+/** Fields to add to a valid request, the wrong field, and what the message says about it. */
 const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = [
   [{ model: undefined }, 'model', /is missing: send a model id of the form <provider>\/<model_name>/],
   [{ model: 7 }, 'model', /is 7: send a model id/],
@@ -214,10 +214,10 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   ],
 ];
 
-describe('as many tokens as there are', () => {
+describe('top_k', () => {
   const asked = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };
 
-  it('are asked of vLLM by -1, which goes on to it', () => {
+  it('is -1 for all tokens, which is passed on to vLLM', () => {
     const call = callWith({ top_k: -1 });
     expect(call.decode().topK).toBeUndefined();
     const vllm = modelWith({
@@ -228,7 +228,7 @@ describe('as many tokens as there are', () => {
     expect(protocol.upstream.encodeRequest(call.decode(), vllm, undefined).body).toMatchObject({ top_k: -1 });
   });
 
-  it.each(['messages', 'generate-content'] as const)('are no number to %s', (wire) => {
+  it.each(['messages', 'generate-content'] as const)('is left out for %s if it is -1', (wire) => {
     const { body } = families[wire].protocol.upstream.encodeRequest(
       readCall('chat-completions', asked).decode(),
       families[wire].model,
@@ -238,8 +238,8 @@ describe('as many tokens as there are', () => {
   });
 });
 
-describe('a wrong field is refused by its name', () => {
-  it.each(wrong)('%j', (fields, param, told) => {
+describe('a wrong field', () => {
+  it.each(wrong)('is refused by its name: %j', (fields, param, told) => {
     const error = refusal(() => callWith(fields));
     expect(error.code).toBe('invalid_request');
     expect(error.details.param).toBe(param);
@@ -247,7 +247,7 @@ describe('a wrong field is refused by its name', () => {
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 
-  it('models to fall back to at their vendor, which cost something else, are to be named to the gateway', () => {
+  it('refuses fallback models of the provider, which have other prices, and says how to name them to the gateway', () => {
     const error = refusal(() => callWith({ models: ['openai/gpt-5.5'] }));
     expect(error).toMatchObject({
       code: 'unsupported_parameter',
@@ -257,27 +257,27 @@ describe('a wrong field is refused by its name', () => {
     for (const models of [null, []]) expect(callWith({ models }).preferences.fallback).toBeUndefined();
   });
 
-  it('a long value is not thrown back whole', () => {
+  it('is not quoted whole if it is long', () => {
     expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message).toMatch(/is "x+…":/);
     expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
   });
 
-  it('a number too large to be one is not told as null, which it might be', () => {
+  it('is not called null if its number is too large for a double', () => {
     const text = '{"model":"openai/gpt-5.5","messages":[{"role":"user","content":"a"}],"temperature":1e400}';
     expect(
       refusal(() => protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {})).message,
     ).toMatch(/^"temperature" is Infinity: send a number/);
   });
 
-  it.each([['text'], [null], [[1]]])('a body that is %j is no object', (body) => {
+  it.each([['text'], [null], [[1]]])('is refused if the body is %j and not an object', (body) => {
     expect(
       refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message,
     ).toMatch(/JSON object/);
   });
 });
 
-describe('what is unset or unknown passes', () => {
-  it('null counts as unset, wherever a field is optional', () => {
+describe('unset and unknown values', () => {
+  it('accepts null as unset for every optional field', () => {
     const { outputLimit, candidates, stream, usageWanted } = callWith({
       temperature: null,
       n: null,
@@ -297,7 +297,7 @@ describe('what is unset or unknown passes', () => {
     });
   });
 
-  it('fields nobody has heard of', () => {
+  it('accepts unknown fields', () => {
     expect(() =>
       callWith({
         x_new: { a: 1 },
@@ -306,7 +306,7 @@ describe('what is unset or unknown passes', () => {
     ).not.toThrow();
   });
 
-  it('tools that a vendor runs itself', () => {
+  it('accepts hosted tools', () => {
     const { tools: read } = callWith({
       tools: [{ type: 'openrouter:web_search' }, { type: 'browser_search' }],
     }).decode();
@@ -314,18 +314,18 @@ describe('what is unset or unknown passes', () => {
   });
 });
 
-describe('the facts of a call', () => {
-  it('the lesser of two output limits holds', () => {
+describe('a call', () => {
+  it('has the lower of two output limits', () => {
     expect(callWith({ max_tokens: 50, max_completion_tokens: 40 }).outputLimit).toBe(40);
     expect(callWith({ max_tokens: 50 }).outputLimit).toBe(50);
   });
 
-  it('candidates, stream and usage are as asked', () => {
+  it('has the requested candidates, stream and usage', () => {
     const call = callWith({ n: 3, stream: true, stream_options: { include_usage: true } });
     expect([call.candidates, call.stream, call.usageWanted]).toEqual([3, true, true]);
   });
 
-  it('preferences are taken from the provider object, one fallback as a list and prices as text', () => {
+  it('reads preferences from the provider object, one fallback as a list and prices as text', () => {
     const { preferences } = callWith({
       provider: {
         order: ['a'],
@@ -344,7 +344,7 @@ describe('the facts of a call', () => {
     });
   });
 
-  it('media is counted apart from text, in bytes of what it decodes to', () => {
+  it('counts media apart from text, in decoded bytes', () => {
     const image = 'A'.repeat(4000);
     const pdf = 'B'.repeat(400);
     const fields = said([
@@ -362,7 +362,7 @@ describe('the facts of a call', () => {
     });
   });
 
-  it('a picture that a model made counts as one too, and is an answer by itself', () => {
+  it('counts a generated picture as an image, and accepts it as the only answer', () => {
     const url = `data:image/png;base64,${'A'.repeat(4000)}`;
     const { size } = callWith(
       message({ role: 'assistant', content: null, images: [{ type: 'image_url', image_url: { url } }] }),
@@ -370,7 +370,7 @@ describe('the facts of a call', () => {
     expect([size.images, size.textBytes < 1000]).toEqual([1, true]);
   });
 
-  it('a seed that no double holds keeps its digits, and only its own', () => {
+  it('keeps all digits of a seed that is too large for a double, and takes no other seed for it', () => {
     const text =
       '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": 9223372036854775807,"model":"a/b","tools":[{"type":"function","function":{"name":"f","parameters":{"seed":12345678901234567890}}}]}';
     expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode().seed).toBe(
@@ -381,7 +381,7 @@ describe('the facts of a call', () => {
 });
 
 describe('the path', () => {
-  it('is matched exactly, for POST alone', () => {
+  it('is matched exactly, and only for POST', () => {
     expect(protocol.client.match('POST', '/v1/chat/completions')).toEqual({ operation: 'generate' });
     expect(protocol.client.match('GET', '/v1/chat/completions')).toBeUndefined();
     expect(protocol.client.match('POST', '/v1/chat/completions/x')).toBeUndefined();

@@ -18,8 +18,8 @@ function sent(
 
 const messages = '"messages":[{"role":"user","content":"x"}]';
 
-describe('the verbatim request', () => {
-  it('changes the model and leaves every other byte', () => {
+describe('a request that is passed on verbatim', () => {
+  it('gets another model and keeps every other byte', () => {
     const text =
       '\n{ "messages" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 , "seed":9223372036854775807,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"metadata":{"model":"kept","provider":"kept"},"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string"},"max_tokens":{}}}}}] }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
@@ -29,7 +29,7 @@ describe('the verbatim request', () => {
     [`{"model":"a/b","provider":{"order":["x"]},${messages}}`, `{"model":"up",${messages}}`],
     [`{"provider":{"order":["x"]},"model":"a/b",${messages}}`, `{"model":"up",${messages}}`],
     [`{"model":"a/b",${messages},"provider":null}`, `{"model":"up",${messages}}`],
-  ])('takes our own object out of %s', (text, expected) => {
+  ])('loses our own provider object: %s', (text, expected) => {
     expect(sent(text)).toBe(expected);
   });
 
@@ -51,17 +51,17 @@ describe('the verbatim request', () => {
       `{"model":"up","stream":true,"stream_options":{"include_usage":true},${messages}}`,
     ],
     [`{"model":"a/b","stream":false,${messages}}`, `{"model":"up","stream":false,${messages}}`],
-  ])('asks for usage in streams, and in streams only: %s', (text, expected) => {
+  ])('asks for usage if it is a stream, and only then: %s', (text, expected) => {
     expect(sent(text)).toBe(expected);
   });
 
-  it('leaves a limit as it is written, where name and figure are right', () => {
+  it('keeps a limit as it is written if name and value are right', () => {
     const text = `{"model":"a/b","max_completion_tokens": 1e2 ,${messages}}`;
     expect(sent(text)).toBe(text.replace('"a/b"', '"up"'));
     expect(sent(text, { limit: 100 })).toBe(text.replace('"a/b"', '"up"'));
   });
 
-  it('gives the limit the name that the model takes', () => {
+  it('gets the limit under the name that the model takes', () => {
     expect(JSON.parse(sent(`{"model":"a/b","max_tokens":50,${messages}}`))).toEqual(
       JSON.parse(`{"model":"up","max_completion_tokens":50,${messages}}`),
     );
@@ -70,7 +70,7 @@ describe('the verbatim request', () => {
     ).toEqual(JSON.parse(`{"model":"up","max_tokens":50,${messages}}`));
   });
 
-  it('keeps the lesser limit where both names are used', () => {
+  it('keeps the lower limit if the client uses both names', () => {
     for (const field of ['max_tokens', 'max_completion_tokens'] as const) {
       const body: unknown = JSON.parse(
         sent(`{"model":"a/b","max_tokens":50,"max_completion_tokens":40,${messages}}`, { field }),
@@ -79,7 +79,7 @@ describe('the verbatim request', () => {
     }
   });
 
-  it('lowers a limit, and states one where there was none', () => {
+  it('gets a lower limit, or one if it had none', () => {
     expect(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { limit: 10 })).toBe(
       `{"model":"up","max_completion_tokens":10,${messages}}`,
     );

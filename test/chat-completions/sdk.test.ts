@@ -17,7 +17,7 @@ const context = {
   call: callWith({ stream: true, stream_options: { include_usage: true } }),
 };
 
-/** The official client, whose every call is answered with this. */
+/** The official SDK, with every call answered by this body. */
 function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
   return new OpenAI({
     apiKey: 'sk-test',
@@ -66,7 +66,7 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 }
 
 describe('the official SDK', () => {
-  it.each(cases)('gathers our stream of %s to what was said', async (name) => {
+  it.each(cases)('assembles our stream of %s into the whole reply', async (name) => {
     const events = eventsOf(name);
     const encoder = client.encodeEvents(context);
     const frames = events.map((event) => encoder.push(event)).join('');
@@ -76,7 +76,7 @@ describe('the official SDK', () => {
     expect(summary(await stream.finalChatCompletion())).toEqual(expected(events));
   });
 
-  it.each(cases)('reads our completion of %s', async (name) => {
+  it.each(cases)('reads our whole completion of %s', async (name) => {
     const events = eventsOf(name);
     const body = JSON.stringify(client.encodeReply(events, context));
     expect(
@@ -84,7 +84,7 @@ describe('the official SDK', () => {
     ).toEqual(expected(events));
   });
 
-  it('throws at an error inside a stream, comments before it or not', async () => {
+  it('throws on an error inside a stream, with or without comments before it', async () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
@@ -94,7 +94,7 @@ describe('the official SDK', () => {
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
-  it('shows an error before the reply with its status, code and field', async () => {
+  it('exposes the status, code and field of an error before the reply', async () => {
     const { status, body } = client.encodeError(
       new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }),
       'exchange-1',

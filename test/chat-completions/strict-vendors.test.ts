@@ -1,4 +1,4 @@
-/** Vendors of this wire that refuse what they do not know are asked in their own words, whoever asks and on either lane. */
+/** Providers that refuse unknown fields get requests that they accept, from every client and on both lanes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -45,12 +45,12 @@ function encode(
 }
 
 describe('a request of another protocol', () => {
-  it('has its seed by the name that Mistral knows', () => {
+  it('has its seed under the name that Mistral takes', () => {
     const { body, lost } = encode({ seed: 7 });
     expect([body.random_seed, 'seed' in body, lost]).toEqual([7, false, []]);
   });
 
-  it('does not ask Mistral for usage, which it tells in every stream', () => {
+  it('does not ask Mistral for usage, which every stream of it reports', () => {
     expect(encode({ stream: true }).body).not.toHaveProperty('stream_options');
     expect(encode({ stream: true }, llama).body).toMatchObject({ stream_options: { include_usage: true } });
   });
@@ -71,13 +71,13 @@ describe('a request of another protocol', () => {
       llama,
       'turns[0].name',
     ],
-  ])('loses its %s aloud', (_, request, model, path) => {
+  ])('reports its %s as lost', (_, request, model, path) => {
     const { body, lost } = encode(request, model);
     expect(lost).toEqual([path]);
     expect(JSON.stringify(body)).not.toMatch(/ann|logprobs/);
   });
 
-  it('says what its user says right behind results, with no answer made up between them', () => {
+  it('sends a user message right after tool results, without inventing an answer in between', () => {
     const turns: CanonicalRequest['turns'] = [
       { role: 'assistant', blocks: [{ type: 'tool-call', id: 'abcdefghi', name: 'look', arguments: '{}' }] },
       {
@@ -101,7 +101,7 @@ describe('a request of another protocol', () => {
     [true, 'required'],
     [false, 'auto'],
   ])(
-    'offers no more tools than it allows, where a choice cannot name them (one of them required: %s)',
+    'only offers the allowed tools if the choice cannot name them (one of them required: %s)',
     (required, choice) => {
       const tools = ['look', 'sail', 'sink'].map((name) => ({ type: 'function' as const, name }));
       const { body } = encode({ tools, toolChoice: { mode: 'subset', names: ['look', 'sail'], required } });
@@ -136,7 +136,7 @@ describe('a request of this protocol', () => {
       { messages: [plain, { role: 'assistant', content: null, refusal: 'No.' }, plain] },
       { messages: [plain, { role: 'assistant', content: 'No.' }, plain] },
     ],
-  ])('leaves the verbatim lane where Mistral would refuse it: %j', (fields, expected) => {
+  ])('is translated if Mistral would refuse it: %j', (fields, expected) => {
     const call = callWith({ messages: [plain], ...fields });
     expect(call.suits?.(small)).toBe(false);
     expect(encode(call.decode()).body).toEqual({
@@ -204,7 +204,7 @@ describe('a request of this protocol', () => {
       said({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } }),
     ],
   ])(
-    'goes to Mistral as it is, and to others written out or refused by its field: %j',
+    'goes to Mistral verbatim, and to others written out or refused by its field: %j',
     (fields, writtenOut) => {
       const call = callWith({ messages: [plain], ...fields });
       expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
@@ -220,7 +220,7 @@ describe('a request of this protocol', () => {
     },
   );
 
-  it('keeps the short forms where it is written anew for Mistral', () => {
+  it('keeps the short forms when it is encoded for Mistral', () => {
     const content = [
       { type: 'image_url', image_url: 'https://example.com/a.png' },
       { type: 'input_audio', input_audio: wav },
@@ -235,7 +235,7 @@ describe('a request of this protocol', () => {
     expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
-  it('of OpenRouter shows a film, and is written anew as it was', () => {
+  it('holds a video for OpenRouter, and is encoded as it was written', () => {
     const films = said(
       { type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } },
       { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' },
@@ -246,7 +246,7 @@ describe('a request of this protocol', () => {
     expect(encode(call.decode(), llama).body).toMatchObject(films);
   });
 
-  it('goes to Mistral as it is where its user speaks right behind results', () => {
+  it('goes to Mistral verbatim if a user message follows tool results', () => {
     const calls = [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }];
     const messages = [
       plain,
@@ -258,7 +258,7 @@ describe('a request of this protocol', () => {
     expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
-  describe('in which tools were called without thoughts', () => {
+  describe('with tool calls but without their reasoning', () => {
     const calls = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }];
     const messages = [
       plain,
@@ -266,7 +266,7 @@ describe('a request of this protocol', () => {
       { role: 'tool', tool_call_id: 'call_1', content: 'Fog.' },
     ];
 
-    it('goes to DeepSeek as it is where thinking is off', () => {
+    it('goes to DeepSeek verbatim if thinking is off', () => {
       const call = callWith({ messages, thinking: { type: 'disabled' } });
       expect(call.suits?.(flash)).toBe(true);
       expect(encode(call.decode(), flash)).toMatchObject({
@@ -275,7 +275,7 @@ describe('a request of this protocol', () => {
       });
     });
 
-    it('is given blank ones, and its client is told, where DeepSeek is to think', () => {
+    it('gets blank reasoning, and reports it, if DeepSeek has to think', () => {
       const call = callWith({ messages });
       expect(call.suits?.(flash)).toBe(false);
       expect(encode(call.decode(), flash)).toMatchObject({
@@ -284,7 +284,7 @@ describe('a request of this protocol', () => {
       });
     });
 
-    it('is given none where a client of another protocol wants no thinking', () => {
+    it('gets no reasoning if a client of another protocol turns thinking off', () => {
       const turns: CanonicalRequest['turns'] = [
         { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] },
         { role: 'assistant', blocks: [{ type: 'tool-call', id: 'call_1', name: 'look', arguments: '{}' }] },
@@ -300,7 +300,7 @@ describe('a request of this protocol', () => {
     });
   });
 
-  it('stays on it otherwise', () => {
+  it('is passed on verbatim otherwise', () => {
     expect(
       callWith({
         stream: true,
@@ -313,7 +313,7 @@ describe('a request of this protocol', () => {
   });
 });
 
-describe('a stream of Mistral', () => {
+describe('a stream from Mistral', () => {
   const known = new Set([
     'model',
     'messages',
@@ -367,7 +367,7 @@ describe('a stream of Mistral', () => {
     ['/v1/chat/completions', { seed: 7 }],
     ['/alpha/v1/messages', { max_tokens: 9 }],
   ])(
-    'comes to a client of %s with %j, and is charged by what Mistral tells unasked',
+    'reaches a client of %s with %j, and is charged by the usage that Mistral sends unasked',
     async (path, fields) => {
       const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
       const key = isObject(made) ? String(made.key) : '';

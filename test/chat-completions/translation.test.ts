@@ -9,7 +9,7 @@ import { callWith, modelWith } from './bodies.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 
-/** A request as another protocol's client may have made it, encoded for a model. */
+/** Encodes a request of another protocol's client for a model. */
 function encode(
   request: Partial<CanonicalRequest>,
   model: Model = modelWith(),
@@ -40,8 +40,8 @@ const plainModel = modelWith({
   capabilities: { reasoning: { style: 'none' }, wire: { 'chat-completions': { extras: false } } },
 });
 
-describe('turns as messages', () => {
-  it('plain text is one string, however many blocks it came in', () => {
+describe('messages', () => {
+  it('hold plain text as one string, however many blocks it has', () => {
     expect(
       messages(
         {
@@ -65,7 +65,7 @@ describe('turns as messages', () => {
     ]);
   });
 
-  it('tool results become a message each, and the media in them follows behind the last', () => {
+  it('hold each tool result alone, and the media of results after the last one', () => {
     const image = {
       type: 'media',
       kind: 'image',
@@ -117,7 +117,7 @@ describe('turns as messages', () => {
     ]);
   });
 
-  it('media of the last result is not forgotten', () => {
+  it('include the media of the last result', () => {
     const read = messages({
       role: 'tool',
       blocks: [
@@ -134,13 +134,13 @@ describe('turns as messages', () => {
     ]);
   });
 
-  it('a developer is a system to those who know no other', () => {
+  it('turn a developer into a system for providers without that role', () => {
     const turn: Turn = { role: 'developer', blocks: [{ type: 'text', text: 'a' }] };
     expect(messages(turn)).toEqual([{ role: 'developer', content: 'a' }]);
     expect(encode({ turns: [turn] }, plainModel).body.messages).toEqual([{ role: 'system', content: 'a' }]);
   });
 
-  it('documents go as data, or as text where they are text', () => {
+  it('hold documents as data, and text documents as text', () => {
     const document = (
       source: Extract<Turn['blocks'][number], { type: 'media' }>['source'],
       mediaType?: string,
@@ -164,7 +164,7 @@ describe('turns as messages', () => {
     expect(messages(document({ type: 'text', text: '2 m' }))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
-  it('what an assistant showed is shown again by the user, behind the results of its calls', () => {
+  it('let the user show the media of the assistant, after the results of its calls', () => {
     const image = {
       type: 'media',
       kind: 'image',
@@ -201,7 +201,7 @@ describe('turns as messages', () => {
     expect(lost).toEqual(['turns[0].blocks[1]']);
   });
 
-  it('content without which the answer would be worthless refuses the call', () => {
+  it('are refused if they lack content that the answer depends on', () => {
     const turn =
       (block: Turn['blocks'][number]): (() => unknown) =>
       () =>
@@ -214,7 +214,7 @@ describe('turns as messages', () => {
     ).toThrow(/kept by anthropic/);
   });
 
-  it('a file of OpenAI goes to OpenAI, and to nobody else who speaks its wire', () => {
+  it('hold a file id of OpenAI only for OpenAI', () => {
     const turns: Turn[] = [
       {
         role: 'user',
@@ -238,7 +238,7 @@ describe('turns as messages', () => {
   });
 });
 
-describe('reasoning goes back to its own vendor alone', () => {
+describe('sealed reasoning', () => {
   const sealed: Turn = {
     role: 'assistant',
     blocks: [
@@ -252,7 +252,7 @@ describe('reasoning goes back to its own vendor alone', () => {
   };
   const turns = [user, sealed, user];
 
-  it('byte for byte where that is who answers', () => {
+  it('goes back to its own vendor byte for byte', () => {
     const { body, lost } = encode({ turns }, modelWith({ id: 'anthropic/claude' }));
     expect(body.messages).toMatchObject([
       {},
@@ -267,7 +267,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     expect(lost).toEqual([]);
   });
 
-  it('and is told as lost where another does, whoever wrote it down', () => {
+  it('is reported as lost for another vendor, whichever protocol it came from', () => {
     expect(encode({ turns })).toMatchObject({
       body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] },
       lost: ['turns[1].blocks[0]'],
@@ -285,7 +285,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     expect(encode({ turns: own }).lost).toEqual(['turns[1].blocks[0]']);
   });
 
-  it('never as text that nobody sealed', () => {
+  it('is not replaced by unsealed text', () => {
     expect(
       encode({ turns: [{ role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm' }] }] }),
     ).toMatchObject({
@@ -294,7 +294,7 @@ describe('reasoning goes back to its own vendor alone', () => {
     });
   });
 
-  it('but a seal without content lets its own vendor have the text', () => {
+  it('goes back as text to its own vendor if the seal is empty', () => {
     const block = {
       type: 'reasoning',
       text: 'hm',
@@ -318,7 +318,7 @@ describe('reasoning goes back to its own vendor alone', () => {
   });
 });
 
-describe('a model whose vendor wants its thoughts back', () => {
+describe('a model that needs its reasoning back', () => {
   const deepseek = modelWith({
     id: 'deepseek/deepseek-v4-pro',
     capabilities: {
@@ -332,7 +332,7 @@ describe('a model whose vendor wants its thoughts back', () => {
     blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'y' }] }],
   };
 
-  it('is told a blank where they are gone, in every message of its own', () => {
+  it('gets a blank in every assistant message if the reasoning is gone', () => {
     const { body } = encode(
       {
         turns: [
@@ -354,7 +354,7 @@ describe('a model whose vendor wants its thoughts back', () => {
     ]);
   });
 
-  it('is not told what its own client left out', () => {
+  it('does not get what a client of this protocol left out', () => {
     const { turns } = callWith({
       messages: [
         { role: 'user', content: 'x' },
@@ -368,7 +368,7 @@ describe('a model whose vendor wants its thoughts back', () => {
     expect(JSON.stringify(body)).not.toContain('reasoning_content');
   });
 
-  it('does not think where none is asked for, by its own field for that', () => {
+  it('turns thinking off by its own field if the client wants no reasoning', () => {
     for (const reasoning of [{ effort: 'none' }, { budget: 0 }]) {
       const { body, lost } = encode({ reasoning }, deepseek);
       expect(body).toMatchObject({ thinking: { type: 'disabled' } });
@@ -378,7 +378,7 @@ describe('a model whose vendor wants its thoughts back', () => {
   });
 });
 
-describe('an envelope that a client kept', () => {
+describe('an envelope that a client sends back', () => {
   const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
   const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };
   const call = { vendor: 'google', kind: 'signature', value: 'Z2c=' };
@@ -408,7 +408,7 @@ describe('an envelope that a client kept', () => {
   };
 
   it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])(
-    'opens to the state that went in: %j',
+    'opens to the state that was sealed: %j',
     (states) => {
       const read = kept(...states);
       expect(read.carriesState).toBe(true);
@@ -418,7 +418,7 @@ describe('an envelope that a client kept', () => {
     },
   );
 
-  it('goes to its vendor in that vendor own entries', () => {
+  it('becomes entries in the format of its vendor', () => {
     const { body, lost } = encode(kept(signature, encrypted).decode(), modelWith({ id: 'anthropic/claude' }));
     expect(body.messages).toMatchObject([
       {},
@@ -448,7 +448,7 @@ describe('an envelope that a client kept', () => {
   });
 });
 
-describe('names and ids that this wire does not take', () => {
+describe('names and ids that this protocol does not take', () => {
   const long = 'x'.repeat(80);
   const request: Partial<CanonicalRequest> = {
     tools: [
@@ -467,7 +467,7 @@ describe('names and ids that this wire does not take', () => {
   };
   const sent = encode(request).body;
 
-  it('are replaced alike wherever they stand, and others left alone', () => {
+  it('are replaced consistently everywhere, and no others are', () => {
     const [first, second, third] = Array.isArray(sent.tools)
       ? sent.tools.map((tool: unknown) =>
           isObject(tool) && isObject(tool.function) ? String(tool.function.name) : '',
@@ -484,7 +484,7 @@ describe('names and ids that this wire does not take', () => {
     ]);
   });
 
-  it('come back as the client knows them', () => {
+  it('come back to the client as it wrote them', () => {
     const [tool]: unknown[] = Array.isArray(sent.tools) ? sent.tools : [];
     const name = isObject(tool) && isObject(tool.function) ? tool.function.name : undefined;
     const client: ClientCall = {
@@ -506,8 +506,8 @@ describe('names and ids that this wire does not take', () => {
   });
 });
 
-describe('a loss is told in the client own words', () => {
-  it('by where the thing stood in the body', () => {
+describe('a loss', () => {
+  it('is reported by its path in the client body', () => {
     const request = callWith({
       messages: [
         { role: 'system', content: 'a' },
@@ -539,7 +539,7 @@ describe('a loss is told in the client own words', () => {
   });
 });
 
-/** What is asked; of which model; the fields that reach it; the paths told as lost. */
+/** The request, the model, the fields that reach it, and the paths reported as lost. */
 const fitted: [
   asked: Partial<CanonicalRequest>,
   model: Model,
@@ -699,22 +699,25 @@ const fitted: [
   ],
 ];
 
-describe('a request is fitted to its model, and each loss is named', () => {
-  it.each(fitted)('%j', (asked, model, sent, lost) => {
-    const read = encode(asked, model);
-    expect(read.body).toEqual({
-      model: 'gpt-5.5-upstream',
-      messages: [{ role: 'user', content: 'Ahoy' }],
-      ...sent,
-    });
-    expect(read.lost).toEqual(lost);
-  });
+describe('a request fitted to its model', () => {
+  it.each(fitted)(
+    'has the fields that the model takes, and reports the others: %j',
+    (asked, model, sent, lost) => {
+      const read = encode(asked, model);
+      expect(read.body).toEqual({
+        model: 'gpt-5.5-upstream',
+        messages: [{ role: 'user', content: 'Ahoy' }],
+        ...sent,
+      });
+      expect(read.lost).toEqual(lost);
+    },
+  );
 
-  it('a lowered limit stands in place of the one asked for', () => {
+  it('has the lowered limit in place of the requested one', () => {
     expect(encode({ outputLimit: 900 }, modelWith(), 50).body.max_completion_tokens).toBe(50);
   });
 
-  it('a cache mark goes where it is understood, for the time this wire has', () => {
+  it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
     const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
       turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }],
     });
@@ -733,7 +736,7 @@ describe('a request is fitted to its model, and each loss is named', () => {
     });
   });
 
-  it('the mark of a result stands on its last part, and one of a call, or of nothing, is told', () => {
+  it('has the mark of a result on its last part, and reports one on a call or on an empty result', () => {
     const model = modelWith({
       capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
     });
@@ -767,14 +770,14 @@ describe('a request is fitted to its model, and each loss is named', () => {
     expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[2].blocks[0].cache']);
   });
 
-  it('an item of another protocol is left out, and told', () => {
+  it('leaves out an item of another protocol, and reports it', () => {
     const foreign = { type: 'foreign', protocol: 'responses', value: {} } as const;
     expect(
       encode({ turns: [{ role: 'user', blocks: [foreign, { type: 'text', text: 'a' }] }] }),
     ).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
   });
 
-  it('a choice among tools that are not offered is told, and not sent', () => {
+  it('leaves out a choice among tools that are not offered, and reports it', () => {
     const hosted = {
       type: 'hosted',
       protocol: 'messages',
@@ -801,7 +804,7 @@ describe('a request is fitted to its model, and each loss is named', () => {
     expect(chosen({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
-  it('a failed tool is told as one that spoke', () => {
+  it('sends the result of a failed tool as a plain result, and reports it', () => {
     const turns: Turn[] = [
       {
         role: 'tool',
@@ -816,14 +819,14 @@ describe('a request is fitted to its model, and each loss is named', () => {
     });
   });
 
-  it("the client's own fields go too where the model samples by itself", () => {
+  it("leaves out the client's own sampling fields too if the model does not take any", () => {
     const request = callWith({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
     expect(encode(request, modelWith({ capabilities: { sampling: false } }))).toMatchObject({
       lost: ['logit_bias', 'temperature', 'logprobs.top'],
     });
   });
 
-  it('a seed that no double holds is written with its own digits', () => {
+  it('has all digits of a seed that is too large for a double', () => {
     const { body } = protocol.upstream.encodeRequest(
       { model: 'a/b', stream: false, turns: [user], seed: '9223372036854775807' },
       modelWith(),
@@ -832,7 +835,7 @@ describe('a request is fitted to its model, and each loss is named', () => {
     expect(JSON.stringify(body)).toContain('"seed":9223372036854775807');
   });
 
-  it('an edited request is written as it was edited, not as it was read', () => {
+  it('is encoded as it was edited, not as it was read', () => {
     const request = callWith({
       stop: 'x',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
@@ -851,10 +854,10 @@ describe('a request is fitted to its model, and each loss is named', () => {
   });
 });
 
-describe('sound', () => {
+describe('audio', () => {
   const speaking = modelWith({ output: ['text', 'audio'] });
 
-  it('is asked for with a voice, in samples, and beside its text: this wire takes it no other way', () => {
+  it('is requested with a voice, in samples and with text, as this protocol requires', () => {
     const { body, lost } = encode({ modalities: ['audio'] }, speaking);
     expect(body).toMatchObject({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } });
     expect(lost).toEqual(['modalities']);
@@ -899,7 +902,7 @@ describe('sound', () => {
     expect(JSON.stringify(events).includes('mediaType')).toBe(mediaType !== undefined);
   });
 
-  it("of a reply in parts is joined without a member that would be every object's", () => {
+  it('of a reply in parts is merged without touching the prototype of objects', () => {
     const decoder = protocol.upstream.decodeEvents(callWith({ stream: true }));
     const chunks = ['{"id":"a1","data":"AA"}', '{"data":"AA","__proto__":{"polluted":true}}'].map(
       (audio) => `{"choices":[{"index":0,"delta":{"audio":${audio}},"finish_reason":null}]}`,

@@ -41,7 +41,7 @@ function callsOf(...fragments: object[]): unknown {
 }
 
 describe('tool calls', () => {
-  it('begin anew with each id, though all have index 0', () => {
+  it('are distinguished by id if all have index 0', () => {
     expect(
       callsOf(
         { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } },
@@ -54,7 +54,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('go on where the id and the name are repeated', () => {
+  it('continue if the id and the name are repeated', () => {
     expect(
       callsOf(
         { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
@@ -69,7 +69,7 @@ describe('tool calls', () => {
     ).toEqual([['a', 'f', '{"x":1}']]);
   });
 
-  it('without ids get one each that stays the same from reading to reading', () => {
+  it('without ids get generated ones, the same each time the reply is read', () => {
     const fragments = [
       { index: 0, id: '', function: { name: 'f', arguments: '{}' } },
       { index: 0, id: '', function: { name: 'g', arguments: '{}' } },
@@ -83,7 +83,7 @@ describe('tool calls', () => {
     expect(new Set(JSON.stringify(first).match(/call_\w+/g)).size).toBe(2);
   });
 
-  it('of two replies do not share a made-up id', () => {
+  it('of two replies never share a generated id', () => {
     const reply = (id: string): unknown =>
       read([
         {
@@ -107,14 +107,14 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('may come with arguments as an object', () => {
+  it('may have their arguments as an object', () => {
     expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([
       ['a', 'f', '{"x":[1]}'],
     ]);
   });
 
   it.each([['null'], [' null\n'], [''], [null], [undefined]])(
-    'without arguments have an empty object, whatever the vendor writes: %j',
+    'without arguments have an empty object, whatever the provider writes: %j',
     (args) => {
       expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([
         ['a', 'f', '{}'],
@@ -122,7 +122,7 @@ describe('tool calls', () => {
     },
   );
 
-  it('hold text back only while it may be null', () => {
+  it('hold text back only while it may become null', () => {
     const events = decode([
       ...['n', 'ul', 'l'].map((piece, at) =>
         choices([
@@ -162,7 +162,7 @@ describe('tool calls', () => {
       { tool_calls: [{ index: 0, id: '', type: 'function', function: { name: '', arguments: '' } }] },
     ],
     ['tool_calls without fields', { tool_calls: [{}] }],
-  ])('are none where %s is empty, as Snowflake writes it', (_, empty) => {
+  ])('are ignored if %s is empty, as Snowflake sends it', (_, empty) => {
     expect(read([choices([{ content: 'a', ...empty }]), choices([{}, 'stop'])]).candidates[0]).toMatchObject({
       text: 'a',
       calls: [],
@@ -170,12 +170,12 @@ describe('tool calls', () => {
     });
   });
 
-  it('of a custom tool keep the word null', () => {
+  it('of a custom tool keep an input of null', () => {
     const fragment = { index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'null' } };
     expect(callsOf(fragment)).toEqual([['a', 'f', 'null']]);
   });
 
-  it('may learn their name late', () => {
+  it('may get their name late', () => {
     expect(
       callsOf(
         { index: 0, id: 'a', function: { arguments: '{' } },
@@ -184,7 +184,7 @@ describe('tool calls', () => {
     ).toEqual([['a', 'f', '{}']]);
   });
 
-  it('stand beside text in one delta', () => {
+  it('may share a delta with text', () => {
     const { candidates } = read([
       choices([
         { content: 'Look:', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] },
@@ -198,7 +198,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('do not hide that the reply was cut or filtered', () => {
+  it('do not hide a cut or filtered reply', () => {
     for (const [said, reason] of [
       ['length', 'length'],
       ['content_filter', 'content-filter'],
@@ -211,7 +211,7 @@ describe('tool calls', () => {
     }
   });
 
-  it('keep the seal that their vendor put on them', () => {
+  it('keep the signature of their vendor', () => {
     const signed = {
       index: 0,
       id: 'a',
@@ -222,7 +222,7 @@ describe('tool calls', () => {
     expect(call?.sealed).toEqual([{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }]);
   });
 
-  it('of a custom tool in disguise give back its bare input', () => {
+  it('of a custom tool that was offered as a function return its bare input', () => {
     const foreign: ClientCall = {
       ...callWith(),
       decode: () => ({ model: 'a/b', stream: true, turns: [], tools: [{ type: 'custom', name: 'patch' }] }),
@@ -243,20 +243,20 @@ describe('tool calls', () => {
 });
 
 describe('the end of a reply', () => {
-  it('is a finish reason for every candidate that spoke, and [DONE]', () => {
+  it('is a finish reason for every candidate with content, and [DONE]', () => {
     expect(read([choices([{ content: 'a' }, 'stop'])]).complete).toBe(true);
     expect(read([choices([{ content: 'a' }])]).complete).toBe(false);
     expect(read([choices([{ content: 'a' }, 'stop'], [{ content: 'b' }, null, 1])]).complete).toBe(false);
     expect(read([]).complete).toBe(false);
   });
 
-  it('may lack its [DONE], once all candidates asked for have finished', () => {
+  it('needs no [DONE] once all requested candidates have finished', () => {
     const one = [choices([{ content: 'a' }, 'stop'])];
     expect(read(one, callWith(), []).complete).toBe(true);
     expect(read(one, callWith({ n: 2 }), []).complete).toBe(false);
   });
 
-  it('needs no finish reason where usage comes last, and then [DONE]', () => {
+  it('needs no finish reason if usage comes last before [DONE]', () => {
     const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
     const said = choices([{ content: 'a' }]);
     expect(read([said, usage])).toMatchObject({
@@ -270,7 +270,7 @@ describe('the end of a reply', () => {
     expect(read([usage]).complete).toBe(false);
   });
 
-  it('is cut without a finish reason where the arguments of a call break off', () => {
+  it('is incomplete without a finish reason if the arguments of a call break off', () => {
     const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
     const call = (text: string): object =>
       choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] }]);
@@ -281,7 +281,7 @@ describe('the end of a reply', () => {
     });
   });
 
-  it('is told once, though it is said twice, and nothing comes behind [DONE]', () => {
+  it('is emitted once even if sent twice, and nothing follows [DONE]', () => {
     const events = decode([choices([{ content: 'a' }, 'stop']), choices([{}, 'stop'])], callWith(), [
       done,
       { event: undefined, data: JSON.stringify(choices([{ content: 'b' }])) },
@@ -305,7 +305,7 @@ describe('the end of a reply', () => {
     ['content_filter', 'content-filter'],
     ['model_length', 'context-length'],
     ['constructor', 'other'],
-  ])('%s is understood as %s', (raw, unified) => {
+  ])('reads the finish reason %s as %s', (raw, unified) => {
     expect(decode([choices([{}, raw])])).toContainEqual({
       type: 'finish',
       candidate: 0,
@@ -313,7 +313,7 @@ describe('the end of a reply', () => {
     });
   });
 
-  it('is not seen in an empty finish reason', () => {
+  it('is not an empty finish reason', () => {
     expect(read([choices([{ content: 'a' }, ''])]).complete).toBe(false);
   });
 });
@@ -345,13 +345,13 @@ describe('an error inside a stream', () => {
       choices([{}, 'insufficient_system_resource']),
       { message: 'The provider ended its reply with "insufficient_system_resource".' },
     ],
-  ])('stands %s, and is the last thing told', (_, chunk, error) => {
+  ])('may be %s, and is the last event', (_, chunk, error) => {
     const events = decode([choices([{ content: 'Half' }]), chunk, choices([{ content: ' more' }, 'stop'])]);
     expect(events.at(-1)).toMatchObject({ type: 'error', ...error });
     expect(events.some(({ type }) => type === 'response-end')).toBe(false);
   });
 
-  it('may be an event of its own name, with the error bare inside', () => {
+  it('may be an event named error whose data is the error itself', () => {
     const events = decodeAll(upstream.decodeEvents(callWith()), [
       { event: 'error', data: '{"message":"no","status_code":400}' },
     ]);
@@ -360,7 +360,7 @@ describe('an error inside a stream', () => {
 });
 
 describe('reasoning', () => {
-  it('is read once where a vendor says it in two fields', () => {
+  it('is read once if a provider sends it in two fields', () => {
     const chunk = choices([
       { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm', index: 0 }] },
     ]);
@@ -370,7 +370,7 @@ describe('reasoning', () => {
     });
   });
 
-  it('is read from the plain field where the entries hold seals alone', () => {
+  it('is read from the plain field if the entries only hold seals', () => {
     const chunk = choices([
       {
         reasoning: 'hm',
@@ -403,7 +403,7 @@ describe('reasoning', () => {
 });
 
 describe('usage', () => {
-  it('is told as soon as it is known, and the later figures hold', () => {
+  it('is emitted as soon as it is known, and later counts replace it', () => {
     const events = decode([
       { ...choices([{ content: 'a' }]), usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
       { ...choices([{}, 'stop']), usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } },
@@ -412,7 +412,7 @@ describe('usage', () => {
     expect(fold(events).usage).toEqual({ input: 5, output: 2 });
   });
 
-  it('on a chunk without choices is all that the chunk tells', () => {
+  it('is the only event of a chunk without choices', () => {
     expect(
       upstream
         .decodeEvents(callWith())
@@ -426,7 +426,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('counts reasoning that a vendor leaves out of its output', () => {
+  it('counts reasoning that a provider leaves out of its output', () => {
     const usage = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -440,7 +440,7 @@ describe('usage', () => {
     });
   });
 
-  it('believes no figure that is not a count', () => {
+  it('ignores values that are no counts', () => {
     const usage = {
       prompt_tokens: '5',
       completion_tokens: -1,
@@ -451,7 +451,7 @@ describe('usage', () => {
     expect(decode([{ ...choices([{}, 'stop']), usage }]).some(({ type }) => type === 'usage')).toBe(false);
   });
 
-  it('is found where Groq and DeepSeek keep it', () => {
+  it('is found in the fields of Groq and DeepSeek', () => {
     expect(
       read([{ ...choices([{}, 'stop']), x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } }])
         .usage,
@@ -462,8 +462,8 @@ describe('usage', () => {
   });
 });
 
-describe('what does not concern the reply', () => {
-  it('is passed over', () => {
+describe('a chunk that does not concern the reply', () => {
+  it('is ignored', () => {
     const chunks = [
       {},
       { choices: null },
@@ -485,19 +485,19 @@ describe('what does not concern the reply', () => {
 
 describe('a whole reply', () => {
   it.each([[null], ['text'], [[]], [{}], [{ object: 'list', data: [] }], [{ error: null }]])(
-    'that is %j is none',
+    'is refused if it is %j',
     (body) => {
       expect(() => upstream.decodeReply(body, callWith())).toThrow(/no chat completion/);
     },
   );
 
-  it('may be an error with a good status', () => {
+  it('may be an error with status 200', () => {
     expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, callWith())).toMatchObject([
       { type: 'error', message: 'gone', code: '502', status: 502, meaning: 'upstream_failed' },
     ]);
   });
 
-  it('is complete without a finish reason, once it says something', () => {
+  it('is complete without a finish reason if it has content', () => {
     const whole = (choice: object, more: object = {}): Folded =>
       fold(
         upstream.decodeReply(
@@ -521,7 +521,7 @@ describe('a whole reply', () => {
     expect(fold(upstream.decodeReply({ choices: [] }, callWith())).complete).toBe(false);
   });
 
-  it('fails where a choice has no message, unless it was filtered', () => {
+  it('fails if a choice has no message, unless it was filtered', () => {
     const whole = (choice: object): Folded =>
       fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, callWith()));
     expect(whole({ message: null, finish_reason: 'stop' })).toMatchObject({

@@ -1,4 +1,4 @@
-/** Models and bodies of the images family, as tests need them. */
+/** Models and bodies for the tests of this protocol. */
 import { fileURLToPath } from 'node:url';
 import { Form } from '../../core/http/form.ts';
 import { readCatalogue, type ClientCall, type Model, type Operation } from '../../core/index.ts';
@@ -10,7 +10,7 @@ const known = ['openai', 'google'].flatMap((vendor) =>
   readCatalogue(new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url)),
 );
 
-/** A model of the catalogue. */
+/** A catalogue model. */
 export function modelOf(id: string): Model {
   const model = known.find((each) => each.id === id);
   if (!model) throw new Error(`${fileURLToPath(import.meta.url)}: there is no ${id}`);
@@ -27,7 +27,7 @@ export function readJson(
 
 type Files = readonly (readonly [name: string, bytes: Uint8Array])[];
 
-/** Texts whose names repeat come as a list. */
+/** Values of repeated names form a list. */
 export function readForm(
   given: Readonly<Record<string, string>> | readonly [string, string][],
   files: Files,

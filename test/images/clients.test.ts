@@ -1,4 +1,4 @@
-/** How clients of the other families reach models that make pictures, and what they are shown. */
+/** Clients of the other protocols and models that make pictures. */
 import { GoogleGenAI } from '@google/genai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
@@ -15,7 +15,7 @@ const model = 'openai/gpt-image-1.5';
 const picture = pngBytes(5).toString('base64');
 const shown = `data:image/png;base64,${pixel(1)}`;
 
-/** What the vendor of images was asked last: where, and what. */
+/** The path and body of the latest request to the provider of images. */
 function asked(): { path: string | undefined; body: string } {
   const { path, body } = gallery.painter.requests.at(-1) ?? {};
   return { path, body: String(body) };
@@ -24,7 +24,7 @@ function asked(): { path: string | undefined; body: string } {
 describe('chat-completions', () => {
   const path = '/v1/chat/completions';
 
-  it('is shown a picture beside the text, and pays for it', async () => {
+  it('gets a picture next to the text, and pays for it', async () => {
     const before = gallery.gateway.ends.length;
     const response = await gallery.post(path, {
       model,
@@ -60,7 +60,7 @@ describe('chat-completions', () => {
     });
   });
 
-  it.each([1, 2])('is shown it in a stream of %i', async (n) => {
+  it.each([1, 2])('gets it in a stream of %i', async (n) => {
     const response = await gallery.post(path, {
       model,
       messages: [{ role: 'user', content: 'A heron' }],
@@ -79,7 +79,7 @@ describe('chat-completions', () => {
     expect(JSON.parse(asked().body)).toMatchObject(n === 1 ? { stream: true } : { n: 2 });
   });
 
-  it('has its picture edited, by a form', async () => {
+  it('has its picture edited through a form', async () => {
     const messages = [
       {
         role: 'user',
@@ -98,7 +98,7 @@ describe('chat-completions', () => {
     expect([response.status, asked().path, files]).toEqual([200, '/v1/images/edits', [['image', picture]]]);
   });
 
-  it('goes on about the picture it was shown', async () => {
+  it('continues the conversation about the picture it got', async () => {
     const messages = [
       { role: 'user', content: 'A heron' },
       { role: 'assistant', content: 'There.' },
@@ -152,7 +152,7 @@ describe('chat-completions', () => {
 });
 
 describe('responses', () => {
-  it('is shown a call that made a picture, as its tool for pictures asked', async () => {
+  it('gets an image generation call, with the settings of its image tool', async () => {
     const tools = [
       {
         type: 'image_generation',
@@ -180,7 +180,7 @@ describe('responses', () => {
     });
   });
 
-  it('is shown it in a stream', async () => {
+  it('gets it in a stream', async () => {
     const stream = gallery.client.responses.stream({ model, input: 'A heron' });
     expect((await stream.finalResponse()).output).toMatchObject([
       { type: 'image_generation_call', result: pixel(1) },
@@ -192,7 +192,7 @@ describe('generate-content', () => {
   const sdk = (): GoogleGenAI =>
     new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
 
-  it('is shown a picture of a vendor of images', async () => {
+  it('gets a picture from a provider of images', async () => {
     const { candidates, usageMetadata } = await sdk().models.generateContent({ model, contents: 'A heron' });
     expect(candidates?.[0]?.content?.parts).toEqual([
       { inlineData: { mimeType: 'image/png', data: pixel(1) } },
@@ -207,7 +207,7 @@ describe('generate-content', () => {
     ]);
   });
 
-  it('has its picture edited by a model of its own kind, given as inline data', async () => {
+  it('has its inline picture edited by a Gemini model', async () => {
     const contents = [
       {
         role: 'user',
@@ -228,7 +228,7 @@ describe('generate-content', () => {
     });
   });
 
-  it('has its picture edited by a vendor of images too', async () => {
+  it('has its picture edited by a provider of images', async () => {
     const contents = [
       {
         role: 'user',
@@ -244,7 +244,7 @@ describe('generate-content', () => {
 });
 
 describe('messages', () => {
-  it('is told that it could not show a picture, before anything is made', async () => {
+  it('is refused before anything is made, since it cannot show a picture', async () => {
     const before = gallery.painter.requests.length;
     const headers = {
       'x-api-key': gallery.key,
@@ -265,7 +265,7 @@ describe('messages', () => {
 });
 
 describe('images', () => {
-  it('reaches only models that make some', async () => {
+  it('reaches only models that make pictures', async () => {
     const response = await gallery.post('/v1/images/generations', {
       model: 'openai/gpt-5.5',
       prompt: 'A heron',
@@ -282,7 +282,7 @@ describe('images', () => {
     ]);
   });
 
-  it('is told of a model that is not there', async () => {
+  it('names an unknown model in its error', async () => {
     const response = await gallery.post('/v1/images/generations', {
       model: 'openai/gpt-image-9',
       prompt: 'A heron',

@@ -1,4 +1,4 @@
-/** What goes wrong with a picture: never made twice for one call, never charged for nothing, always told. */
+/** Failures of image calls: a picture is never made twice for one call, and nothing is charged for none. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { defineProvider } from '../../core/index.ts';
@@ -33,7 +33,7 @@ afterAll(async () => {
 const path = '/v1/images/generations';
 const wanted = { model: 'openai/gpt-image-1.5', prompt: 'A lighthouse', quality: 'low' };
 
-/** Calls both addresses, whole and streamed; the answer is what each was told. */
+/** Calls both endpoints, whole and streamed, and returns what each answered. */
 async function everyWay(): Promise<{ status: number; retry: string | null; text: string }[]> {
   const bodies = [
     [path, wanted],
@@ -63,7 +63,7 @@ describe('a call whose outcome is unknown', () => {
     ['a proxy of the vendor gave up', { reply: { status: 504, body: 'gateway timeout' } }, 504],
     ['the reply is no JSON', { reply: { status: 200, body: '<html>' } }, 502],
     ['the reply has no image', { reply: { status: 200, body: { created: 1, data: [] } } }, 502],
-  ])('is never sent again, and the client is told not to: %s', async (_, step, status) => {
+  ])('is never retried, and its error tells the client not to retry: %s', async (_, step, status) => {
     gallery.painter.script('gpt-image-1.5', step);
     const [first, other] = [gallery.painter.requests.length, second.requests.length];
     const replies = await everyWay();
@@ -71,7 +71,7 @@ describe('a call whose outcome is unknown', () => {
     expect([gallery.painter.requests.length - first, second.requests.length - other]).toEqual([4, 0]);
   });
 
-  it('says that there was no image', async () => {
+  it('fails with an error that says there was no image', async () => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 200, body: { created: 1, data: [] } } });
     for (const { text } of (await everyWay()).slice(0, 1))
       expect(text).toContain('The provider answered without an image.');
@@ -80,7 +80,7 @@ describe('a call whose outcome is unknown', () => {
 
 describe('a call that was refused', () => {
   it.each(['broken', 'overloaded', 'rateLimited', 'forbidden'] as const)(
-    'goes to another provider: %s',
+    'is retried with another provider: %s',
     async (name) => {
       gallery.painter.script('gpt-image-1.5', { reply: refusals[name] });
       const replies = await everyWay();
@@ -109,7 +109,7 @@ describe('a call that was refused', () => {
       },
       'unknown_parameter',
     ],
-  ])("because of what it says is told in the vendor's words: %s", async (_, error, code) => {
+  ])("for its content gets the provider's message: %s", async (_, error, code) => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 400, body: { error } } });
     const asked = second.requests.length;
     const response = await gallery.post(path, wanted);
@@ -123,7 +123,7 @@ describe('a call that was refused', () => {
 });
 
 describe('a call with nothing to draw', () => {
-  it('is told of its prompt', async () => {
+  it('gets an error that names the prompt', async () => {
     const response = await gallery.post(path, { ...wanted, prompt: ' ' });
     expect([response.status, await response.json()]).toEqual([
       400,
@@ -138,7 +138,7 @@ describe('a call with nothing to draw', () => {
 });
 
 describe('a stream', () => {
-  it('that the vendor stops for what was asked is told like a call that was refused', async () => {
+  it('that the provider stops for its content ends with the same error as a refused call', async () => {
     const error = {
       message: 'Your request was rejected by the safety system.',
       type: 'image_generation_user_error',
@@ -167,7 +167,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('that breaks off tells so inside, and what was not finished is not paid for', async () => {
+  it('that breaks off ends with an error event, and unfinished pictures are not charged', async () => {
     for (const step of [
       { fail: { after: 1 } },
       { cut: { how: 'rst', events: 1 } },
@@ -195,7 +195,7 @@ describe('a stream', () => {
     }
   });
 
-  it('that its client leaves is stopped at the vendor, and the picture that was shown in the making is paid for', async () => {
+  it('is cancelled at the provider when its client disconnects, and the partial picture that was sent is charged', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever', holdAfter: 1 });
     const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
     const stream = await gallery.client.images.generate({
@@ -213,7 +213,7 @@ describe('a stream', () => {
     await expect.poll(() => gallery.painter.requests[asked]?.closedByPeerAt).toBeDefined();
   });
 
-  it('shows a sign of life while the vendor paints', async () => {
+  it('sends keep-alive comments while the provider works', async () => {
     const slow = await openGallery({ settings: { timeouts: { keepAlive: 0.1 } } });
     slow.painter.script('gpt-image-1.5', { delayHeaders: 600 });
     const text = await (await slow.post(path, { ...wanted, stream: true })).text();
@@ -222,7 +222,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a client that leaves before anything came', () => {
+describe('a client that disconnects before any output', () => {
   it('pays for what it sent', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever' });
     const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
@@ -243,8 +243,8 @@ describe('a client that leaves before anything came', () => {
   });
 });
 
-describe('what is reserved', () => {
-  it('is a whole picture: a balance below that is refused and never asks for less', async () => {
+describe('the reserved cost', () => {
+  it('is that of a whole picture: a lower balance is refused, and no smaller picture is requested', async () => {
     const poor = await openGallery({ credit: '0.04' });
     // A picture of low quality is taken for 1500 tokens at 32 USD a million.
     const dear = await poor.post(path, wanted);

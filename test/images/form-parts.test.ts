@@ -1,4 +1,4 @@
-/** Forms as clients without a form library of a browser's write them, part by part. */
+/** Forms as clients without a browser's form library write them, part by part. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGallery, pngBytes, type Gallery } from './gallery.ts';
 
@@ -31,7 +31,7 @@ function post(...parts: readonly Part[]): Promise<Response> {
   });
 }
 
-/** The parts that reached the vendor. */
+/** The parts that reached the provider. */
 function arrived(): string {
   return String(gallery.painter.requests.at(-1)?.body);
 }
@@ -53,7 +53,7 @@ describe('a part', () => {
     ],
     ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
     ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],
-  ])('is a file where it has the name of one: %s', async (_, head) => {
+  ])('is a file if it has a filename: %s', async (_, head) => {
     const response = await post(model, prompt, quality, [head, pngBytes()]);
     expect([response.status, await response.text()]).toEqual([
       200,
@@ -62,7 +62,7 @@ describe('a part', () => {
   });
 
   it.each(['7bit', '8bit', 'binary', 'utf-8', 'base64'])(
-    'may say that its text goes over the wire as %s',
+    'may state the transfer encoding %s',
     async (encoding) => {
       const text = encoding === 'base64' ? Buffer.from('Nacht – 夜').toString('base64') : 'Nacht – 夜';
       expect(
@@ -89,7 +89,7 @@ describe('a part', () => {
     ],
     ['of no name', 'Content-Disposition: form-data', 'A part of the form has no name.', null],
     ['of no disposition', 'Content-Type: text/plain', 'A part of the form has no name.', null],
-  ])('is refused that is %s', async (_, head, message, param) => {
+  ])('is refused if it is %s', async (_, head, message, param) => {
     const asked = gallery.painter.requests.length;
     const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
     expect(await refusal(response)).toMatchObject([
@@ -99,7 +99,7 @@ describe('a part', () => {
     expect(gallery.painter.requests.length).toBe(asked);
   });
 
-  it('may not keep its reader at its head', async () => {
+  it('is refused if its headers never end', async () => {
     const response = await post(model, prompt, quality, [
       `${named('image')}; ${'filename="a"x '.repeat(60_000)}`,
       pngBytes(),
@@ -110,7 +110,7 @@ describe('a part', () => {
     ]);
   });
 
-  it('is told by its own name, though every object has one like it', async () => {
+  it('is named in the error even if its name is __proto__', async () => {
     expect(await refusal(await post(model, prompt, quality, image, [named('__proto__'), 'x']))).toMatchObject(
       [400, { error: { param: '__proto__' } }],
     );

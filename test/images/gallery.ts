@@ -1,4 +1,4 @@
-/** A gateway before a vendor of images and one of generate-content, with an account and a key. */
+/** A gateway with a provider of images, one of generate-content, an account and a key. */
 import OpenAI, { toFile } from 'openai';
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -98,7 +98,7 @@ export function pngBytes(shade = 9): Buffer {
   return Buffer.from(pixel(shade), 'base64');
 }
 
-/** The beginning of a JPEG: all that anyone here looks at. */
+/** The first bytes of a JPEG, which is all that the gateway checks. */
 export const jpegBytes = Buffer.concat([
   Buffer.from('ffd8ffe000104a46494600010101', 'hex'),
   Buffer.alloc(64),

@@ -1,4 +1,4 @@
-/** What a call for a picture may say, and what it is told where it says something else. */
+/** What an image call may hold, and the errors for everything else. */
 import { describe, expect, it } from 'vitest';
 import { pictureTokens } from '../../core/billing/cost-bounds.ts';
 import { checkModel, Form, isGatewayError } from '../../core/index.ts';
@@ -41,7 +41,7 @@ describe('a generation', () => {
     ['partial_images', { partial_images: 1 }, /only for streams/],
     ['response_format', { response_format: 'url' }, /"b64_json", or leave it out/],
     ['user', { user: 7 }, /a string/],
-  ])('is told of %s in %j', (param, body, message) => {
+  ])('is refused by its field %s: %j', (param, body, message) => {
     expect(refusalOf(() => readJson(body))).toEqual({
       code: 'invalid_request',
       param,
@@ -49,7 +49,7 @@ describe('a generation', () => {
     });
   });
 
-  it('may leave everything else out, or say it is null', () => {
+  it('may leave everything else out, or set it to null', () => {
     const nothing = {
       n: null,
       size: null,
@@ -65,7 +65,7 @@ describe('a generation', () => {
     expect(readJson({ n: 1 })).toMatchObject({ candidates: 1, statesCount: true });
   });
 
-  it('comes as JSON, and an edit as a form', () => {
+  it('must be JSON, and an edit a form', () => {
     expect(refusalOf(() => readJson({}, 'edit'))).toMatchObject({
       code: 'unsupported_media_type',
       message: expect.stringMatching(/multipart/),
@@ -107,7 +107,7 @@ describe('an edit', () => {
       ],
     ),
     ['prompt', { prompt: '' }, [image], /is missing/],
-  ])('is told of %s in %j', (param, fields, files, message) => {
+  ])('is refused by its field %s with %j', (param, fields, files, message) => {
     expect(refusalOf(() => readForm(fields, files))).toEqual({
       code: 'invalid_request',
       param,
@@ -115,7 +115,7 @@ describe('an edit', () => {
     });
   });
 
-  it('takes its texts for the numbers and switches they are', () => {
+  it('converts texts of numbers and booleans', () => {
     const call = readForm(
       { n: '2', stream: 'true', partial_images: '1', output_compression: '80', size: 'auto' },
       [
@@ -163,7 +163,7 @@ describe('an edit', () => {
         ['provider[max_price][request]', '0.1'],
       ],
     ],
-  ])('is routed as its provider object says, %s, which no vendor is sent', (_, fields) => {
+  ])('is routed by its provider object, %s, which no provider receives', (_, fields) => {
     const call = readForm(fields, [image]);
     expect(call.preferences).toMatchObject({
       only: ['a', 'b'],
@@ -201,7 +201,7 @@ describe('an edit', () => {
     ],
     ['provider.allow_fallbacks', [['provider[allow_fallbacks]', 'no']], /true or false/],
     ['provider.only', [['provider[only]', 'a']], /send an array/],
-  ])('is told of %s in %j', (param, fields, message) => {
+  ])('is refused by its field %s if the form is %j', (param, fields, message) => {
     expect(refusalOf(() => readForm(fields, [image]))).toEqual({
       code: 'invalid_request',
       param,
@@ -209,7 +209,7 @@ describe('an edit', () => {
     });
   });
 
-  it('takes no name for the prototype of things', () => {
+  it('does not touch the prototype of objects', () => {
     const call = readForm({ ['__proto__']: 'x' }, [image]);
     expect(Object.getPrototypeOf(call.decode())).toBe(Object.prototype);
     expect({}).not.toHaveProperty('x');
@@ -225,7 +225,7 @@ describe('the values of each model', () => {
     background: 'background',
   } as const;
 
-  /** What becomes of a value on the images wire: what is sent, and what is told. */
+  /** What is sent for a value, and which losses are reported. */
   function outcome(id: string, field: string, value: string): Outcome {
     const request = readJson({ [field]: value }).decode();
     try {
@@ -341,7 +341,7 @@ describe('the values of each model', () => {
       'background',
       [...passed('auto'), madeAs('opaque', 'auto'), refused('background', 'transparent', '"auto", "opaque"')],
     ],
-  ])('%s has a row for each %s', (id, field, rows) => {
+  ])('have an outcome for each value: %s, %s', (id, field, rows) => {
     expect(rows.map(([value]) => [value, outcome(id, field, value)])).toEqual(rows);
   });
 });
@@ -387,7 +387,7 @@ describe('a model with more than the interface lists', () => {
     { size: '256x256' },
     { size: '4096x4096' },
     { moderation: 'strict' },
-  ])('is sent %j as it is', (fields) => {
+  ])('gets %j unchanged', (fields) => {
     const { body, losses } = protocol.upstream.encodeRequest(readJson(fields).decode(), studio, undefined);
     expect(body).toEqual({ model: 'studio', prompt: 'A heron', quality: 'low', ...fields });
     expect(losses).toEqual([]);
@@ -399,7 +399,7 @@ describe('a model with more than the interface lists', () => {
     ['one of eight times the pixels', { size: '4096x4096', quality: 'low' }, 8000],
     ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
     ['the best quality there is', { quality: 'max' }, 64_000],
-  ])('reserves for %s', (_, fields, tokens) => {
+  ])('reserves the tokens of %s', (_, fields, tokens) => {
     expect(pictureTokens(readJson(fields), studio)).toBe(tokens);
   });
 });

@@ -1,4 +1,4 @@
-/** The official SDK's `images.generate` and `images.edit`, against both kinds of vendor, whole and streamed, and what it is charged. */
+/** The official SDK's `images.generate` and `images.edit` with both kinds of providers, whole and streamed, and their cost. */
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
@@ -12,7 +12,7 @@ afterEach(() => {
 });
 afterAll(() => gallery.close());
 
-/** What the next call costs, to the nano. */
+/** The exact cost of the next call. */
 async function costOf(call: () => Promise<unknown>): Promise<string> {
   const before = gallery.gateway.ends.length;
   await call();
@@ -25,8 +25,8 @@ async function costOf(call: () => Promise<unknown>): Promise<string> {
 const gpt = 'openai/gpt-image-1.5';
 const nano = 'google/gemini-2.5-flash-image';
 
-describe('a vendor of images', () => {
-  it('makes a picture, told as the interface has it', async () => {
+describe('a provider of images', () => {
+  it('makes a picture, with all fields of the service interface', async () => {
     const result = await gallery.client.images.generate({
       model: gpt,
       prompt: 'A lighthouse',
@@ -61,7 +61,7 @@ describe('a vendor of images', () => {
     expect(data).toEqual([1, 2, 3].map((shade, index) => ({ b64_json: pixel(shade), index })));
   });
 
-  it('is sent every setting, and nothing else', async () => {
+  it('receives every setting, and nothing else', async () => {
     await gallery.client.images.generate({
       model: gpt,
       prompt: 'A lighthouse',
@@ -141,7 +141,7 @@ describe('a vendor of images', () => {
     expect(masked.usage).toMatchObject({ input_tokens_details: { image_tokens: 646 }, num_input_images: 1 });
   });
 
-  it('is sent the very bytes of the files, under the names it takes', async () => {
+  it('receives the exact bytes of the files, under the names it takes', async () => {
     const seen: unknown[] = [];
     gallery.painter.script('gpt-image-1.5', ({ request: { files, ...fields } }) => {
       seen.push(fields, ...files.map(({ field, type, bytes }) => [field, type, bytes]));
@@ -191,7 +191,7 @@ describe('a vendor of images', () => {
 });
 
 describe('a model of generate-content', () => {
-  it('makes one picture, asked for in its own words', async () => {
+  it('makes one picture, requested in its own protocol', async () => {
     const result = await gallery.client.images.generate({
       model: nano,
       prompt: 'A lighthouse',
@@ -229,7 +229,7 @@ describe('a model of generate-content', () => {
     expect((await Array.fromAsync(stream)).map(({ type }) => type)).toEqual(['image_generation.completed']);
   });
 
-  it('is reported to be told less than was asked', async () => {
+  it('reports the settings that it does not take', async () => {
     const response = await gallery.post('/v1/images/generations', {
       model: nano,
       prompt: 'A lighthouse',
@@ -283,7 +283,7 @@ describe('a model of generate-content', () => {
   });
   const inline = (shade: number): object => ({ inlineData: { mimeType: 'image/png', data: pixel(shade) } });
 
-  it('never has its thoughts taken for the result', async () => {
+  it('never returns its thoughts as the result', async () => {
     const parts = [
       { text: 'Hm, a draft.', thought: true },
       { ...inline(1), thought: true },
@@ -330,7 +330,7 @@ describe('a model of generate-content', () => {
       /NO_IMAGE/,
     ],
   ])(
-    'that answers with %s is an error that says so, whole and streamed',
+    'fails with a clear error if it answers with %s, whole and streamed',
     async (_, body, status, message) => {
       const reply = { status: 200, body };
       const frame = {
@@ -355,8 +355,8 @@ describe('a model of generate-content', () => {
   );
 });
 
-describe('what is charged', () => {
-  it('text and image tokens at their own rates', async () => {
+describe('the charge', () => {
+  it('has text and image tokens at their own rates', async () => {
     // 3 x 5 + 272 x 32 USD a million.
     expect(
       await costOf(() =>
@@ -376,7 +376,7 @@ describe('what is charged', () => {
     ).toBe('completed usage 11308000');
   });
 
-  it('words beside a picture as words', async () => {
+  it('has text next to a picture as text tokens', async () => {
     gallery.painter.script('gpt-image-1.5', {
       usage: { output_tokens: 300, output_tokens_details: { image_tokens: 272, text_tokens: 28 } },
     });
@@ -388,7 +388,7 @@ describe('what is charged', () => {
     ).toBe('completed usage 8999000');
   });
 
-  it('a picture of generate-content by its tokens, thoughts as words', async () => {
+  it('has a picture of generate-content by its tokens, and thoughts as text tokens', async () => {
     const usageMetadata = {
       promptTokenCount: 10,
       candidatesTokenCount: 1290,
@@ -417,12 +417,12 @@ describe('what is charged', () => {
     );
     const call = (): Promise<unknown> =>
       gallery.client.images.generate({ model: nano, prompt: 'A lighthouse', quality: 'auto' });
-    // 10 x 0.3 + 1290 x 30 + 100 x 2.5, also where the vendor does not tell pictures from words.
+    // 10 x 0.3 + 1290 x 30 + 100 x 2.5, also if the provider does not distinguish images from text.
     expect(await costOf(call)).toBe('completed usage 38953000');
     expect(await costOf(call)).toBe('completed usage 38953000');
   });
 
-  it('a picture apiece where that is the price', async () => {
+  it('has each picture at its price if the model is priced by picture', async () => {
     expect(
       await costOf(() =>
         gallery.client.images.generate({
@@ -436,9 +436,9 @@ describe('what is charged', () => {
     ).toBe('completed usage 6000000');
   });
 
-  it('an estimate for its quality where the vendor tells no figures', async () => {
+  it('has an estimate by quality if the provider sends no usage', async () => {
     gallery.painter.script('gpt-image-1.5', { usage: 'missing' });
-    // The call's 72 bytes are 18 tokens; a picture of low quality is taken to be 1500.
+    // The call's 72 bytes are 18 tokens; a picture of low quality is estimated at 1500.
     expect(
       await costOf(() =>
         gallery.post('/v1/images/generations', { model: gpt, prompt: 'A lighthouse', quality: 'low' }),
@@ -446,7 +446,7 @@ describe('what is charged', () => {
     ).toBe('completed estimate 48090000');
   });
 
-  it('is what the balance shows', async () => {
+  it('is what the balance loses', async () => {
     const { charges } = gallery.gateway.ends.reduce(
       (sum, end) => ({ charges: sum.charges + ('charge' in end ? end.charge.cost : 0n) }),
       { charges: 0n },

@@ -1,4 +1,4 @@
-/** Files that clients upload: how many, how large, and that none of them stays. */
+/** Uploaded files: how many, how large, and that none remains on disk. */
 import {
   existsSync,
   mkdirSync,
@@ -28,7 +28,7 @@ function left(): string[] {
   }
 }
 
-/** What a descriptor is open on. */
+/** The path that a descriptor is open on. */
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -49,13 +49,13 @@ afterAll(async () => {
 
 const edits = '/v1/images/edits';
 
-/** Waits until no call's folder is there. */
+/** Waits until no call's folder is left. */
 async function nothingLeft(): Promise<void> {
   await expect.poll(left).toEqual([]);
 }
 
 describe('a form', () => {
-  it('is there only while it is read, fifty at once', async () => {
+  it('is on disk only while it is read, with fifty at once', async () => {
     const large = Buffer.concat([pngBytes(), Buffer.alloc(300_000)]);
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, left().length)), 1);
@@ -147,14 +147,14 @@ describe('a form', () => {
       400,
       /Compression less than 100 is not supported/,
     ],
-  ])('%s leaves nothing', async (_, form, status, message) => {
+  ])('leaves nothing on disk: %s', async (_, form, status, message) => {
     const response = await gallery.post(edits, form());
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(message) } });
     await nothingLeft();
   });
 
-  it('goes on in its own order, whichever file was written first', async () => {
+  it('is passed on in its own order, whichever file was written first', async () => {
     const large = Buffer.concat([pngBytes(), Buffer.alloc(600_000)]);
     for (let round = 0; round < 10; round += 1) {
       const response = await gallery.post(
@@ -174,7 +174,7 @@ describe('a form', () => {
     }
   });
 
-  it('says what kind of picture it holds by its bytes, whatever it is called', async () => {
+  it('gets the type of a picture from its bytes, whatever its name is', async () => {
     const response = await gallery.post(
       edits,
       editForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]),
@@ -208,7 +208,7 @@ describe('a form', () => {
   });
 
   it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])(
-    'that is broken is told as such: %j',
+    'is refused as broken: %j',
     async (body) => {
       const headers = {
         authorization: `Bearer ${gallery.key}`,
@@ -255,7 +255,7 @@ describe('a form', () => {
     ['fields of a page', 'application/x-www-form-urlencoded', 'model=openai/gpt-image-1.5&prompt=Night'],
     ['a bare picture', 'image/png', pngBytes()],
     ['nothing', '', ''],
-  ])('that comes as %s is told to come as a form', async (_, type, body) => {
+  ])('is refused if it is sent as %s, and the error asks for a form', async (_, type, body) => {
     const headers = { authorization: `Bearer ${gallery.key}`, ...(type ? { 'content-type': type } : {}) };
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
     expect([response.status, await response.json()]).toMatchObject([
@@ -266,7 +266,7 @@ describe('a form', () => {
     ]);
   });
 
-  it('sent where pictures are made is told to come as JSON', async () => {
+  it('is refused by generations, and the error asks for JSON', async () => {
     const response = await gallery.post(
       '/v1/images/generations',
       editForm({}, [['image', pngBytes(), 'a.png']]),
@@ -287,7 +287,7 @@ describe('a form', () => {
       /a head of more than 4096 bytes/,
     ],
   ])(
-    'that does not say its length and %s is held to the limit',
+    'is held to the size limit without a content-length: it %s',
     async (_, before, behind, status, message) => {
       const pieces = [before, ...Array.from({ length: 30 }, () => 'x'.repeat(100_000)), behind];
       const headers = {
@@ -308,7 +308,7 @@ describe('a form', () => {
     },
   );
 
-  it('that is compressed is told so', async () => {
+  it('is refused if it is compressed', async () => {
     const headers = {
       authorization: `Bearer ${gallery.key}`,
       'content-type': 'multipart/form-data; boundary=there',
@@ -325,7 +325,7 @@ describe('a form', () => {
     ]);
   });
 
-  it('with a form inside is not opened up: what is inside is no picture and no field', async () => {
+  it('keeps a nested form closed: its parts are no pictures and no fields', async () => {
     const inside =
       '--inner\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nsmuggled\r\n--inner--\r\n';
     const part = (head: string, text: string): string =>
@@ -354,7 +354,7 @@ describe('a form', () => {
     await nothingLeft();
   });
 
-  it('that comes slowly keeps nobody waiting, and is taken whole', async () => {
+  it('blocks no other call if it arrives slowly, and is read whole', async () => {
     const body = Buffer.from(
       await new Response(
         editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(50_000)]), 'a.png']]),
@@ -380,14 +380,14 @@ describe('a form', () => {
     await nothingLeft();
   });
 
-  it('takes no field for the prototype of things', async () => {
+  it('does not touch the prototype of objects', async () => {
     const response = await gallery.post(edits, editForm({ ['__proto__']: 'x' }));
     expect(response.status).toBe(400);
     expect({}).not.toHaveProperty('0');
     await nothingLeft();
   });
 
-  it('of nobody is not read', async () => {
+  it('is not read without a key', async () => {
     const response = await fetch(gallery.gateway.url + edits, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-wrong' },
@@ -397,7 +397,7 @@ describe('a form', () => {
     await nothingLeft();
   });
 
-  it('whose client leaves half-way leaves nothing', async () => {
+  it('leaves nothing on disk if its client disconnects half-way', async () => {
     const head = `--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n`;
     const headers = {
       authorization: `Bearer ${gallery.key}`,
@@ -417,9 +417,9 @@ describe('a form', () => {
 });
 
 describe('a start', () => {
-  it('takes away what a crash left, and not what another gateway is at', async () => {
+  it('removes the files of a crashed process, and not those of another running gateway', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-crash-'));
-    // The parent of this process is alive, no process has so high a number, and in a container ours was the crashed one's too.
+    // The parent of this process is alive, and no process has so high an id. In a container, the crashed process had our id.
     const made = ['alive', 'stale', 'dead', 'same'].map((name, index) =>
       join(folder, 'uploads', `${[process.ppid, process.ppid, 99_999_999, process.pid][index]}-${name}`),
     );
