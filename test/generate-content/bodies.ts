@@ -1,4 +1,4 @@
-/** Helpers for this protocol's bodies: models, calls, and the provider's view of a body. */
+/** Helpers for this protocol's bodies: models, matches and calls. */
 import type { ClientCall, Match } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { modelFrom } from '../support/model-from.ts';

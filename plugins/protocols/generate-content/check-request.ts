@@ -4,7 +4,7 @@ import { countWire, partKinds, requestWire, type WirePart, type WireRequest } fr
 
 export interface CheckedBody {
   readonly wire: WireRequest;
-  /** Where the body names its model. Usually only the address does. */
+  /** The path of the model in the body. Usually only the address names it. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
 }
 

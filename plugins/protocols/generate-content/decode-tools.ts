@@ -54,7 +54,7 @@ export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
   });
 }
 
-/** Keeps a schema in Google's own form, which the encoder restores if nobody changed the schema. */
+/** Keeps a schema in Google's own form, which the encoder restores unless a plugin has changed the schema. */
 export function openApiNote(schema: unknown): Form {
   return `openapi:${JSON.stringify(schema)}`;
 }

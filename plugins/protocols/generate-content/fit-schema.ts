@@ -1,97 +1,103 @@
 /**
- * JSON Schema as Gemini takes it: references within the schema are written out where they stand, since the vendor
- * refuses one with siblings and one to anywhere but `$defs`. Where a schema refers to itself, what it refers to is named
- * there, and written out likewise.
+ * Fits a JSON Schema to Gemini, which refuses a reference with siblings, and one to anywhere but `$defs`. We inline
+ * references. One that leads back to itself stays, and its target becomes a definition, inlined likewise.
  */
-import { Lengths, schemaAt } from '../../shared/wire-kit/object-schema.ts';
+import { References } from '../../shared/wire-kit/object-schema.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-/** Keywords whose members are names, and those whose values are no schemas. */
-const maps: ReadonlySet<string> = new Set([
+/** Keywords whose value maps names to schemas. */
+const mapKeywords: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
   'dependentSchemas',
   '$defs',
   'definitions',
 ]);
-const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
-/** A schema written out is not larger than this many objects, nor is more text than this written for its references; beyond it they stay. */
-const mostObjects = 5000;
+/** Keywords whose value holds no schema. */
+const valueKeywords: ReadonlySet<string> = new Set([
+  'enum',
+  'const',
+  'default',
+  'examples',
+  'example',
+  'required',
+]);
+/** Limits of inlining: references, characters, and references inside one another. Beyond them, references stay. */
+const mostReferences = 5000;
 const mostText = 256 * 1024;
-/** Nor does it follow more references than this one out of another. */
 const deepest = 64;
+
+function mapValues(
+  value: Fields,
+  convert: (inner: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, convert(inner, name)]));
+}
 
 class Inlining {
   readonly #root: Fields;
-  readonly #lengths = new Lengths();
-  #objects = 0;
-  #text = 0;
-  /** What the schemas are called in `$defs` that references led to which stayed. */
-  readonly #named = new Map<Fields, string>();
-  readonly #names = new Set<string>();
-  /** Whether a reference led nowhere. */
+  readonly #references: References;
+  /** The names in `$defs` of the targets of references that stay. */
+  readonly #names = new Map<Fields, string>();
+  readonly #taken = new Set<string>();
+  /** True if a reference leads nowhere. */
   dangling = false;
 
   constructor(root: Fields) {
     this.#root = root;
+    this.#references = new References(root, mostReferences, () => mostText);
   }
 
+  /** `open` are the targets that are being inlined. */
   schema(value: unknown, open: readonly Fields[]): unknown {
     if (Array.isArray(value)) return value.map((item: unknown) => this.schema(item, open));
     if (!isObject(value)) return value;
-    this.#objects += 1;
     const { $ref: reference, ...rest } = value;
     if (typeof reference !== 'string') return this.#members(value, open);
-    const found = schemaAt(this.#root, reference);
-    if (!isObject(found)) {
+    const target = this.#references.find(reference);
+    if (!isObject(target)) {
       this.dangling = true;
       return this.#members(rest, open);
     }
-    this.#text += this.#lengths.of(found);
-    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects || this.#text > mostText)
-      return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
-    const inlined = this.schema(found, [...open, found]);
+    if (!this.#references.follow(target) || open.includes(target) || open.length > deepest)
+      return { $ref: `#/$defs/${this.#nameOf(target, reference)}` };
+    const inlined = this.schema(target, [...open, target]);
     return isObject(inlined) && !('$ref' in inlined) ? { ...inlined, ...this.#members(rest, open) } : inlined;
   }
 
-  #nameOf(schema: Fields, reference: string): string {
-    const known = this.#named.get(schema);
+  #nameOf(target: Fields, reference: string): string {
+    const known = this.#names.get(target);
     if (known !== undefined) return known;
     const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/\W/g, '') || 'self';
     let name = last;
-    for (let number = this.#names.size; this.#names.has(name); number += 1) name = `${last}_${number}`;
-    this.#names.add(name);
-    this.#named.set(schema, name);
+    for (let number = this.#taken.size; this.#taken.has(name); number += 1) name = `${last}_${number}`;
+    this.#taken.add(name);
+    this.#names.set(target, name);
     return name;
   }
 
-  /** What the references lead to that stayed; a definition may be the first to keep another one. */
+  /** The targets of references that stayed. The loop also visits those that a definition adds. */
   definitions(): Fields {
-    const written: [string, unknown][] = [];
-    for (const [schema, name] of this.#named)
-      written.push([name, this.schema(withoutDefinitions(schema), [this.#root, schema])]);
-    return Object.fromEntries(written);
+    const definitions: [string, unknown][] = [];
+    for (const [target, name] of this.#names)
+      definitions.push([name, this.schema(withoutDefinitions(target), [this.#root, target])]);
+    return Object.fromEntries(definitions);
   }
 
   #members(value: Fields, open: readonly Fields[]): Record<string, unknown> {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]): [string, unknown] => {
-        if (values.has(name)) return [name, inner];
-        if (!maps.has(name) || !isObject(inner)) return [name, this.schema(inner, open)];
-        return [
-          name,
-          Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, this.schema(each, open)])),
-        ];
-      }),
-    );
+    return mapValues(value, (inner, name) => {
+      if (valueKeywords.has(name)) return inner;
+      if (!mapKeywords.has(name) || !isObject(inner)) return this.schema(inner, open);
+      return mapValues(inner, (each) => this.schema(each, open));
+    });
   }
 }
 
-function withoutDefinitions({ $defs: _named, definitions: _formerly, ...rest }: Fields): Fields {
+function withoutDefinitions({ $defs: _named, definitions: _older, ...rest }: Fields): Fields {
   return rest;
 }
 
-/** Passed any schema, and what to do with a reason why some of it is lost. */
+/** Fits any schema. Calls `lose` with the reason if some of it is lost. */
 export function fitSchema(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   if (!isObject(schema)) return {};
   const inlining = new Inlining(schema);
@@ -102,7 +108,7 @@ export function fitSchema(schema: unknown, lose: (reason: string) => void): Reco
   return Object.keys($defs).length > 0 ? { ...fitted, $defs } : fitted;
 }
 
-/** The schema of a function's arguments: always an object's. */
+/** Fits the schema of a function's arguments, which is always that of an object. */
 export function fitParameters(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   return { properties: {}, ...fitSchema(schema, lose), type: 'object' };
 }

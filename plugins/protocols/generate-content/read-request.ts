@@ -47,7 +47,7 @@ export class GenerateCall implements ClientCall {
   readonly carriesState: boolean;
   /** How the body was written, so that edits name its fields alike. */
   readonly spelling: readonly SpellingNote[];
-  /** Where the body holds a `provider` object, which no vendor may see. */
+  /** The paths of `provider` objects, which no vendor may see. */
   readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
   readonly modelPath: CheckedBody['modelPath'];
   /** True if the current turn holds a call without a signature, made by another vendor or an older model. */

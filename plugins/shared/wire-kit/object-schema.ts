@@ -25,7 +25,7 @@ export function schemaAt(root: Fields, reference: string): unknown {
 }
 
 /** Estimates the lengths of schemas as JSON, and visits each object once. */
-export class Lengths {
+class Lengths {
   readonly #known = new Map<object, number>();
 
   of(value: unknown): number {
@@ -42,20 +42,38 @@ export class Lengths {
   }
 }
 
+/** Follows the references of one schema, up to a limit of references and of the text they lead to. */
+export class References {
+  readonly #root: Fields;
+  readonly #lengths = new Lengths();
+  #left: number;
+  #textLeft: number;
+
+  /** `mostText` returns the limit of text, given the schema's own length. */
+  constructor(root: Fields, most: number, mostText: (length: number) => number) {
+    this.#root = root;
+    this.#left = most;
+    this.#textLeft = mostText(this.#lengths.of(root));
+  }
+
+  find(reference: string): unknown {
+    return schemaAt(this.#root, reference);
+  }
+
+  /** Counts a reference to this target. Returns false once a limit is passed. */
+  follow(target: unknown): boolean {
+    this.#left -= 1;
+    this.#textLeft -= this.#lengths.of(target);
+    return this.#left >= 0 && this.#textLeft >= 0;
+  }
+}
+
 const choices = ['anyOf', 'oneOf', 'allOf'] as const;
 const deepestChoice = 16;
 /** The limit of references to resolve. Choices that refer back to themselves would multiply at every step. */
 const mostReferences = 256;
 /** The limit of resolved text, as a multiple of the schema's own length. */
 const mostTimes = 4;
-
-/** The whole schema, into which references point, and how many references and characters may still be resolved. */
-interface Root {
-  readonly schema: Fields;
-  readonly lengths: Lengths;
-  references: number;
-  text: number;
-}
 
 function isPlainObject(schema: Fields): boolean {
   return (
@@ -66,14 +84,12 @@ function isPlainObject(schema: Fields): boolean {
 }
 
 /** Replaces a schema's own reference by its target. */
-function resolveReference(schema: unknown, root: Root): Fields {
+function resolveReference(schema: unknown, references: References): Fields {
   if (!isObject(schema)) return {};
   const { $ref: reference, ...rest } = schema;
-  if (typeof reference !== 'string' || root.references === 0) return rest;
-  const found = schemaAt(root.schema, reference);
-  root.references -= 1;
-  root.text -= root.lengths.of(found);
-  return root.text < 0 ? rest : { ...resolveReference(found, root), ...rest };
+  if (typeof reference !== 'string') return rest;
+  const found = references.find(reference);
+  return references.follow(found) ? { ...resolveReference(found, references), ...rest } : rest;
 }
 
 function listNames(value: unknown): string[] {
@@ -90,12 +106,14 @@ function isRequiredByAll(name: string, members: readonly Members[]): boolean {
 }
 
 /** The possible and the required members of an object of this schema, with those of its choices. The first definition of a name counts. */
-function collectMembers(schema: Fields, root: Root, left = deepestChoice): Members {
+function collectMembers(schema: Fields, references: References, left = deepestChoice): Members {
   const properties = new Map(Object.entries(isObject(schema.properties) ? schema.properties : {}));
   const required = new Set(listNames(schema.required));
   for (const word of choices) {
     const branches: unknown[] = Array.isArray(schema[word]) && left > 0 ? schema[word] : [];
-    const members = branches.map((branch) => collectMembers(resolveReference(branch, root), root, left - 1));
+    const members = branches.map((branch) =>
+      collectMembers(resolveReference(branch, references), references, left - 1),
+    );
     for (const [name, value] of members.flatMap((branch) => [...branch.properties])) {
       if (!properties.has(name)) properties.set(name, value);
     }
@@ -112,14 +130,13 @@ function collectMembers(schema: Fields, root: Root, left = deepestChoice): Membe
 export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
-  const lengths = new Lengths();
-  const root = { schema, lengths, references: mostReferences, text: mostTimes * lengths.of(schema) };
-  const { anyOf, oneOf, allOf, ...whole } = resolveReference(schema, root);
+  const references = new References(schema, mostReferences, (length) => mostTimes * length);
+  const { anyOf, oneOf, allOf, ...whole } = resolveReference(schema, references);
   const choice = anyOf ?? oneOf ?? allOf;
   if (whole.type !== undefined && whole.type !== 'object') lose('the arguments of a tool are an object');
   if (choice === undefined) return { properties: {}, ...whole, type: 'object' };
   lose('the choices at its root are sent as one object');
-  const { properties, required } = collectMembers({ ...whole, anyOf, oneOf, allOf }, root);
+  const { properties, required } = collectMembers({ ...whole, anyOf, oneOf, allOf }, references);
   // A closed root would refuse the members of the branches, which are now its own.
   const { additionalProperties: _, ...open } = whole;
   return {
