@@ -1,69 +1,66 @@
 /**
- * How well one target works. Its circuit opens when too many of its last calls failed; from then on it lets one call
- * through from time to time as a test. It also rests for as long as the vendor asks. All of this is learnt from calls:
- * no request is sent just to check.
+ * How well one target works, judged by its calls: no request is sent just to check. Its circuit opens when too many of
+ * its last calls failed; then it lets one call through after each pause, as a test. A target also rests for as long as
+ * the vendor asks.
  */
-import { circuitBreaker, CircuitState, CountBreaker, handleWhen, type CircuitBreakerPolicy } from 'cockatiel';
-import { GatewayError, isGatewayError } from '../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
 
-/** Called once for each call that was let in: with `undefined` where it went well, or with its failure. */
+/** Called once for each call that was let in: with its failure, or with `undefined` if it went well. */
 export type Report = (failure: GatewayError | undefined) => void;
 
 export type Change = 'opens' | 'stays open' | 'closes';
 
-/** The circuit opens when more than two in five of the last calls failed, and there were at least five. */
-const tolerated = { threshold: 0.4, size: 20, minimumNumberOfCalls: 5 };
+/** The circuit opens when more than this share of the remembered calls failed, and there are at least `leastCalls`. */
+const toleratedShare = 0.4;
+const leastCalls = 5;
+const remembered = 20;
+
+/** The last calls: true for each that failed. A ring, since this runs for every call. */
+class RecentCalls {
+  #failed: boolean[] = [];
+  #next = 0;
+
+  add(failed: boolean): void {
+    this.#failed[this.#next] = failed;
+    this.#next = (this.#next + 1) % remembered;
+  }
+
+  clear(): void {
+    this.#failed = [];
+    this.#next = 0;
+  }
+
+  failTooOften(): boolean {
+    const { length } = this.#failed;
+    return length >= leastCalls && this.#failed.filter(Boolean).length > toleratedShare * length;
+  }
+}
 
 export class Condition {
-  readonly #circuit: CircuitBreakerPolicy;
-  readonly #count = new CountBreaker(tolerated);
   readonly #pause: number;
-  /** A copy of the circuit's state, which is read for every target of every call. */
-  #isClosed = true;
+  readonly #onChange: (change: Change) => void;
+  readonly #recent = new RecentCalls();
+  #circuit: 'closed' | 'open' | 'testing' = 'closed';
   /** When the open circuit lets the next call through. */
   #probeAt = 0;
   /** When the next call may be routed here as a test, although other targets could be asked. */
   #nextLook = 0;
   #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
 
-  /** The report of a call that found the circuit closed. Success is counted here directly, since the policy would make half a dozen promises for it. */
-  readonly #tell: Report = (failure) => {
-    if (failure) this.fail(failure);
-    else if (this.#isClosed) this.#count.success(CircuitState.Closed);
-  };
-
   /**
-   * `pause` is how many milliseconds an open circuit stays shut. `onChange` is called when it opens, when it stays open
-   * for another pause, and when it closes.
+   * `pause` is how many milliseconds an open circuit refuses calls. `onChange` is called when it opens, when it stays
+   * open for another pause, and when it closes.
    */
   constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
-    // When a client leaves, that says nothing about the target. But if its call was the circuit's test, the test has to end.
-    const handled = handleWhen(
-      (error) =>
-        !isGatewayError(error) ||
-        error.code !== 'client_gone' ||
-        this.#circuit.state === CircuitState.HalfOpen,
-    );
-    this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: this.#count });
-    this.#circuit.onBreak(() => {
-      this.#isClosed = false;
-      onChange(this.#probeAt === 0 ? 'opens' : 'stays open');
-      this.#probeAt = Date.now() + this.#pause;
-    });
-    this.#circuit.onReset(() => {
-      this.#isClosed = true;
-      this.#probeAt = 0;
-      onChange('closes');
-    });
+    this.#onChange = onChange;
   }
 
   /** Whether a call should be sent here although there are other targets. If the circuit is open, this is true for one call in each pause. */
   isWell(now: number): boolean {
     if (this.#rest && now < this.#rest.until) return false;
-    if (this.#isClosed) return true;
-    if (this.#circuit.state !== CircuitState.Open || now < Math.max(this.#probeAt, this.#nextLook))
-      return false;
+    if (this.#circuit === 'closed') return true;
+    if (this.#circuit === 'testing' || now < Math.max(this.#probeAt, this.#nextLook)) return false;
     this.#nextLook = now + this.#pause;
     return true;
   }
@@ -73,12 +70,12 @@ export class Condition {
     this.#rest = { until: Date.now() + milliseconds, reason };
   }
 
-  /** It answered a call, whatever it asked for before. */
+  /** Ends the rest early, because the target answered a call. */
   endRest(): void {
     this.#rest = undefined;
   }
 
-  /** Throws where the target rests, or its circuit is open. */
+  /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
     if (this.#rest && now < this.#rest.until) throw resting(this.#rest.reason, this.#rest.until - now);
@@ -86,31 +83,49 @@ export class Condition {
   }
 
   /**
-   * Lets a call in and returns the function that reports how it went. Undefined where the call does not count: the
-   * circuit is open, and another call is testing it.
+   * Lets a call in and returns the function that reports how it went. Undefined if the call does not count: the circuit
+   * is open, and another call is testing it.
    */
   enter(): Report | undefined {
-    if (this.#isClosed) return this.#tell;
+    if (this.#circuit === 'closed') return this.#report;
     if (!this.#takesCalls(Date.now())) return undefined;
-    let report: Report | undefined;
-    const call = (): Promise<void> => {
-      const outcome = Promise.withResolvers<void>();
-      report = (failure) => (failure ? outcome.reject(failure) : outcome.resolve());
-      return outcome.promise;
-    };
-    // If the circuit lets the call in, `execute` runs it before it returns.
-    void this.#circuit.execute(call).catch(() => undefined);
-    return report;
+    this.#circuit = 'testing';
+    return this.#reportTest;
   }
 
-  /** Records the failure of a call that had gone well so far and was then cut. */
+  /** Records a failure. It also counts if the call had gone well before it was cut. */
   fail(failure: GatewayError): void {
-    void this.#circuit.execute(() => Promise.reject(failure)).catch(() => undefined);
+    // A client that disconnects says nothing about the target.
+    if (failure.code === 'client_gone') return;
+    if (this.#circuit === 'closed') {
+      this.#recent.add(true);
+      if (this.#recent.failTooOften()) this.#open('opens');
+    } else if (this.#takesCalls(Date.now())) this.#open('stays open');
+  }
+
+  /** The report of a call that found the circuit closed. */
+  readonly #report: Report = (failure) => {
+    if (failure) this.fail(failure);
+    else if (this.#circuit === 'closed') this.#recent.add(false);
+  };
+
+  /** The report of the call that tests an open circuit. The test also fails if its client disconnects: it has to end. */
+  readonly #reportTest: Report = (failure) => {
+    if (failure) return this.#open('stays open');
+    this.#circuit = 'closed';
+    this.#recent.clear();
+    this.#recent.add(false);
+    this.#onChange('closes');
+  };
+
+  #open(change: Change): void {
+    this.#circuit = 'open';
+    this.#probeAt = Date.now() + this.#pause;
+    this.#onChange(change);
   }
 
   #takesCalls(now: number): boolean {
-    const { state } = this.#circuit;
-    return state === CircuitState.Closed || (state === CircuitState.Open && now >= this.#probeAt);
+    return this.#circuit === 'closed' || (this.#circuit === 'open' && now >= this.#probeAt);
   }
 }
 
@@ -119,16 +134,17 @@ function secondsOf(milliseconds: number): number {
 }
 
 function resting({ code, message }: GatewayError, left: number): GatewayError {
-  // The vendor's words were for the call that found it full.
-  const told =
+  // The vendor's message was about the call that reached the limit.
+  const text =
     code === 'rate_limited' ? 'The provider takes no more calls at the moment; try again later.' : message;
-  return new GatewayError(code, told, { retryAfter: secondsOf(left) });
+  return new GatewayError(code, text, { retryAfter: secondsOf(left) });
 }
 
+/** The error of a call that an open circuit refuses for `left` more milliseconds. */
 export function shut(left: number): GatewayError {
   return new GatewayError(
     'upstream_overloaded',
-    'The provider failed too often of late and is not asked for the moment.',
+    'The provider has failed too often recently; the gateway does not call it at the moment.',
     { retryAfter: secondsOf(left) },
   );
 }
