@@ -10,7 +10,7 @@ import { definePlugin, formatUsd, type End } from '../../core/index.ts';
 const longestName = 200;
 const mostLosses = 50;
 
-/** The word for a call's end in the line. */
+/** How the line names a call's end. */
 function outcomeOf(end: End): string {
   return end.type === 'answered' ? end.outcome : end.type;
 }
@@ -73,7 +73,7 @@ export const callLog = definePlugin({
     hooks.observe.tap('call-log', (end) => {
       const unknown = end.type === 'refused' && end.exchange.principal === undefined;
       logger[unknown ? 'debug' : 'info'](lineOf(end), 'call');
-      // The client is only told that the error is internal, so its cause is logged here.
+      // The client only sees that the error is internal, so its cause is logged here.
       if (end.type !== 'replayed' && end.error?.code === 'internal') {
         logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
       }

@@ -29,7 +29,7 @@ const options = z.strictObject({
 const mostLosses = 200;
 /** Characters kept of names that the caller chose. */
 const longestName = 200;
-/** Characters that a call may have on average: whoever means ill would fill the memory with calls of many losses. */
+/** Characters a call may have on average. It keeps hostile calls with many losses from filling the memory. */
 const usualLength = 4096;
 
 const keptSchema = z.object({

@@ -66,7 +66,7 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
-/** The catalogue's facts about a vendor's models: from its file, even where the provider is off, or else from what a provider of that name offers. */
+/** The catalogue's facts about a vendor's models: from its file, even if the provider is off, or else from what a provider of that name offers. */
 function ownFacts(catalog: Catalog, vendor: string): Facts | undefined {
   const hasFile = readdirSync(folder).includes(`${vendor}.json`);
   const offered = (): Model[] =>
@@ -111,7 +111,7 @@ export const catalogue = definePlugin({
       description:
         'compare a file of new facts (our own form, or models.dev) with the catalogue; applies nothing',
       options: [
-        { flags: '--vendor <name>', description: 'whose facts they are, where the file does not say' },
+        { flags: '--vendor <name>', description: 'the vendor of the facts, if the file does not name it' },
       ],
       async run([file = ''], { vendor }) {
         await catalog.lookAtListings();

@@ -37,7 +37,7 @@ const options = z.strictObject({
     .positive()
     .default(10)
     .transform((value) => value * 1000),
-  /** Pictures fetched at one time. */
+  /** Pictures fetched at the same time. */
   parallel: z.int().positive().default(16),
   /** Bytes that the fetched pictures of all running calls may take together. */
   heldBytes: z
@@ -63,7 +63,7 @@ function needsBytes({ protocol, attempt: { target } }: Routed, providers: readon
   return protocol !== target.protocol && bytesAlone.has(target.protocol.name);
 }
 
-/** Whether a request names pictures by address. What the canonical form cannot say goes on as it is. */
+/** Whether a request names pictures by address. A request that the canonical form cannot express passes unchanged. */
 function namesPictures({ canonical }: Routed): boolean {
   try {
     return picturesIn(canonical()).length > 0;

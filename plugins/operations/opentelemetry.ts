@@ -1,6 +1,6 @@
 /**
  * Traces by OpenTelemetry, with the names of its conventions for generative models: a span for the call, and below it
- * one for each attempt. They are made after the call has ended, from what its end tells, so a running call carries
+ * one for each attempt. They are made after the call has ended, from its end, so a running call carries
  * nothing for them. They hold nothing of prompts or replies. The program that starts the process registers an SDK and
  * its exporter; without one no spans are made. https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
@@ -17,7 +17,7 @@ import {
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
 
-/** The conventions' names of providers, where they differ from ours. */
+/** The conventions' names of providers, if they differ from ours. */
 const providerNames: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',

@@ -1,7 +1,7 @@
 /**
  * Refuses new calls before the gateway becomes useless to everyone: while its event loop lags, its memory runs out or
- * too many calls are open. They are refused at once, before their bodies are read, and told when to come again. Running
- * calls go on.
+ * too many calls are open. They are refused at once, before their bodies are read, with a `retry-after`. Running
+ * calls continue.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -18,10 +18,10 @@ const options = z.strictObject({
   calls: z.int().positive().default(10_000),
 });
 
-/** What there is too much of, and the words for it. */
+/** What is exhausted, and its description. */
 interface Strain {
   readonly reason: 'lag' | 'heap';
-  readonly told: string;
+  readonly text: string;
 }
 
 /** Milliseconds between two checks. */
@@ -37,7 +37,7 @@ export const overload = definePlugin({
     const shed = counter(
       host.metrics,
       'tollgate_overload_shed_total',
-      'Calls turned away because the gateway had too much to do, by what there was too much of.',
+      'Calls refused because of overload, by its cause.',
       ['reason'],
     );
     let strain: Strain | undefined;
@@ -51,16 +51,16 @@ export const overload = definePlugin({
       const before = strain;
       const lags = lag > limits.lag;
       if (lags && laggedBefore)
-        strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
+        strain = { reason: 'lag', text: `its event loop lags by ${lag.toFixed(0)} ms` };
       else if (used > limit * limits.heap)
         strain = {
           reason: 'heap',
-          told: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may`,
+          text: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may`,
         };
       else strain = undefined;
       laggedBefore = lags;
       if (strain !== undefined && before === undefined)
-        logger.warn({ strain: strain.told }, 'new calls are turned away');
+        logger.warn({ strain: strain.text }, 'overloaded: new calls are refused');
     }
 
     hooks.ready.tapPromise('overload', async () => {
@@ -71,15 +71,15 @@ export const overload = definePlugin({
       clearInterval(timer);
       delay.disable();
     });
-    // Before all other taps of `authenticate`: there is no room, whoever the caller is.
+    // Before all other taps of `authenticate`: the caller does not matter while there is no room.
     hooks.authenticate.tap({ name: 'overload', stage: -100 }, () => {
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;
       shed.inc({ reason });
-      throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', {
+      throw new GatewayError('overloaded', 'The gateway is overloaded at the moment; try again soon.', {
         retryAfter: 2,
       });
     });
-    readiness.add({ name: 'overload', fault: () => strain?.told });
+    readiness.add({ name: 'overload', fault: () => strain?.text });
   },
 });

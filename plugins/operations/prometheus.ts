@@ -1,7 +1,7 @@
 /**
  * What the gateway does, for Prometheus to read at `GET /metrics`. Labels only have values from closed sets: protocols,
  * providers, error codes and the models of the catalogue; any other model is `other`. So no key or account is ever a
- * label, and nothing that a client makes up begins a new series.
+ * label, and no client can begin a new series.
  */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
@@ -23,41 +23,70 @@ const overheadSeconds = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064
 const nanoPerUsd = 1e9;
 const none = 'none';
 
-function metricsIn(registry: Registry) {
-  const where: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model', 'provider'];
+const placeLabels: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model', 'provider'];
+
+/** How calls end, as their clients see it. */
+function callMetrics(registry: Registry) {
   return {
     requests: counter(
       registry,
       'tollgate_requests_total',
-      'Calls by how they ended: 200 is a whole reply, 499 a client that left.',
-      [...where, 'code'],
+      'Calls by how they ended: 200 is a whole reply, 499 a client that disconnected.',
+      [...placeLabels, 'code'],
     ),
     duration: histogram(
       registry,
       'tollgate_request_duration_seconds',
-      'From the head of a call to its end.',
+      'Seconds from the headers of a call to its end.',
       seconds,
-      where,
+      placeLabels,
     ),
+    aborts: counter(
+      registry,
+      'tollgate_client_aborts_total',
+      'Clients that disconnected: before a provider was called, while waiting for it, or during the reply.',
+      ['phase'],
+    ),
+    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was called.', [
+      'code',
+    ]),
+    strangers: counter(
+      registry,
+      'tollgate_auth_failures_total',
+      'Calls without a known key, or with one that must not be used.',
+      ['protocol'],
+    ),
+    dropped: counter(
+      registry,
+      'tollgate_dropped_fields_total',
+      "Parts of requests and replies that were lost in translation, by the client's protocol and the kind of loss.",
+      ['protocol', 'code'],
+    ),
+  };
+}
+
+/** What providers answer, how fast, and what it costs. */
+function providerMetrics(registry: Registry) {
+  return {
     firstToken: histogram(
       registry,
       'tollgate_time_to_first_token_seconds',
-      'From the head of a streamed call to the first event of its reply.',
+      'Seconds from the headers of a streamed call to the first event of its reply.',
       firstTokenSeconds,
       ['model', 'provider'],
     ),
     overhead: histogram(
       registry,
       'tollgate_overhead_seconds',
-      'What a call took beside its vendors: reading, checking, reserving, settling.',
+      'Seconds of a call outside its providers: reading, checking, reserving, settling.',
       overheadSeconds,
       ['protocol'],
     ),
-    streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that have begun and not ended.'),
+    streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that are open.'),
     tokens: counter(
       registry,
       'tollgate_tokens_total',
-      'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.',
+      'Tokens charged. Types do not overlap: cached and reasoning tokens count as such only.',
       ['type'],
     ),
     cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
@@ -73,29 +102,14 @@ function metricsIn(registry: Registry) {
     fallbacks: counter(
       registry,
       'tollgate_fallbacks_total',
-      'Failed attempts that one at another target followed, by the provider that failed.',
+      'Failed attempts followed by one at another target, by the provider that failed.',
       ['provider'],
     ),
     retries: counter(
       registry,
       'tollgate_retries_total',
-      'Failed attempts that one at the same target followed, by the provider.',
+      'Failed attempts followed by one at the same target, by the provider.',
       ['provider'],
-    ),
-    aborts: counter(
-      registry,
-      'tollgate_client_aborts_total',
-      'Clients that left: before a provider was asked, while waiting for it, or during the reply.',
-      ['phase'],
-    ),
-    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', [
-      'code',
-    ]),
-    strangers: counter(
-      registry,
-      'tollgate_auth_failures_total',
-      'Calls without a key that is known, or with one that may not be used.',
-      ['protocol'],
     ),
     unreadable: counter(
       registry,
@@ -103,18 +117,16 @@ function metricsIn(registry: Registry) {
       'Events of streamed replies that could not be read and were skipped.',
       ['provider'],
     ),
-    dropped: counter(
-      registry,
-      'tollgate_dropped_fields_total',
-      "Parts of requests and replies that could not be said as they were, by the client's protocol and the kind of loss.",
-      ['protocol', 'code'],
-    ),
   };
 }
 
-type Metrics = ReturnType<typeof metricsIn>;
+function createMetrics(registry: Registry) {
+  return { ...callMetrics(registry), ...providerMetrics(registry) };
+}
 
-/** The labels of the place where a call ended. A model that the client made up is `other`. */
+type Metrics = ReturnType<typeof createMetrics>;
+
+/** The labels of the place where a call ended. A model that does not exist is `other`. */
 function placeOf(end: End, { catalog }: Host): { protocol: string; model: string; provider: string } {
   const protocol = end.exchange.family;
   if (end.type === 'failed' || end.type === 'answered') {
@@ -129,13 +141,13 @@ function placeOf(end: End, { catalog }: Host): { protocol: string; model: string
   };
 }
 
-function codeOf(end: End, left: boolean): string {
+function codeOf(end: End, isAborted: boolean): string {
   if (end.type === 'replayed') return String(end.replay.status);
-  if (left) return '499';
+  if (isAborted) return '499';
   return String(end.error?.status ?? 200);
 }
 
-/** When the client left; undefined where it stayed. */
+/** When the client disconnected; undefined if it did not. */
 function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
   if (end.type === 'answered') return end.outcome === 'aborted' ? 'reply' : undefined;
   if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted))
@@ -165,7 +177,7 @@ function countCharge(
   if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
 }
 
-/** Milliseconds in which a vendor was working on the call, or the call waited for its next attempt. */
+/** Milliseconds from the first attempt's start to the last one's end. */
 function vendorTime({ attempts }: End): number {
   const last = attempts.at(-1);
   return last ? last.startedAt + (last.duration ?? 0) - (attempts[0]?.startedAt ?? 0) : 0;
@@ -208,7 +220,7 @@ export const prometheus = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     const registry = host.metrics;
-    const metrics = metricsIn(registry);
+    const metrics = createMetrics(registry);
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     host.hooks.observe.tap('prometheus', (end) => countEnd(metrics, end, host));
     host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter, tally }, { call }) => {

@@ -1,5 +1,5 @@
 /**
- * How much each key and each account may call: requests and tokens in a window, and calls at one time. No call is
+ * How much each key and each account may call: requests and tokens in a window, and concurrent calls. No call is
  * limited until a limit is named; requests for public pages, which need no key, are counted by address. When a call
  * begins its tokens are estimated, and when it ends the estimate is corrected. All workers of a gateway count together,
  * and all gateways that share a PostgreSQL too.
@@ -16,7 +16,7 @@ const limits = z.strictObject({
   requests: z.int().positive().optional(),
   /** Tokens of input and output in a window. */
   tokens: z.int().positive().optional(),
-  /** Calls that run at one time. */
+  /** Concurrent calls. */
   parallel: z.int().positive().optional(),
 });
 

@@ -1,4 +1,4 @@
-/** Google's Gemini API; https://ai.google.dev/api. The model and what is asked of it stand in the address. */
+/** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
 import { defineProvider, type Operation } from '../../core/index.ts';
 import { urlPath } from '../shared/wire-kit/url-path.ts';
 

@@ -1,4 +1,4 @@
-/** Ollama on a machine of one's own: on once `OLLAMA_BASE_URL` is set, with `/v1`: `http://127.0.0.1:11434/v1`. */
+/** Ollama on your own machine. Set `OLLAMA_BASE_URL`, with `/v1`: `http://127.0.0.1:11434/v1`. */
 import { defineProvider } from '../../core/index.ts';
 
 export const ollama = defineProvider({

@@ -1,7 +1,7 @@
 /**
  * Sends the calls of a conversation to the provider and the key that answered its last call: that vendor has the
  * conversation in its cache, where input costs a tenth. Health is more important: if the target fails, the conversation
- * moves. Workers that share the port tell each other where it went.
+ * moves. Workers that share the port report moves to each other.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ const options = z.strictObject({
 });
 
 const homeSchema = z.object({ name: z.string(), credential: z.number().optional() });
-/** What workers tell each other when a conversation moves. */
+/** What a worker reports when a conversation moves. */
 const movedSchema = homeSchema.extend({ conversation: z.string() });
 
 /** A provider, and which of its keys. */
@@ -48,7 +48,7 @@ export const affinity = definePlugin({
       ttl: keep * 1000,
       perf: { now: () => Date.now() },
     });
-    let hearNoMore: (() => void) | undefined;
+    let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes.set(conversation, home);
       if (!workers.several || (before && isSame(before, home))) return;
@@ -64,12 +64,12 @@ export const affinity = definePlugin({
         () => homes,
         () => undefined,
       );
-      hearNoMore = workers.answer('affinity', (said) => {
-        const { conversation, ...home } = movedSchema.parse(said);
+      stopHearing = workers.answer('affinity', (news) => {
+        const { conversation, ...home } = movedSchema.parse(news);
         homes.set(conversation, home);
       });
     });
-    hooks.close.tapPromise('affinity', async () => hearNoMore?.());
+    hooks.close.tapPromise('affinity', async () => stopHearing?.());
     hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
       const { call } = parsed;
       if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;

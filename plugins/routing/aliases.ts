@@ -7,7 +7,7 @@ const modelId = z.string().regex(/^[\w.-]+\/.+$/, 'must be <owner>/<name>');
 
 export const aliases = definePlugin({
   name: 'aliases',
-  /** The model that each id stands for. */
+  /** Own id → model id. */
   options: z.record(modelId, modelId),
   apply(host, names) {
     host.hooks.route.tap({ name: 'aliases', stage: stages.aliases }, (targets, { call, protocol }) => {

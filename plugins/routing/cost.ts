@@ -23,7 +23,7 @@ const share = 0.1;
 interface Known {
   /** The share of input tokens that were read from the cache. */
   hits: number;
-  /** The price that the rates were made from. If the target has another price, they are made anew. */
+  /** The price that the rates were computed from. If the target has another price, they are computed again. */
   price: Price | undefined;
   rates: Rates;
 }
@@ -51,7 +51,7 @@ function ratesOf(
   };
 }
 
-/** Where a call is long enough for a dearer tier, all of it is charged at that tier. */
+/** A call long enough for a dearer tier is charged entirely at that tier. */
 function ratesFor({ price }: Target, known: Known, input: number): Rates {
   if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
   if (price.tiers.length === 0) return known.rates;

@@ -1,6 +1,6 @@
 /**
  * Keeps calls away from targets that fail, judged by the calls that pass through: their circuit is open, the vendor
- * asked for a pause, or it refused the key. Where only such targets are left a call is still sent to one of them, once,
+ * asked for a pause, or it refused the key. If only such targets remain, a call is still sent to one of them, once,
  * since a vendor may recover at any time.
  */
 import { z } from 'zod';
@@ -22,15 +22,15 @@ const seconds = (fallback: number) =>
 const options = z.strictObject({
   /** Seconds until one call is let through to a target that failed. */
   pause: seconds(5),
-  /** Seconds a key rests once it has reached a limit of the vendor's that does not say how long it holds. */
+  /** Seconds a key rests after a rate limit without `retry-after`. */
   restWhenFull: seconds(10),
   /** Seconds a key rests after the vendor has refused it. */
   restWhenBarred: seconds(60),
-  /** What happens to a call when all of its targets fail: the first is asked all the same, or the call is refused. */
+  /** What happens to a call when all of its targets fail: the first is called anyway, or the call is refused. */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
 });
 
-/** The longest rest, in seconds, that is believed of a vendor. */
+/** The longest `retry-after`, in seconds, that is accepted from a vendor. */
 const longestRest = 600;
 
 type Settings = z.output<typeof options>;
@@ -38,7 +38,7 @@ type Named = Pick<Target, 'provider' | 'model'>;
 type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 /** What this process knows about all targets. */
-class Ward {
+class HealthBook {
   readonly conditions: PerTarget<Condition>;
   readonly #settings: Settings;
   /** The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them alive for longer than they last. */
@@ -46,7 +46,7 @@ class Ward {
 
   readonly #passOn: PassOn;
 
-  /** `passOn`: tells other workers that a target rests. */
+  /** `passOn` reports a resting target to the other workers. */
   constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
     this.#settings = settings;
     this.#passOn = passOn;
@@ -55,7 +55,7 @@ class Ward {
     );
   }
 
-  /** Throws where the target must not be asked now. Before a retry, core has waited as long as the target asked for. */
+  /** Throws if the target must not be called now. Before a retry, core has waited as long as the target asked for. */
   admit(id: string, attempt: Attempt): void {
     const condition = this.conditions.of(attempt.target);
     if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
@@ -88,9 +88,10 @@ class Ward {
     } else {
       report?.(undefined);
       const { retryAfter } = error.details;
-      const told =
+      const asked =
         verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
-      const rest = told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
+      const rest =
+        asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
       condition.rest(rest, error);
       this.#passOn(attempt.target, rest, error);
     }
@@ -105,46 +106,46 @@ export const health = definePlugin({
     const breakers = gauge(
       metrics,
       'tollgate_breaker_state',
-      '1 while a target fails and is not asked, 0 since it answers again.',
+      '1 while a target fails and gets no calls, 0 once it answers again.',
       'max',
       ['provider', 'model'],
     );
-    const told: PassOn = (...rest) => passOn(workers, ...rest);
+    const report: PassOn = (...rest) => passOn(workers, ...rest);
     const onChange = (target: Named, change: Change): void => {
       const {
         provider: { name, credential },
         model,
       } = target;
-      if (change !== 'closes') told(target, settings.pause, shut(settings.pause));
+      if (change !== 'closes') report(target, settings.pause, shut(settings.pause));
       if (change === 'stays open') return;
       breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
       const message =
-        change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again';
+        change === 'opens' ? 'a target fails; it gets no calls for now' : 'a target answers again';
       logger.warn({ provider: name, credential, model: model.id }, message);
     };
-    let ward = new Ward(settings, onChange, told);
-    let hearNoMore: (() => void) | undefined;
+    let book = new HealthBook(settings, onChange, report);
+    let stopHearing: (() => void) | undefined;
     hooks.ready.tapPromise('health', async () => {
-      ward = await resource(
+      book = await resource(
         'health',
         settings,
-        () => ward,
+        () => book,
         () => undefined,
       );
-      hearNoMore = hear(host, (target, ...rest) => ward.conditions.of(target).rest(...rest));
+      stopHearing = hear(host, (target, ...rest) => book.conditions.of(target).rest(...rest));
     });
-    hooks.close.tapPromise('health', async () => hearNoMore?.());
+    hooks.close.tapPromise('health', async () => stopHearing?.());
     hooks.route.tap({ name: 'health', stage: stages.health }, (targets) => {
       if (targets.length < 2) return targets;
       const now = Date.now();
-      const { conditions } = ward;
+      const { conditions } = book;
       const well = targets.filter((target) => conditions.of(target).isWell(now));
       return well.length === 0 || well.length === targets.length ? targets : well;
     });
     hooks.dispatch.tap({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, (_, { id, attempt }) => {
-      ward.admit(id, attempt);
+      book.admit(id, attempt);
       return undefined;
     });
-    hooks.attempt.tap('health', (attempt, { id }) => void ward.read(id, attempt));
+    hooks.attempt.tap('health', (attempt, { id }) => void book.read(id, attempt));
   },
 });

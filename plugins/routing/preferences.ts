@@ -20,7 +20,7 @@ import {
 import { askedFor, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
 
-/** Throws where two wishes contradict each other, or no plugin of this gateway can fulfil one. */
+/** Throws if two wishes contradict each other, or no plugin of this gateway can fulfil one. */
 function checkRanking(wanted: Preferences, { plugins }: Host): void {
   const { routing, sort } = wanted;
   const strategy = askedFor(wanted);

@@ -1,5 +1,5 @@
 /**
- * What all credential schemes share: each looks for a secret in the heads of its families' calls, and asks the keyrings
+ * What all credential schemes share: each looks for a secret in the headers of its families' calls, and asks the keyrings
  * in order. An unknown secret is refused here, so that no other scheme tries it again.
  */
 import { z } from 'zod';
@@ -18,9 +18,9 @@ export const familiesSchema = z.array(z.string()).min(1).optional();
 interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
   /** The families that the operator named. */
   readonly named: z.output<typeof familiesSchema>;
-  /** The families that accept it where the operator named none, whether or not they are installed; all families where absent. */
+  /** The families that accept it if the operator named none, installed or not; all families if absent. */
   readonly usual?: readonly string[];
-  /** The secret that a call shows; undefined or empty where it shows none of this scheme. */
+  /** The secret that a call shows; undefined or empty if it shows none of this scheme. */
   secretIn(received: Received): string | undefined;
 }
 
@@ -35,18 +35,18 @@ export function takeCredential(host: Host, { named, usual, openapi, secretIn, ..
   });
 }
 
-/** Throws where a family does not exist: because of a typing error nobody could get in, and nothing would say why. */
+/** Throws if a family does not exist: a typing error would lock everybody out, and nothing would say why. */
 function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly string[]): void {
   const guarded = [...routes.all()].filter(({ access }) => access !== 'public');
-  const there = new Set([...[...protocols.all()].map(({ name }) => name), ...guarded.map(familyOf)]);
-  const unknown = named.find((family) => !there.has(family));
+  const existing = new Set([...[...protocols.all()].map(({ name }) => name), ...guarded.map(familyOf)]);
+  const unknown = named.find((family) => !existing.has(family));
   if (unknown !== undefined)
     throw new Error(
-      `option "families": there is no "${unknown}"; there are: ${[...there].join(', ') || 'none'}`,
+      `option "families": "${unknown}" does not exist; these do: ${[...existing].join(', ') || 'none'}`,
     );
 }
 
-/** The owner of the secret. Throws `invalid_api_key` where no keyring knows it; the error does not contain the secret. */
+/** The owner of the secret. Throws `invalid_api_key` if no keyring knows it; the error does not contain the secret. */
 async function principalOf({ keyrings }: Host, secret: string): Promise<Principal> {
   for (const keyring of keyrings.all()) {
     const principal = await keyring.verify(secret);

@@ -1,6 +1,5 @@
 /**
- * Gets a metric, or makes it where it does not exist yet. A reload applies the plugins again, and counters must go on
- * from where they were.
+ * Gets a metric, or creates it. A reload applies the plugins again, and counters must keep their values.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -29,7 +28,7 @@ export function histogram<Label extends string = never>(
     : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }
 
-/** `together` says how the values of several workers are combined: added, where each knows its own part, or otherwise the largest or smallest. */
+/** `together` says how the values of several workers are combined: `sum` if each has its own part, otherwise the largest or smallest. */
 export function gauge<Label extends string = never>(
   registry: Registry,
   name: string,

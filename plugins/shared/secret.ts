@@ -6,7 +6,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** `sk-` keys call models and see their account; `gw-` keys open the operators' door and spend nothing. */
+/** `sk-` keys call models and see their account; `gw-` keys are for the admin listener and spend nothing. */
 export const prefixes = { user: 'sk-', operator: 'gw-' } as const;
 export type SecretKind = keyof typeof prefixes;
 

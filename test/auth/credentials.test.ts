@@ -89,9 +89,9 @@ describe('families', () => {
       const start = (families?: string[]): Promise<void> =>
         house(factory({ families })).calls.ready.promise();
       await expect(start(['plain', 'typo'])).rejects.toThrow(
-        `plugin "${name}": option "families": there is no "typo"; there are: plain, account`,
+        `plugin "${name}": option "families": "typo" does not exist; these do: plain, account`,
       );
-      await expect(start(['news'])).rejects.toThrow('there is no "news"');
+      await expect(start(['news'])).rejects.toThrow('"news" does not exist');
       await expect(start(['plain', 'account'])).resolves.toBeUndefined();
       // The default families may be missing.
       await expect(start()).resolves.toBeUndefined();

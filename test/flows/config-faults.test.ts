@@ -266,7 +266,7 @@ const faults: readonly (readonly [
   [
     'a family that is not there',
     ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)],
-    'plugin "bearer": option "families": there is no "chat-completion"; there are: chat-completions, balance',
+    'plugin "bearer": option "families": "chat-completion" does not exist; these do: chat-completions, balance',
   ],
   [
     'PostgreSQL without its address',
@@ -338,7 +338,7 @@ describe('a variable of the default configuration', () => {
   it('that names the last port leaves the operators the one before', async () => {
     const gateway = await startProcess({ PORT: '65535', TOLLGATE_DATA: join(folder, 'last-port') });
     const { code, output } = await gateway.stop('SIGTERM');
-    expect([code, output]).toEqual([0, expect.stringContaining("Operators' door: http://127.0.0.1:65534")]);
+    expect([code, output]).toEqual([0, expect.stringContaining('Admin listener: http://127.0.0.1:65534')]);
   });
 });
 

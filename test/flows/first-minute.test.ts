@@ -130,7 +130,7 @@ describe('a start', () => {
     expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
     expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content\n`));
     expect(printed).toMatch(/\nProviders: demo\.\nOff: xai \(set XAI_API_KEY\)\.\n/);
-    expect(printed).toMatch(/\nOperators' door: http.*, its secret is in .*operator-secret\n/);
+    expect(printed).toMatch(/\nAdmin listener: http.*, its secret is in .*operator-secret\n/);
     expect([printed.match(/export KEY=sk-/g)?.length, printed.match(/^curl /gm)?.length]).toEqual([1, 5]);
     const again = await startProcess({ XAI_API_KEY: 'any' }, copy);
     await again.stop('SIGTERM');

@@ -179,7 +179,7 @@ describe("the operators' door", () => {
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
     const { gateway, secret } = await open({ port });
-    expect(gateway.told.join('\n')).toContain(`door stays shut while port ${port} is taken`);
+    expect(gateway.told.join('\n')).toContain(`listener stays closed while port ${port} is taken`);
     expect((await ask(`${gateway.url}/open`)).status).toBe(200);
     other.close();
     await expect

@@ -63,7 +63,7 @@ beforeAll(async () => {
   const made = z.object({ key: z.string() });
   key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
   secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-  door = /Operators' door: (http:\/\/[\d.:]+)/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  door = /Admin listener: (http:\/\/[\d.:]+)/.exec(gateway.told.join('\n'))?.[1] ?? '';
   sent = await (await fetch(`${gateway.url}/openapi.json`)).text();
   document = documentSchema.parse(JSON.parse(sent));
   ajv.addSchema(JSON.parse(sent), 'document', false, false);
@@ -200,7 +200,7 @@ describe('what there is to call', () => {
 
   it('answers at every address that is told of', async () => {
     for (const { method, path, told } of operations()) {
-      const base = told.tags.includes("at the operators' door") ? door : gateway.url;
+      const base = told.tags.includes('on the admin listener') ? door : gateway.url;
       const response = await fetch(`${base}${filled(path)}`, { method });
       const text = await response.text();
       expect(text, `${method} ${path}`).not.toContain('There is nothing at');
@@ -211,7 +211,7 @@ describe('what there is to call', () => {
 
   it('takes each credential that is told of at an address', async () => {
     for (const { method, path, told } of operations().filter(
-      ({ told: { tags } }) => !tags.includes("at the operators' door"),
+      ({ told: { tags } }) => !tags.includes('on the admin listener'),
     )) {
       for (const name of told.security.flatMap((scheme) => Object.keys(scheme))) {
         const headers: Record<string, string> =
@@ -300,7 +300,7 @@ describe('what is sent and answered is as it says', () => {
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
     for (const { method, path, told } of operations().filter(({ method: asked }) => asked === 'GET')) {
-      const isOperators = told.tags.includes("at the operators' door");
+      const isOperators = told.tags.includes('on the admin listener');
       const at = path
         .replace('/v1/calls/{id}', `/v1/calls/${id}`)
         .replace('{account}', account)

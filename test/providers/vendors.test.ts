@@ -94,8 +94,8 @@ for (const [name, plugin, prefix, address] of local) {
   });
 }
 
-it.each(globSync('plugins/providers/*.ts'))('%s is under 30 lines', (file) => {
-  expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBeLessThan(30);
+it.each(globSync('plugins/providers/*.ts'))('%s is under 40 lines', (file) => {
+  expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBeLessThan(40);
 });
 
 it('two providers that serve one model are both found, in the order of the configuration', () => {

@@ -1,6 +1,6 @@
 /**
- * The operators' door: a listener of its own, on loopback unless told otherwise. It serves the `operator` routes of all
- * plugins, and the routes that every listener has. It opens to one secret, made on the first start, and to operator keys
+ * The admin listener, on loopback by default. It serves the `operator` routes of all
+ * plugins, and the routes that every listener has. It accepts one secret, made on the first start, and the operator keys
  * of the gateway.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -33,7 +33,7 @@ function keyringOf(kept: () => Buffer | undefined): Keyring {
   };
 }
 
-/** Milliseconds between two tries to open the door where its port is taken. */
+/** Milliseconds between two attempts to listen while the port is taken. */
 const pause = 1000;
 
 function isPortTaken(error: unknown): boolean {
@@ -49,7 +49,7 @@ export const admin = definePlugin({
     const closing = new AbortController();
     host.keyrings.add(keyringOf(() => kept));
 
-    /** Undefined where its port is taken. */
+    /** Undefined if the port is taken. */
     async function openListener(): Promise<string | undefined> {
       try {
         return await host.openAdminListener(address);
@@ -64,21 +64,21 @@ export const admin = definePlugin({
       while (!closing.signal.aborted) {
         await sleep(pause, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
         const url = closing.signal.aborted ? undefined : await openListener();
-        if (url !== undefined) return host.logger.info({ url }, "the operators' door is open");
+        if (url !== undefined) return host.logger.info({ url }, 'the admin listener is open');
       }
     }
 
     host.hooks.ready.tapPromise('admin', async () => {
       kept = digest(readSecret(secretFile));
       const url = await openListener();
-      if (url !== undefined) return host.tell(`Operators' door: ${url}, its secret is in ${secretFile}`);
+      if (url !== undefined) return host.tell(`Admin listener: ${url}, its secret is in ${secretFile}`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
-      host.logger.error(address, "the operators' door stays shut while its port is taken");
+      host.logger.error(address, 'the admin listener stays closed while its port is taken');
       host.tell(
-        `The operators' door stays shut while port ${address.port} is taken: give it another one, or stop what is there.`,
+        `The admin listener stays closed while port ${address.port} is taken: choose another port, or stop the process that uses it.`,
       );
       waiting = openLater().catch((error: unknown) =>
-        host.logger.error({ error, ...address }, "the operators' door stays shut"),
+        host.logger.error({ error, ...address }, 'the admin listener stays closed'),
       );
     });
     host.hooks.close.tapPromise('admin', async () => {

@@ -1,5 +1,5 @@
 /**
- * The secret that opens the operators' door. It is made on the first start, in a file that only its owner can read.
+ * The secret of the admin listener. It is made on the first start, in a file that only its owner can read.
  * There is no default secret, and the gateway shows where the file is but never what is in it.
  */
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ function makeFile(file: string): void {
   }
 }
 
-/** Throws where the file holds no usable secret: an empty one would let everybody in. */
+/** Throws if the file holds no usable secret: an empty one would admit everybody. */
 export function readSecret(file: string): string {
   if (!statSync(file, { throwIfNoEntry: false })) makeFile(file);
   const secret = readFileSync(file, 'utf8').trim();

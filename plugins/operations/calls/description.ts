@@ -13,7 +13,7 @@ const cost = z.string().meta({ description: 'USD, as a decimal string.' });
 const attempt = z.object({
   number: z.int(),
   provider: z.string(),
-  key: z.int().optional().meta({ description: "Which of the provider's keys, where it has several." }),
+  key: z.int().optional().meta({ description: "Which of the provider's keys, if it has several." }),
   model: z.string(),
   outcome: z.string(),
   message: z.string().optional(),

@@ -8,11 +8,11 @@ export interface Difference {
   /** The figure that differs. */
   readonly figure?: string;
   readonly from?: string;
-  /** Undefined where the snapshot does not say. */
+  /** Undefined if the snapshot does not contain it. */
   readonly to?: string;
 }
 
-/** `complete` means that the snapshot says everything, so what it leaves out is gone. */
+/** `complete` means that the snapshot holds everything, so what it lacks is gone. */
 export function differences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
   const found: Difference[] = [];
   for (const [model, figures] of ours) {

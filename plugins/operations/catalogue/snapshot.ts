@@ -107,7 +107,7 @@ function priceFigures(rates: object, suffix = ''): [string, string][] {
   );
 }
 
-/** What our own catalogue says of a model. */
+/** A model in our own catalogue form. */
 export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
   const { tiers = [], modes = {}, ...plain } = price ?? {};
   return Object.fromEntries([
@@ -130,13 +130,13 @@ function pricedModels(listed: readonly ListedModel[]): Facts {
 }
 
 export interface Snapshot {
-  /** Whether it says everything about a model, so that what it leaves out is gone. */
+  /** Whether it holds everything about a model, so that what it lacks is gone. */
   readonly complete: boolean;
   /** The facts of each vendor of the file. */
   readonly vendors: ReadonlyMap<string, Facts>;
 }
 
-/** `vendor` says whose facts they are where the file does not. Throws where the file has neither form. */
+/** `vendor` names the vendor if the file does not. Throws if the file has none of the forms. */
 export function readSnapshot(file: string, vendor?: string): Snapshot {
   const path = resolve(file);
   const content: unknown = JSON.parse(readFileSync(path, 'utf8'));

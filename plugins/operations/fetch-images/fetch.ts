@@ -24,7 +24,7 @@ export interface Picture {
   readonly mediaType: string;
 }
 
-/** Why a picture was not fetched; the words follow `The picture`. */
+/** Why a picture was not fetched; the text follows `The picture`. */
 export class Unfetched extends Error {}
 
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -32,7 +32,7 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 const beginning = 16;
 const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** `took` is called with the size of each piece that arrives, and throws where that is more than may be held. */
+/** `took` is called with the size of each piece that arrives, and throws if that exceeds the limit. */
 export async function fetchPicture(
   address: string,
   limits: Limits,
@@ -68,7 +68,7 @@ function checked(address: string, from: URL | undefined, limits: Limits): URL {
   return url;
 }
 
-/** The addresses of a host. An unknown name gets the same error as a forbidden one, so that nobody can find out which internal names exist. */
+/** The addresses of a host. An unknown name gets the same error as a forbidden one, so that no caller can learn which internal names exist. */
 async function addressesOf(
   { hostname }: URL,
   reach: Reach,
@@ -145,7 +145,7 @@ function typeOf(bytes: Buffer, types: readonly string[]): string {
   throw new Unfetched(`is none of the pictures that are taken: ${types.join(', ')}`);
 }
 
-/** Settles with the work or with the abort, whichever comes first. Aborted work goes on, but nobody waits for it. */
+/** Settles with the work or with the abort, whichever comes first. Aborted work continues, but nothing waits for it. */
 export function orAborted<Result>(working: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const aborted = (): void => reject(signal.reason);

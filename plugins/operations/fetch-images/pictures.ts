@@ -4,7 +4,7 @@ import type { Picture } from './fetch.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
-/** A picture by its address, as it stands in a request. */
+/** A picture that a request names by its URL. */
 export interface Named {
   readonly url: string;
   /** Where the client wrote it in its own request. */

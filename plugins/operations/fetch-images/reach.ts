@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Resolves a host's name; empty where it has no address. */
+/** Resolves a host's name; empty if it has no address. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** Azure's machines read their secrets at this address, which looks public. */
@@ -48,11 +48,11 @@ function resolvePrivate(host: string): Promise<readonly LookupAddress[]> {
 }
 
 export interface Reach {
-  /** The addresses that a connection to this host may use; empty where it may not be reached. */
+  /** The addresses that a connection to this host may use; empty if it must not be reached. */
   addresses(host: string): Promise<readonly LookupAddress[]>;
 }
 
-/** `hosts` are the only ones allowed, where given; `privateHosts` may have any address. */
+/** `hosts` are the only ones allowed, if given; `privateHosts` may have any address. */
 export function reachOf(
   hosts: readonly string[] | undefined,
   privateHosts: readonly string[],
@@ -73,7 +73,7 @@ export function reachOf(
   };
 }
 
-/** `*.example.com` stands for every name below it. */
+/** `*.example.com` matches every name below it. */
 function isMeant(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }

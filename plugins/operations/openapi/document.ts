@@ -28,11 +28,11 @@ interface Operation {
 
 /** Headers that every reply has. */
 const callHeaders: Readonly<Record<string, string>> = {
-  'x-request-id': 'The id of the call, to ask after it with at `/v1/calls/{id}`.',
-  'x-tollgate-provider': 'Who answered.',
-  'x-tollgate-model': 'Which model answered.',
-  'x-tollgate-attempts': 'How many attempts it took.',
-  'x-tollgate-dropped': 'What of the request could not be said to the model that answered.',
+  'x-request-id': 'The id of the call, for `GET /v1/calls/{id}`.',
+  'x-tollgate-provider': 'The provider that answered.',
+  'x-tollgate-model': 'The model that answered.',
+  'x-tollgate-attempts': 'The number of attempts.',
+  'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };
 
 const idempotencyKey = {
@@ -40,7 +40,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'A call sent again with the same key is answered again, and neither made nor charged a second time.',
+    'A call repeated with the same key gets the stored reply; it is neither made nor charged twice.',
   schema: { type: 'string' },
 };
 
@@ -114,7 +114,7 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
   };
 }
 
-/** Error codes by the status that the protocol gives them. `client_gone` is left out, since no client is there to read it. */
+/** Error codes by the status that the protocol gives them. `client_gone` is omitted, since no client can read it. */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter(
     (code): code is ErrorCode => code in errorTable && code !== 'client_gone',
@@ -172,13 +172,13 @@ function pathOf({ path }: Route): string {
 const tags: Readonly<Record<Route['access'], string>> = {
   public: 'open to all',
   user: 'for holders of a key',
-  operator: "at the operators' door",
+  operator: 'on the admin listener',
 };
 
-/** The address of the operators' door is not told to everybody: it is printed at the start. */
+/** The document does not reveal the operators' address; the start prints it. */
 const door = {
   default: 'http://127.0.0.1:8788',
-  description: "The operators' door, as it was printed at the start.",
+  description: 'The admin listener, as printed at the start.',
 };
 const operatorsDoor = [{ url: '{door}', variables: { door } }];
 
@@ -221,7 +221,7 @@ function pathsOf(operations: readonly Operation[]): Json {
   return paths;
 }
 
-/** Where one part fails to describe itself, only that part is left out of the document. */
+/** A part that fails to describe itself is left out of the document; all others remain. */
 async function orNothing(
   { logger }: Host,
   described: string,

@@ -6,10 +6,10 @@ import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
 
-/** What a client writes and what it reads differ where a schema changes a value while reading it. */
+/** Input and output differ if a schema transforms a value. */
 export type Direction = 'input' | 'output';
 
-/** zod gives these bounds to every integer; they tell a reader nothing. */
+/** zod gives these bounds to every integer; they mean nothing to a reader. */
 const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
 
 function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {

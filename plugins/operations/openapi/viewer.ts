@@ -68,7 +68,7 @@ function headersOf(type: string): Record<string, string> {
   };
 }
 
-/** The folder of Swagger UI. Throws where it is not installed. */
+/** The folder of Swagger UI. Throws if it is not installed. */
 function installed(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

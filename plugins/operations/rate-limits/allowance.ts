@@ -7,7 +7,7 @@ import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 export interface Left {
   readonly limit: number;
   readonly remaining: number;
-  /** Milliseconds until the whole allowance is there again. */
+  /** Milliseconds until the whole allowance is available again. */
   readonly resetAfter: number;
 }
 
@@ -26,7 +26,7 @@ export class Allowance {
     this.#limiter = limiter;
   }
 
-  /** Takes what a call needs. Where less is left, nothing is taken. */
+  /** Takes what a call needs. If less is left, it takes nothing. */
   async take(name: string, amount: number): Promise<Left & { readonly taken: boolean }> {
     try {
       return { ...this.#left(await this.#limiter.consume(name, amount)), taken: true };

@@ -1,4 +1,4 @@
-/** Counts what calls take from all limits: requests and tokens in windows, and calls at one time. */
+/** Counts what calls take from all limits: requests and tokens in windows, and concurrent calls. */
 import type { Allowance, Left } from './allowance.ts';
 import type { Slots } from './slots.ts';
 
@@ -9,7 +9,7 @@ export interface Want {
   readonly name: string;
   readonly kind: 'parallel' | 'requests' | 'tokens';
   readonly limit: number;
-  /** When it is given back, this is below zero where more was used than taken. */
+  /** When it is given back, this is below zero if more was used than taken. */
   readonly amount: number;
 }
 
@@ -26,7 +26,7 @@ export interface Counts {
   give(call: string, wants: readonly Want[]): Promise<unknown>;
 }
 
-/** Milliseconds to wait that a call is told when it is refused because too many run. */
+/** Milliseconds in the `retry-after` of a call that is refused because too many run. */
 const untilOneEnds = 1000;
 
 export class Counter implements Counts {

@@ -1,4 +1,4 @@
-/** Takes what each call needs from the limits of its key and its account, tells the client what is left, and gives back the rest at the end. */
+/** Takes what each call needs from the limits of its key and its account, reports to the client what is left, and returns the rest at the end. */
 import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
@@ -21,7 +21,7 @@ function estimate({ call, operation, targets }: Planned): number {
   return operation === 'count' || !first ? 0 : inputEstimate(call, first.model);
 }
 
-/** Everything a call needs. Calls at one time come first, since they are cheap to give back. */
+/** Everything a call needs. Concurrent calls come first, since they are cheap to give back. */
 function wantsOf(parties: readonly Party[], principal: Principal, tokens: number): Want[] {
   const wants: Want[] = [];
   for (const kind of ['parallel', 'requests', 'tokens'] as const) {
@@ -54,7 +54,7 @@ export class Gate {
     this.#counts = counts;
   }
 
-  /** Takes everything the call needs, or nothing. Returns the headers that tell the client what is left. */
+  /** Takes everything the call needs, or nothing. Returns the headers that report what is left. */
   async enter(planned: Planned): Promise<Record<string, string>> {
     const { id, family, principal } = planned;
     const wants = wantsOf(this.#parties, principal, estimate(planned));
@@ -75,7 +75,7 @@ export class Gate {
     const told: Told = {};
     for (const [index, { kind }] of wants.entries()) {
       const one = left[index];
-      // Of the key and the account, the client is told about the one with less left.
+      // Of the key and the account, the client sees the one with less left.
       if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity))
         told[kind] = one;
     }
@@ -87,7 +87,7 @@ export class Gate {
     if (kind === 'parallel')
       return new GatewayError(
         'rate_limited',
-        `This ${whose} may make ${limit} calls at one time. Try again later.`,
+        `This ${whose} may make ${limit} concurrent calls. Try again later.`,
         { retryAfter },
       );
     const headers = headersFor(family, { [kind]: left });

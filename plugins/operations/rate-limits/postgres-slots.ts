@@ -1,13 +1,13 @@
 /**
- * Calls at one time, of all processes that share a PostgreSQL. The running calls of a key or account are one row, each
- * with the process that runs it, so that one statement can decide. Each process records from time to time that it is
- * alive; calls of a dead one are no longer counted. While the database cannot be reached, each process counts for
+ * Concurrent calls of all processes that share a PostgreSQL. The running calls of a key or account are one row, each
+ * with the process that runs it, so that one statement can decide. Each process writes heartbeats;
+ * calls of a dead process are not counted. While the database cannot be reached, each process counts for
  * itself.
  */
 import { randomUUID } from 'node:crypto';
 import { MemorySlots, type Slots } from './slots.ts';
 
-/** Seconds without a sign of life after which a process is dead, and milliseconds between two signs. */
+/** Seconds without a heartbeat after which a process is dead, and milliseconds between two heartbeats. */
 const lease = 15;
 const beat = 4000;
 
@@ -60,7 +60,7 @@ export class PostgresSlots implements Slots {
   static async open(pool: Database): Promise<PostgresSlots> {
     const slots = new PostgresSlots(pool);
     await pool.query(enlist, [slots.#process]);
-    // Started only now: if the database cannot be opened, nobody would stop it.
+    // Started only now: if the database cannot be opened, nothing would stop it.
     slots.#beating = setInterval(() => void slots.#beat(), beat).unref();
     return slots;
   }

@@ -1,8 +1,8 @@
-/** Calls at one time: which calls of each key and account run, and which process holds them, so that those of a dead process can be freed. */
+/** Concurrent calls: which calls of each key and account run, and which process holds them, so that those of a dead process can be freed. */
 export interface Slots {
-  /** Takes one of `limit` places for a call; false where all are taken. */
+  /** Takes one of `limit` places for a call; false if all are taken. */
   take(name: string, limit: number, call: string, holder: number): boolean | Promise<boolean>;
-  /** Gives a place back. Nothing happens where it was given back before, or never taken. */
+  /** Gives a place back. Does nothing if it was given back before, or never taken. */
   give(name: string, call: string): unknown;
 }
 

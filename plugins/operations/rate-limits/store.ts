@@ -55,7 +55,7 @@ async function inPostgres(window: number, url: string): Promise<Store> {
     connectionTimeoutMillis: 2000,
     query_timeout: 5000,
   });
-  // A connection that breaks while idle emits `error`, which would end the process if nobody listened.
+  // A connection that breaks while idle emits `error`, which would end the process without a listener.
   pool.on('error', () => undefined);
   await pool.query(tables);
   const slots = await PostgresSlots.open(pool);

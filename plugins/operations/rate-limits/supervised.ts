@@ -1,6 +1,6 @@
 /**
  * Counts calls for several workers, in the process that started them. They share their limits, and what a dead worker
- * held is free again. Where that process does not answer, a worker counts for itself.
+ * held is free again. If that process does not answer, a worker counts for itself.
  */
 import { z } from 'zod';
 import type { Supervisor, Workers } from '../../../core/index.ts';
@@ -34,7 +34,7 @@ export class SupervisedCounter implements Counts {
   readonly #window: number;
   readonly #own: Counter;
 
-  /** `own` counts where there is no answer. */
+  /** `own` counts if no answer comes. */
   constructor(workers: Workers, window: number, own: Counter) {
     this.#workers = workers;
     this.#window = window;
@@ -72,7 +72,7 @@ export function superviseLimits(
   supervisor: Supervisor,
   open: (window: number, slots: MemorySlots) => Promise<Counter>,
 ): void {
-  // Shared by all counters: calls at one time do not depend on the window.
+  // Shared by all counters: concurrent calls do not depend on the window.
   const slots = new MemorySlots();
   const counters = new Map<number, Promise<Counter>>();
   supervisor.onGone((worker) => slots.gone(worker));

@@ -1,6 +1,6 @@
 /**
  * How often each address asks for public pages. There can be any number of addresses, so they are counted in a fixed
- * number of drawers, chosen by a digest. Strangers seldom share a drawer, nobody can choose whose to share, and a crowd
+ * number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to share, and a crowd
  * takes no more memory.
  */
 import { hash, randomUUID } from 'node:crypto';

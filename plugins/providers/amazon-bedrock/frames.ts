@@ -7,7 +7,7 @@ import { GatewayError, splice } from '../../../core/index.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-/** The vendor allows 24 MB. Where the length says more, it is no frame. */
+/** The vendor allows 24 MB. A larger length means that this is no frame. */
 const longestFrame = 24 * 1024 * 1024;
 /** The length of an empty frame: two lengths and two checksums. */
 const shortestFrame = 16;
@@ -39,8 +39,8 @@ const errorTypes: Readonly<Record<string, string>> = {
   validationException: 'invalid_request_error',
 };
 
-function errorEvent(name: string, told: unknown): string {
-  const message = typeof told === 'string' && told !== '' ? told : 'The provider broke off its reply.';
+function errorEvent(name: string, text: unknown): string {
+  const message = typeof text === 'string' && text !== '' ? text : 'The provider broke off its reply.';
   return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: errorTypes[name] ?? 'api_error', message } })}\n\n`;
 }
 
@@ -62,7 +62,7 @@ function innerEvent(payload: Fields): string {
   return `event: ${String(type)}\ndata: ${data.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
 }
 
-/** A frame as a server-sent event; empty where the frame says nothing about the reply. */
+/** A frame as a server-sent event; empty if the frame holds nothing of the reply. */
 function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
   const header = (name: string): string => String(headers[name]?.value ?? '');
   const text = Buffer.from(body).toString('utf8');
@@ -78,7 +78,7 @@ function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
   }
 }
 
-/** Turns a body of frames into server-sent events. Throws where a frame does not hold what it should. */
+/** Turns a body of frames into server-sent events. Throws if a frame is damaged. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { EventStreamCodec } = await loadOptional(
     'amazon-bedrock',

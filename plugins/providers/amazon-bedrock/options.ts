@@ -80,7 +80,7 @@ function credentialsOf({ credentials, apiKey }: Options): Credential[] {
     : [];
 }
 
-/** Completes the options from the usual variables; undefined where the region or the credentials are missing. */
+/** Completes the options from the usual variables; undefined if the region or the credentials are missing. */
 export function placeOf(options: Options): Place | undefined {
   const region = options.region ?? fromEnvironment('AWS_REGION', regionSchema);
   const credentials = credentialsOf(options);

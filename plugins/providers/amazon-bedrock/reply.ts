@@ -29,7 +29,7 @@ function statusOf(response: UpstreamResponse, operation: Operation): number {
 
 /**
  * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference profile,
- * was not enabled, is not in the region, or was retired. They have no kind of their own, only words.
+ * was not enabled, is not in the region, or was retired. Only the message distinguishes them.
  */
 const ourSetUp =
   /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;

@@ -45,7 +45,7 @@ export function resourceOf({
   };
 }
 
-/** The models that are deployed, each with the name of its deployment. Throws where Azure has no such model. */
+/** The models that are deployed, each with the name of its deployment. Throws if Azure has no such model. */
 export function deployed(models: readonly Model[], deployments: Options['deployments']): readonly Model[] {
   if (!deployments) return models;
   return Object.entries(deployments).map(([name, upstream]) => {

@@ -16,7 +16,7 @@ async function fetchHeaders(
     'google-auth-library',
     () => import('google-auth-library'),
   );
-  // Made anew each time: a kept one would return a token that the vendor has already refused.
+  // Created each time: a cached one would return a token that the vendor has already refused.
   const scopes = [scope];
   const client = account
     ? new JWT({ email: account.client_email, key: account.private_key, scopes })

@@ -16,7 +16,7 @@ export const optionsSchema = z.strictObject({
   location: locationSchema.optional(),
   /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
   baseUrl: addressSchema.optional(),
-  /** A service account's key as Google gives it out, or several; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
+  /** A service account's key as Google gives it out, or several; by default `GOOGLE_APPLICATION_CREDENTIALS`, or the identity of the machine. */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
@@ -38,7 +38,7 @@ function hostOf(location: string): string {
     : `aiplatform.${location}.rep.googleapis.com`;
 }
 
-/** Completes the options from the usual variables; undefined where the project or the location is missing. */
+/** Completes the options from the usual variables; undefined if the project or the location is missing. */
 export function placeOf(options: Options): Place | undefined {
   const project = options.project ?? fromEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
   const location = options.location ?? fromEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);

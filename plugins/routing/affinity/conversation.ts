@@ -8,7 +8,7 @@ import type { Parsed } from '../../../core/index.ts';
 const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
 /** Where a session key or the user's first words may begin. The text before them is the same in many conversations. */
 const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
-/** Characters to search after a mark: a picture may stand before the words. */
+/** Characters to search after a mark: a picture may precede the text. */
 const searched = 16_384;
 const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
 

@@ -9,7 +9,7 @@ export type Verdict =
   | 'full'
   /** It does not take this key, or does not serve this model. */
   | 'barred'
-  /** The client left before the target showed anything. */
+  /** The client disconnected before the target produced output. */
   | 'unknown';
 
 const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'timeout']);

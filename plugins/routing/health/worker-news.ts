@@ -1,6 +1,6 @@
 /**
- * What workers tell each other: a target that one of them finds full, barred or failing rests in all of them, so that
- * each need not find out for itself. That it works again, each finds out by its own calls.
+ * What workers report to each other: a target that one of them finds full, barred or failing rests in all of them, so that
+ * each worker need not discover it. Each worker discovers a recovery by its own calls.
  */
 import { z } from 'zod';
 import {
@@ -16,7 +16,7 @@ const topic = 'health';
 
 const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
 
-const wordSchema = z.object({
+const newsSchema = z.object({
   provider: z.string(),
   credential: z.number().optional(),
   model: z.string(),
@@ -35,7 +35,7 @@ export function passOn(
   { code, message }: GatewayError,
 ): void {
   if (!workers.several) return;
-  const word: z.output<typeof wordSchema> = {
+  const news: z.output<typeof newsSchema> = {
     provider: name,
     credential,
     model: model.id,
@@ -43,13 +43,13 @@ export function passOn(
     code,
     message,
   };
-  void workers.askOthers(topic, word);
+  void workers.askOthers(topic, news);
 }
 
 /** Calls `rest` for each target that another worker says should rest. The returned function stops listening. */
 export function hear({ workers, catalog }: Pick<Host, 'workers' | 'catalog'>, rest: Rest): () => void {
-  return workers.answer(topic, (said) => {
-    const { provider, credential, model, milliseconds, code, message } = wordSchema.parse(said);
+  return workers.answer(topic, (news) => {
+    const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(news);
     const target = catalog
       .find(model)
       .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);

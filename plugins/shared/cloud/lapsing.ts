@@ -1,6 +1,6 @@
 /**
  * A credential that expires. It is fetched when it is first needed, shared by all calls that need it meanwhile, and
- * renewed in the background some minutes before its end, so that no call waits for that. Errors only tell names and
+ * renewed in the background some minutes before its end, so that no call waits for that. Errors only hold names and
  * numbers: the libraries' own errors hold the requests they made, and those hold secrets.
  */
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
@@ -52,7 +52,7 @@ export class Lapsing<Value> {
     this.#fetch = fetch;
   }
 
-  /** A valid credential. Where none can be had, rejects with an error that a client may see. */
+  /** A valid credential. If there is none, rejects with an error that a client may see. */
   get(): Value | Promise<Value> {
     const current = this.#current;
     const now = Date.now();

@@ -1,7 +1,7 @@
 /**
  * How quick each target is, learnt from the calls that pass through: a peak-sensitive moving average of the time to the
- * first event. A slower answer counts at once, a quicker one only gradually. The average of a target that nobody asks
- * slowly falls, so that it is asked again, and a silent target counts as slow as its silence is long. Streams and whole
+ * first event. A slower answer counts at once, a quicker one only gradually. The average of a target without calls
+ * slowly falls, so that it gets calls again, and a silent target counts as slow as its silence is long. Streams and whole
  * replies are measured apart, since a whole reply only has a first event when it is finished.
  */
 import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';

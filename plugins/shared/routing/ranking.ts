@@ -23,7 +23,7 @@ const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as
   Strategy
 >;
 
-/** The strategy that a caller asks for; undefined where the choice is left to the operator. */
+/** The strategy that a caller asks for; undefined if the operator decides. */
 export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
   return routing ?? (sort && sorts[sort]);
 }
@@ -43,7 +43,7 @@ export function tapRanking(
     const { preferences } = parsed.call;
     const asked = askedFor(preferences);
     if (asked === undefined ? !byDefault : asked !== name) return targets;
-    // Targets of one model stand together: if the last has the model of the first, all have it.
+    // Targets of one model are adjacent: if the last has the model of the first, all have it.
     if (targets[0]?.model.id === targets.at(-1)?.model.id) return rankRest(targets, parsed, rank);
     return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
   });
