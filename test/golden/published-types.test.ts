@@ -14,13 +14,44 @@ const question = { role: 'user', content: 'Ahoy' };
 
 /** For each family a call that says the least, and one whose reply says its settings again. */
 const calls: Readonly<Record<Wire, readonly object[]>> = {
-  'chat-completions': [{ model: 'a/b', messages: [question] }, { model: 'a/b', messages: [question], tools: [{ type: 'function', function: { name: 'look', parameters } }], logprobs: true }],
+  'chat-completions': [
+    { model: 'a/b', messages: [question] },
+    {
+      model: 'a/b',
+      messages: [question],
+      tools: [{ type: 'function', function: { name: 'look', parameters } }],
+      logprobs: true,
+    },
+  ],
   responses: [
     { model: 'a/b', input: 'Ahoy' },
     {
-      model: 'a/b', input: [question], instructions: 'Be brief.', reasoning: { effort: 'low' }, metadata: { voyage: '12' }, max_output_tokens: 100, user: 'u', service_tier: 'flex',
-      text: { format: { type: 'json_schema', name: 'tides', schema: parameters }, verbosity: 'low' }, truncation: 'auto', store: false, top_logprobs: 2, temperature: 0.5, tool_choice: 'required',
-      tools: [{ type: 'function', name: 'look', parameters }, { type: 'function', name: 'bare' }, { type: 'custom', name: 'patch' }, { type: 'web_search' }, { type: 'namespace', name: 'ship', description: 'Its parts.', tools: [{ type: 'function', name: 'sail', parameters }] }],
+      model: 'a/b',
+      input: [question],
+      instructions: 'Be brief.',
+      reasoning: { effort: 'low' },
+      metadata: { voyage: '12' },
+      max_output_tokens: 100,
+      user: 'u',
+      service_tier: 'flex',
+      text: { format: { type: 'json_schema', name: 'tides', schema: parameters }, verbosity: 'low' },
+      truncation: 'auto',
+      store: false,
+      top_logprobs: 2,
+      temperature: 0.5,
+      tool_choice: 'required',
+      tools: [
+        { type: 'function', name: 'look', parameters },
+        { type: 'function', name: 'bare' },
+        { type: 'custom', name: 'patch' },
+        { type: 'web_search' },
+        {
+          type: 'namespace',
+          name: 'ship',
+          description: 'Its parts.',
+          tools: [{ type: 'function', name: 'sail', parameters }],
+        },
+      ],
     },
   ],
   messages: [{ model: 'a/b', max_tokens: 1000, messages: [question] }],
@@ -28,7 +59,17 @@ const calls: Readonly<Record<Wire, readonly object[]>> = {
 };
 
 function contextOf(call: ClientCall): ReplyContext {
-  return { id: 'ab12', model: 'owner/model', created: 1_790_000_000, call: { ...call, usageWanted: true, decode: () => call.decode(), ...('settings' in call ? { settings: call.settings } : {}) } };
+  return {
+    id: 'ab12',
+    model: 'owner/model',
+    created: 1_790_000_000,
+    call: {
+      ...call,
+      usageWanted: true,
+      decode: () => call.decode(),
+      ...('settings' in call ? { settings: call.settings } : {}),
+    },
+  };
 }
 
 /** The golden replies of every family, each as the canonical events it decodes to. */
@@ -38,8 +79,19 @@ function* goldenReplies(): Generator<readonly [name: string, events: readonly Ca
     for (const name of readdirSync(new URL(`${own}/`, import.meta.url))) {
       const file = (kind: string): URL => new URL(`${own}/${name}/${kind}`, import.meta.url);
       const read = (kind: string): unknown => JSON.parse(readFileSync(file(kind), 'utf8'));
-      if (existsSync(file('reply.json'))) yield [`${own}/${name}`, upstream.decodeReply(read('reply.json'), readCall(own, read('request.json')))];
-      if (existsSync(file('reply.sse'))) yield [`${own}/${name}, streamed`, decodeAll(upstream.decodeEvents(readCall(own, read('request.json'), true)), readStream(readFileSync(file('reply.sse'))))];
+      if (existsSync(file('reply.json')))
+        yield [
+          `${own}/${name}`,
+          upstream.decodeReply(read('reply.json'), readCall(own, read('request.json'))),
+        ];
+      if (existsSync(file('reply.sse')))
+        yield [
+          `${own}/${name}, streamed`,
+          decodeAll(
+            upstream.decodeEvents(readCall(own, read('request.json'), true)),
+            readStream(readFileSync(file('reply.sse'))),
+          ),
+        ];
     }
   }
 }
@@ -48,7 +100,9 @@ const replies = [...goldenReplies()];
 
 /** The events of a stream, but for those that no type declares. */
 function eventsIn(text: string): unknown[] {
-  return readStream(Buffer.from(text)).filter(({ event, data }) => event !== 'ping' && data !== '[DONE]').map(({ data }): unknown => JSON.parse(data));
+  return readStream(Buffer.from(text))
+    .filter(({ event, data }) => event !== 'ping' && data !== '[DONE]')
+    .map(({ data }): unknown => JSON.parse(data));
 }
 
 describe.each(wires)('what a client of %s gets fits the types its SDK publishes', (client) => {
@@ -62,7 +116,8 @@ describe.each(wires)('what a client of %s gets fits the types its SDK publishes'
       const whole: unknown = JSON.parse(JSON.stringify(protocol.client.encodeReply(events, context)));
       expect(types.reply(whole)).toEqual([]);
       const encoder = protocol.client.encodeEvents(context);
-      for (const event of eventsIn(events.map((each) => encoder.push(each)).join(''))) expect([event, types.event(event)]).toEqual([event, []]);
+      for (const event of eventsIn(events.map((each) => encoder.push(each)).join('')))
+        expect([event, types.event(event)]).toEqual([event, []]);
     }
   });
 });
@@ -74,7 +129,8 @@ describe('a stream of responses that breaks', () => {
     const error = new GatewayError('upstream_failed', 'The provider broke off.');
     for (const body of calls.responses) {
       const call = readCall('responses', body, true);
-      for (const event of eventsIn(client.encodeStreamError(error, call, false))) expect([event, types.event(event)]).toEqual([event, []]);
+      for (const event of eventsIn(client.encodeStreamError(error, call, false)))
+        expect([event, types.event(event)]).toEqual([event, []]);
     }
   }, 600_000);
 });

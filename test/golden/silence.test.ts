@@ -48,11 +48,17 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
 type Path = readonly (string | number)[];
 
 function written(path: Path): string {
-  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('').slice(1);
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .slice(1);
 }
 
 /** Every member of every object, at every depth, but for those that are null. */
-function* membersOf(value: unknown, path: Path = []): Generator<{ readonly path: Path; readonly value: unknown }> {
+function* membersOf(
+  value: unknown,
+  path: Path = [],
+): Generator<{ readonly path: Path; readonly value: unknown }> {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     const place = [...path, Array.isArray(value) ? Number(key) : key];
@@ -63,7 +69,12 @@ function* membersOf(value: unknown, path: Path = []): Generator<{ readonly path:
 
 function without(body: unknown, path: Path): unknown {
   const copy = structuredClone(body);
-  const inner = path.slice(0, -1).reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined), copy);
+  const inner = path
+    .slice(0, -1)
+    .reduce<unknown>(
+      (value, step) => (typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined),
+      copy,
+    );
   if (typeof inner === 'object' && inner !== null) Reflect.deleteProperty(inner, path.at(-1) ?? '');
   return copy;
 }
@@ -90,7 +101,10 @@ function cross(client: Wire, wire: Wire, body: unknown): Crossed | undefined {
   const { fieldNames } = families[client].protocol.client;
   try {
     const { body: sent, losses, stops } = protocol.upstream.encodeRequest(request, model, undefined);
-    return { lost: losses.map(({ path }) => clientPath(path, request, fieldNames)), sent: JSON.stringify([sent, stops ?? [], losses.map(({ reason }) => reason)]) };
+    return {
+      lost: losses.map(({ path }) => clientPath(path, request, fieldNames)),
+      sent: JSON.stringify([sent, stops ?? [], losses.map(({ reason }) => reason)]),
+    };
   } catch (thrown) {
     if (isGatewayError(thrown)) return undefined;
     throw thrown;
@@ -102,7 +116,9 @@ function silentMembers(client: 'chat-completions' | 'messages', wire: Wire, body
   if (!whole) return [];
   return [...membersOf(body)].flatMap(({ path, value }) => {
     const name = written(path);
-    const isTold = whole.lost.some((lost) => name === lost || name.startsWith(`${lost}.`) || name.startsWith(`${lost}[`));
+    const isTold = whole.lost.some(
+      (lost) => name === lost || name.startsWith(`${lost}.`) || name.startsWith(`${lost}[`),
+    );
     const said = `${name}=${JSON.stringify(value)}`;
     if (isTold || sayNothing[client].some((pattern) => pattern.test(said))) return [];
     return isDeepStrictEqual(cross(client, wire, without(body, path)), whole) ? [said] : [];
@@ -117,7 +133,9 @@ describe.each(['chat-completions', 'messages'] as const)('of a request of %s', (
   });
 
   it.each(wires.filter((wire) => wire !== client))('nothing is lost in silence on %s', (wire) => {
-    const silent = bodies.flatMap(([name, body]) => silentMembers(client, wire, body).map((member) => `${name}: ${member}`));
+    const silent = bodies.flatMap(([name, body]) =>
+      silentMembers(client, wire, body).map((member) => `${name}: ${member}`),
+    );
     expect(silent).toEqual([]);
   });
 });

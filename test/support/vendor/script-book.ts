@@ -2,7 +2,7 @@
 import type { ReceivedRequest } from './server.ts';
 
 /** One call as a handler sees it. */
-export interface Call<Request> {
+interface Call<Request> {
   readonly request: Request;
   readonly received: ReceivedRequest;
   /** How many calls its script has answered before. */
