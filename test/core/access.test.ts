@@ -11,20 +11,20 @@ const principal = (models?: readonly string[]): Principal => ({
   models,
 });
 
-describe('the models a key may call', () => {
+describe('permitted models', () => {
   const targets = ['house/small', 'house/large', 'other/small'].map((id) =>
     target('house', { input: '1', output: '1' }, { id }),
   );
   const allowed = (models?: readonly string[]): string[] =>
     permitted(targets, principal(models)).map(({ model }) => model.id);
 
-  it('are all where nothing is said', () =>
+  it('permits all models to a key without a list', () =>
     expect(allowed()).toEqual(['house/small', 'house/large', 'other/small']));
-  it('are those named, and with a star all of an owner', () => {
+  it('permits the listed models, and with a star all models of an owner', () => {
     expect(allowed(['house/large', 'nobody/x'])).toEqual(['house/large']);
     expect(allowed(['house/*'])).toEqual(['house/small', 'house/large']);
   });
-  it('refuse the call where none is left, saying which there are', () => {
+  it('refuses a call if no target is permitted, and lists the permitted models', () => {
     expect(() => allowed(['house/larg'])).toThrow(
       expect.objectContaining({
         code: 'forbidden',
@@ -34,11 +34,11 @@ describe('the models a key may call', () => {
   });
 });
 
-describe('a stored reply', () => {
+describe('stored replies', () => {
   const reply = (headers: Record<string, string> = {}) => ({ status: 200, headers, body: Buffer.from('{}') });
   const forbidden = expect.objectContaining({ code: 'forbidden' });
 
-  it('goes to a key that may call the model that gave it', () => {
+  it('sends a stored reply to a key that may call the model that produced it', () => {
     expect(() =>
       checkReplay(reply({ 'x-tollgate-model': 'house/small' }), principal(['house/small']), 'house/large'),
     ).not.toThrow();
@@ -46,7 +46,7 @@ describe('a stored reply', () => {
     expect(() => checkReplay(reply(), principal(), 'house/large')).not.toThrow();
   });
 
-  it('goes to no other key, whatever model it asks for', () => {
+  it('refuses a stored reply to any other key, whatever model it asks for', () => {
     expect(() =>
       checkReplay(reply({ 'x-tollgate-model': 'house/small' }), principal(['house/large']), 'house/large'),
     ).toThrow(forbidden);

@@ -23,8 +23,8 @@ function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost
   return { results, roles: request.turns.map(({ role }) => role), lost: losses.map(({ path }) => path) };
 }
 
-describe('a call that is answered again', () => {
-  it('has its last result, where the first stood, and the others are told by their places', () => {
+describe('duplicate tool results', () => {
+  it('keeps the last result in the place of the first, and reports the others by path', () => {
     expect(
       answered(
         call('a'),
@@ -39,7 +39,7 @@ describe('a call that is answered again', () => {
     });
   });
 
-  it('is another call where a vendor numbers the calls of every reply anew, be they parallel', () => {
+  it('treats a reused call id in a later reply as another call, also for parallel calls', () => {
     const turns = [
       call('a'),
       call('a'),
@@ -54,7 +54,7 @@ describe('a call that is answered again', () => {
     });
   });
 
-  it('is left alone where it never is', () => {
+  it('returns a request without duplicate results unchanged', () => {
     const request = {
       model: 'a/b',
       stream: false,
@@ -64,7 +64,7 @@ describe('a call that is answered again', () => {
   });
 });
 
-describe('a request for another protocol', () => {
+describe('requests to another protocol', () => {
   const said = (text: string): Block => ({ type: 'text', text });
   const kinds = (...turns: Turn[]): unknown => {
     const { request, losses } = answeredApart({ model: 'a/b', stream: false, turns });
@@ -79,7 +79,7 @@ describe('a request for another protocol', () => {
     ];
   };
 
-  it('has a result for every call that the conversation went on without, in front of those that are there', () => {
+  it('adds a result for each unanswered call, before the existing results', () => {
     const custom: Turn = {
       role: 'assistant',
       blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
@@ -97,7 +97,7 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('has results apart from the turn of the model that held them', () => {
+  it('moves results out of the model turn that contained them', () => {
     const turn: Turn = {
       role: 'assistant',
       blocks: [...call('a').blocks, result('a', 'one'), said('Done.')],
@@ -113,14 +113,14 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('tells two calls with one id apart', () => {
+  it('distinguishes two calls with one id', () => {
     expect(
       kinds(call('a'), call('a'), told(result('a', 'one'), result('a', 'two')), told(said('x'))),
     ).toMatchObject({ 1: 0 });
     expect(kinds(call('a'), told(result('a', 'one')), call('a'), told(said('x')))).toMatchObject({ 1: 1 });
   });
 
-  it('is left alone where nothing is missing, and where the call is the last word', () => {
+  it('returns a request unchanged if nothing is missing or the call comes last', () => {
     const request = {
       model: 'a/b',
       stream: false,

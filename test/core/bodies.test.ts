@@ -6,25 +6,25 @@ import { mostReplies, ReplyBudget, ReplyMemory } from '../../core/upstream/reply
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
-describe('bytes of all bodies where the configuration does not say how many', () => {
+describe('the default limit of all bodies', () => {
   it.each([
     [1, GiB, 128],
     [1, 2 * GiB, 256],
     [1, 64 * GiB, 512],
     [4, 4 * GiB, 128],
     [1, Infinity, 512],
-  ])('are for %d workers in %d bytes of memory %d MiB', (workers, memory, most) => {
+  ])('is, for %d workers in %d bytes of memory, %d MiB', (workers, memory, most) => {
     expect(mostBodies({ bodyLimit: 32 * MiB, workers }, memory)).toBe(most * MiB);
   });
 
-  it('are enough for one, however little memory there is', () => {
+  it('allows one whole body, however little memory there is', () => {
     expect(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }, 100 * MiB)).toBe(32 * MiB);
     expect(checkConfig({ server: { bodyLimit: 600 * MiB }, plugins: [] }, 'test').server.bodiesLimit).toBe(
       600 * MiB,
     );
   });
 
-  it('go by the memory there is, and are left alone where they are named', () => {
+  it('follows the memory of the machine unless the limit is configured', () => {
     const { bodiesLimit } = checkConfig({ plugins: [] }, 'test').server;
     expect(bodiesLimit).toBe(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }));
     expect(
@@ -36,28 +36,28 @@ describe('bytes of all bodies where the configuration does not say how many', ()
   });
 });
 
-describe('bytes of all replies where the configuration does not say how many', () => {
+describe('the default limit of all replies', () => {
   it.each([
     [1, 64 * GiB, 4 * GiB, 128],
     [1, GiB, 4 * GiB, 32],
     [4, GiB, 4 * GiB, 8],
     [1, 64 * GiB, 192 * MiB, 6],
     [1, 256 * MiB, 192 * MiB, 6],
-  ])('are for %d workers in %d bytes of memory, with a heap of %d, %d MiB', (workers, memory, heap, most) => {
+  ])('is, for %d workers in %d bytes of memory with a heap of %d, %d MiB', (workers, memory, heap, most) => {
     expect(mostReplies({ workers }, { memory, heap })).toBe(most * MiB);
   });
 
-  it('go by the machine, and are left alone where they are named', () => {
+  it('follows the memory and heap of the machine unless the limit is configured', () => {
     expect(checkConfig({ plugins: [] }, 'test').server.repliesLimit).toBe(mostReplies({ workers: 1 }));
     expect(checkConfig({ server: { repliesLimit: 5 }, plugins: [] }, 'test').server.repliesLimit).toBe(5);
   });
 });
 
-describe('the memory of replies', () => {
+describe('reply memory', () => {
   const budget = new ReplyBudget({ repliesLimit: 1000 });
   const free = 64 * 1024;
 
-  it('is shared by all calls, each of which has a little for nothing, and is given back', () => {
+  it('shares one budget among all calls, leaves a little of each uncounted, and releases it', () => {
     const [first, second, third] = [
       new ReplyMemory(budget),
       new ReplyMemory(budget),

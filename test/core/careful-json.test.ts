@@ -26,17 +26,17 @@ it.each([
     'generationConfig.maxOutputTokens',
   ],
   ['in a list', '{"tools":[{"type":"a"},{"type":"b","x":[1,2,{}],"type":"c"}]}', 'tools[1].type'],
-  ['behind nested objects', '{"a":{"b":{"c":1}},"a":2}', 'a'],
+  ['after nested objects', '{"a":{"b":{"c":1}},"a":2}', 'a'],
   ['with an escaped spelling', '{"model":"a","mod\\u0065l":"b"}', 'model'],
   ['with space before the colon', '{"a" :1,"a"\n:2}', 'a'],
-  ['with balance from a string that begins with a colon', '{"a":":)","b" :1,"a" :2}', 'a'],
-  ['with balance from a quoted field in a string', '{"a":"\\"x\\":1","a":2}', 'a'],
-  ['with a name that is no name for an object', '{"__proto__":1,"__proto__":2}', '__proto__'],
+  ['hidden by a string that begins with a colon', '{"a":":)","b" :1,"a" :2}', 'a'],
+  ['hidden by a quoted field in a string', '{"a":"\\"x\\":1","a":2}', 'a'],
+  ['with a name that objects treat specially', '{"__proto__":1,"__proto__":2}', '__proto__'],
   ['with an empty name', '{"a":{"":1,"":2}}', 'a.'],
   ['with a name that ends in a backslash', '{"a\\\\":1,"a\\\\":2}', 'a\\'],
   ['with a name of another script', '{"prénom":1,"prénom":"名"}', 'prénom'],
   ['with numbers as names', '{"1":1,"0":0,"1":2}', '1'],
-])('refuses a field that stands twice %s', (_, text, field) => {
+])('refuses a duplicate field %s', (_, text, field) => {
   expect(refusedFor(text)).toBe(field);
 });
 
@@ -46,23 +46,23 @@ it.each([
   '{"a":"{\\"a\\":1,\\"a\\":2}"}',
   '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}',
   '{ "a" : ": " , "b\\"" : [ ":" ] }',
-])('takes %s', (text) => {
+])('accepts %s', (text) => {
   expect(refusedFor(text)).toBeUndefined();
 });
 
-it('shows no more of a path than helps', () => {
+it('shortens a long path in its error', () => {
   const long = `"${'x'.repeat(10_000)}"`;
   expect(refusedFor(`{${'"a":{'.repeat(90)}${long}:1,${long}:2${'}'.repeat(91)}`)?.length).toBeLessThan(500);
 });
 
-describe('an escaped name', () => {
+describe('escaped names', () => {
   const withName = (name: string): string => `{"model":"a","${name}":100000}`;
 
   it.each([
     ['max_token\\\\', 'max_token\\u0073'],
     ['ma\\\\u0078_toke', 'ma\\u0078_tokens'],
     ['\\\\', '\\u540d'],
-  ])('is read as written after a body that named a field %s', (before, name) => {
+  ])('reads an escaped name correctly after a body with a field %s', (before, name) => {
     for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(withName(before)));
     expect(parseJson(Buffer.from(withName(name))).value).toEqual({
       model: 'a',
@@ -70,30 +70,30 @@ describe('an escaped name', () => {
     });
   });
 
-  it('counts as the same field after a body that hides it', () => {
+  it('finds an escaped duplicate after a body that would hide it', () => {
     const once = '"max_tokens":1,"max_token\\';
     for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(`{${once}\\":1}`));
     expect(refusedFor(`{${once}u0073":1}`)).toBe('max_tokens');
   });
 
-  it('may end with a backslash', () => {
+  it('accepts a name that ends with a backslash', () => {
     expect(parseJson(Buffer.from('{"C:\\\\":"\\u0061"}')).value).toEqual({ 'C:\\': 'a' });
   });
 });
 
-describe('any body', () => {
+describe('arbitrary bodies', () => {
   type Tree = { readonly text: string; readonly repeats: boolean };
   const space = fc.constantFrom('', '', '', ' ', '\n\t');
   const name = fc.oneof(
     fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'),
     fc.string({ maxLength: 3 }),
   );
+  const escapeUnits = (char: string): string =>
+    [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
   const written = fc
     .tuple(name, fc.boolean())
     .map(([text, escapes]) =>
-      escapes
-        ? `"${Array.from(text, (char) => [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"`
-        : JSON.stringify(text),
+      escapes ? `"${Array.from(text, escapeUnits).join('')}"` : JSON.stringify(text),
     );
   const { object } = fc.letrec<{ value: Tree; object: Tree }>((tie) => ({
     value: fc.oneof(
@@ -109,15 +109,17 @@ describe('any body', () => {
     ),
     object: fc.array(fc.tuple(written, space, space, tie('value')), { maxLength: 5 }).map((members): Tree => {
       const names = members.map(([key]): unknown => JSON.parse(key));
-      const text = `{${members.map(([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`).join(',')}}`;
+      const texts = members.map(
+        ([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`,
+      );
       return {
-        text,
+        text: `{${texts.join(',')}}`,
         repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats),
       };
     }),
   }));
 
-  it('is refused if one of its objects holds a field twice, however it is written', () => {
+  it('refuses a body exactly if one of its objects contains a field twice, however it is spelled', () => {
     let refused = 0;
     fc.assert(
       fc.property(object, ({ text, repeats }) => {

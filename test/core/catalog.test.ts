@@ -1,4 +1,4 @@
-/** Which models there are: several providers of one, aliases, keys of one provider, and models whose day has passed. */
+/** The catalogue: several providers and keys for one model, aliases, and retired models. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Catalog } from '../../core/catalog.ts';
 import { Registry } from '../../core/host/registry.ts';
@@ -25,8 +25,8 @@ function catalog(...models: ReturnType<typeof model>[]): Catalog {
   return made;
 }
 
-describe('what all calls share', () => {
-  it('cannot be changed by one of them: neither a model, nor the targets that serve it', () => {
+describe('shared catalogue data', () => {
+  it('protects models and targets from changes by a call', () => {
     const made = new Catalog();
     const served: Provider = { ...provider('p'), endpoints: { plain: 'http://vendor.invalid' } };
     made.offer(served, [model({ id: 'house/one' })]);
@@ -41,14 +41,14 @@ describe('what all calls share', () => {
   });
 });
 
-describe('a model with a last day', () => {
+describe('retired models', () => {
   const models = [
     model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }),
     model({ id: 'house/new' }),
     model({ id: 'house/last', expires: '2026-04-30' }),
   ];
 
-  it('is served through that day, and afterwards is none, with a word on what to use', () => {
+  it('serves a model through its last day, and then refuses it and names its successor', () => {
     const made = catalog(...models);
     expect(made.find('house/old')).toHaveLength(1);
     vi.setSystemTime(new Date('2026-03-31T23:59:59Z'));
@@ -68,7 +68,7 @@ describe('a model with a last day', () => {
     });
   });
 
-  it('makes what was rendered from the catalogue old', () => {
+  it('invalidates cached renderings of the catalogue when a model retires', () => {
     const made = catalog(...models);
     const before = made.version;
     vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
@@ -76,7 +76,7 @@ describe('a model with a last day', () => {
     expect(made.version).toBe(made.version);
   });
 
-  it('is served on by a provider that goes on', () => {
+  it('keeps serving a model from a provider that still offers it', () => {
     const made = catalog(...models);
     made.offer(provider('other'), [model({ id: 'house/old' })]);
     vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
@@ -84,8 +84,8 @@ describe('a model with a last day', () => {
   });
 });
 
-describe('an id', () => {
-  it('may be an alias, or the canonical slug, unless a model has it for its own', () => {
+describe('model ids', () => {
+  it('finds a model by alias or canonical slug, unless another model has that id', () => {
     const made = catalog(
       model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }),
       model({ id: 'house/two' }),
@@ -97,7 +97,7 @@ describe('an id', () => {
     expect(made.models()).toHaveLength(2);
   });
 
-  it('nobody knows is told as such', () => {
+  it('refuses an unknown id by name', () => {
     expect(catalog().missing('house/none', 'provider.fallback')).toMatchObject({
       code: 'model_not_found',
       details: { param: 'provider.fallback' },
@@ -106,8 +106,8 @@ describe('an id', () => {
   });
 });
 
-describe('several that serve a model', () => {
-  it('stand in the order of the configuration, each key of a provider apart, and the model is listed once', () => {
+describe('several providers of a model', () => {
+  it('orders targets as configured, with each key separate, and lists the model once', () => {
     const made = new Catalog();
     made.offer(provider('a', 1), [model()]);
     made.offer(provider('a', 2), [model()]);

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { clientAddress } from '../../core/http/client-address.ts';
 
-describe('the address of a client', () => {
+describe('clientAddress', () => {
   it.each<[string | undefined, number, string]>([
     [undefined, 0, '10.0.0.9'],
     ['1.2.3.4', 0, '10.0.0.9'],
@@ -13,7 +13,7 @@ describe('the address of a client', () => {
     ['6.6.6.6, 1.2.3.4, 10.0.0.8', 2, '1.2.3.4'],
     ['6.6.6.6,1.2.3.4 ,10.0.0.8', 2, '1.2.3.4'],
     ['2001:db8::1', 1, '2001:db8::1'],
-  ])('where %j was forwarded and %i proxies are believed is %s', (forwarded, proxies, address) => {
+  ])('reads %j with %i trusted proxies as %s', (forwarded, proxies, address) => {
     expect(clientAddress(forwarded, '10.0.0.9', proxies)).toBe(address);
   });
 
@@ -27,7 +27,7 @@ describe('the address of a client', () => {
     '[2001:db8::1]:443',
     'a,'.repeat(2000),
     '1.2.3.4\u0000',
-  ])('is an address, whatever is forwarded: %j', (forwarded) => {
+  ])('returns an IP address, whatever the header contains: %j', (forwarded) => {
     for (const proxies of [1, 2, 10])
       expect(isIP(clientAddress(forwarded, '10.0.0.9', proxies))).toBeGreaterThan(0);
   });

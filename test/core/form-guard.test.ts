@@ -18,8 +18,8 @@ const part = (head: number, body: number): string =>
   `--here\r\n${'h'.repeat(head)}\r\n\r\n${'b\r\n--her'.repeat(body)}\r\n`;
 const end = '--here--\r\n';
 
-describe.each([1, 2, 7, 11, 64, 4096, 65_536])('a form in pieces of %i', (size) => {
-  it('goes by as it is, however long its bodies are', async () => {
+describe.each([1, 2, 7, 11, 64, 4096, 65_536])('forms in chunks of %i bytes', (size) => {
+  it('passes a form through unchanged, however long its parts are', async () => {
     const form = `${part(4000, 800)}${part(0, 800)}${part(4000, 0)}${end}behind it`;
     expect(await passed(form, size)).toBe(form);
   });
@@ -28,11 +28,11 @@ describe.each([1, 2, 7, 11, 64, 4096, 65_536])('a form in pieces of %i', (size) 
     ['in its first part', part(4200, 1)],
     ['in a later one', `${part(10, 900)}${part(4200, 1)}`],
     ['without end', `${part(10, 1)}--here\r\n${'h'.repeat(5000)}`],
-  ])('is stopped at a long head %s', async (_, form) => {
+  ])('stops at a long part head %s', async (_, form) => {
     await expect(passed(form + end, size)).rejects.toThrow(/a head of more than 4096 bytes/);
   });
 
-  it('is stopped where it is too long', async () => {
+  it('stops a form that is too long', async () => {
     expect(await passed('x'.repeat(9000), size, 9000)).toHaveLength(9000);
     await expect(passed('x'.repeat(9001), size, 9000)).rejects.toThrow(/too large/);
   });

@@ -1,4 +1,4 @@
-/** A disk that is full when a client uploads: it is told of the gateway's fault, not of one of its own. */
+/** A full disk during an upload: the error blames the gateway, not the client. */
 import type * as fs from 'node:fs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,15 +9,16 @@ import { readUpload } from '../../core/http/uploads.ts';
 
 vi.mock('node:fs', async (original) => {
   const real = await original<typeof fs>();
-  // Each write here fails as one on a full disk does.
+  // Each write fails as on a full disk.
   return { ...real, createWriteStream: () => real.createWriteStream('/dev/full') };
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('is an error of the server', async () => {
-  const form = `--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n${'x'.repeat(100_000)}\r\n--b--\r\n`;
+it('answers an upload to a full disk with a server error', async () => {
+  const head = 'content-disposition: form-data; name="image"; filename="a.png"';
+  const form = `--b\r\n${head}\r\n\r\n${'x'.repeat(100_000)}\r\n--b--\r\n`;
   const headers = {
     'content-type': 'multipart/form-data; boundary=b',
     'content-length': String(form.length),

@@ -13,7 +13,7 @@ import { startGateway } from '../support/gateway.ts';
 const root = join(import.meta.dirname, '../..');
 const names = Object.keys(createHooks());
 
-it('a call meets them in the order they are written in', async () => {
+it('fires the hooks of a call in the order in which they are declared', async () => {
   const met = new Set<string>();
   const meet = (name: string) => async () => void met.add(name);
   const recorder = definePlugin({
@@ -78,7 +78,7 @@ function declared(): object[] {
   });
 }
 
-it('the README has each with what it passes and gives', () => {
+it('lists each hook in the README with what it passes and returns', () => {
   const [, section = ''] =
     /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
   const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseJson } from '../../core/http/json-body.ts';
 
-it('gives the value, its very text and its very bytes', () => {
+it('returns the value with its exact text and bytes', () => {
   const bytes = Buffer.from(' {"a": 1.0}');
   const read = parseJson(bytes);
   expect(read).toEqual({ bytes, text: ' {"a": 1.0}', value: { a: 1 } });
@@ -19,11 +19,11 @@ const wide = (fields: number): Buffer =>
     }),
   );
 
-it('takes as many fields as a conversation can have', () => {
+it('accepts as many fields as a conversation can have', () => {
   expect(parseJson(wide(100_000)).bytes.length).toBeGreaterThan(800_000);
 });
 
-it('names the first of too many fields of the body itself', () => {
+it('names the first field beyond the limit at the top level', () => {
   const own = (fields: number): Buffer => Buffer.from(JSON.stringify(fieldsOf(fields)));
   expect(parseJson(own(1000)).value).toHaveProperty('f999');
   expect(() => parseJson(own(1001))).toThrow(
@@ -34,7 +34,7 @@ it('names the first of too many fields of the body itself', () => {
   );
 });
 
-it('names the first of too many fields of an object', () => {
+it('names the first field beyond the limit of an object', () => {
   const body = (fields: number): Buffer => Buffer.from(JSON.stringify({ metadata: fieldsOf(fields) }));
   expect(parseJson(body(20_000)).value).toHaveProperty('metadata.f19999');
   expect(() => parseJson(body(20_001))).toThrow(
@@ -58,6 +58,6 @@ it.each([
   expect(() => parseJson(bytes)).toThrow(message);
 });
 
-it('accepts what is nested deeply but not absurdly', () => {
+it('accepts deep nesting within the limit', () => {
   expect(() => parseJson(Buffer.from(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`))).not.toThrow();
 });

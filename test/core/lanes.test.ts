@@ -12,7 +12,8 @@ function said(text: string): string {
   return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
 }
 
-const finished = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;
+const lastChunk = JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const finished = `data: ${lastChunk}\n\ndata: [DONE]\n\n`;
 const broken = `data: ${JSON.stringify({ error: { message: 'no more' } })}\n\n`;
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
@@ -26,7 +27,10 @@ const ownCall = {
   }),
 };
 
-/** What becomes of chunks of a chat-completions vendor for a client of the plain protocol, or of its own; `left` where the vendor is not read to its end. */
+/**
+ * Sends the chunks of a chat-completions provider to a client of the plain protocol, or of its own. `left` is
+ * set if the provider is not read to its end.
+ */
 async function crossed(
   chunks: readonly string[],
   { tapped = false, verbatim = false } = {},
@@ -61,8 +65,8 @@ function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join('');
 }
 
-describe('a translated stream', () => {
-  it('goes on chunk by chunk, its last word by itself', async () => {
+describe('translated streams', () => {
+  it('sends a translated stream chunk by chunk, and its last frame separately', async () => {
     const { pieces, error } = await crossed([
       said('one ') + said('two '),
       said('three ') + said('four') + finished,
@@ -75,14 +79,14 @@ describe('a translated stream', () => {
     ]);
   });
 
-  it('says the same where a tap sees its events', async () => {
+  it('sends the same text if a tap transforms the events', async () => {
     const chunks = [said('one ') + said('two '), said('three') + finished];
     expect(textOf((await crossed(chunks, { tapped: true })).pieces)).toBe(
       textOf((await crossed(chunks)).pieces),
     );
   });
 
-  it("is read to its vendor's end, so that the connection can be used again", async () => {
+  it("reads the provider's stream to its end, so that the connection can be reused", async () => {
     expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({
       error: undefined,
       left: false,
@@ -93,8 +97,8 @@ describe('a translated stream', () => {
 describe.each([
   ['verbatim', true],
   ['translated', false],
-])('a %s stream', (_lane, verbatim) => {
-  it('gives on what came before its vendor broke off within a chunk', async () => {
+])('%s streams', (_lane, verbatim) => {
+  it('delivers what precedes a break within a chunk', async () => {
     const { pieces, error } = await crossed(
       [said('one ') + said('two') + broken + said('three') + finished],
       { verbatim },
@@ -106,7 +110,7 @@ describe.each([
 
   const garbage = 'data: {"choices":[{]\n\n';
 
-  it('goes on behind an event that cannot be read, which the client is not sent', async () => {
+  it('skips an unreadable event and continues with the next', async () => {
     const { pieces, error, tally } = await crossed(
       [said('one ') + garbage, said('two') + garbage + finished],
       { verbatim },
@@ -121,7 +125,7 @@ describe.each([
     ]);
   });
 
-  it('is broken where more than a few events cannot be read', async () => {
+  it('fails if more than a few events are unreadable', async () => {
     const { pieces, error, tally } = await crossed([said('one'), garbage.repeat(6), said('two') + finished], {
       verbatim,
     });
@@ -130,7 +134,7 @@ describe.each([
     expect([tally.complete, error]).toMatchObject([false, { code: 'upstream_failed' }]);
   });
 
-  it('is not complete where the event that cannot be read was its end', async () => {
+  it('is not complete if its last event is unreadable', async () => {
     const { error } = await crossed([said('one') + garbage], { verbatim });
     expect(error).toMatchObject({ code: 'upstream_failed' });
   });
@@ -149,7 +153,7 @@ describe.each([
   );
 
   it.each(['event: error\ndata: upstream timed out\n\n', 'event: error\ndata:\n\n'])(
-    'breaks off at an error that cannot be read: %j',
+    'fails at an unreadable error event: %j',
     async (frame) => {
       const { error } = await crossed([said('one') + frame, said('two') + finished], { verbatim });
       expect(error).toMatchObject({ code: 'upstream_failed' });

@@ -1,4 +1,4 @@
-/** The HTTP server behind the gateway's address. `.ci/run` runs this file with the oldest supported Node too. */
+/** The HTTP listener. `.ci/run` runs this file with the oldest supported Node too. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
@@ -7,7 +7,7 @@ import { closeListener, listen, urlOf } from '../../core/http/listener.ts';
 
 const logger = pino({ level: 'silent' });
 
-it('closes a connection that has never sent a request when it stops', async () => {
+it('closes a connection without any request when the listener stops', async () => {
   const server = await listen({ host: '127.0.0.1', port: 0 }, () => undefined, logger);
   const accepted = once(server, 'connection');
   const socket = connect(Number(new URL(urlOf(server, '127.0.0.1')).port), '127.0.0.1');
@@ -17,7 +17,7 @@ it('closes a connection that has never sent a request when it stops', async () =
   expect(await ended).toEqual([]);
 });
 
-it('serves a request on a connection that was open before it stops', async () => {
+it('serves a request on a connection that was open before the listener stops', async () => {
   const server = await listen(
     { host: '127.0.0.1', port: 0 },
     (_, response) => void setTimeout(() => response.end('served'), 200),

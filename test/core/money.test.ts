@@ -21,7 +21,7 @@ describe('amounts', () => {
     ['12', 12_000_000_000n],
     ['-0.000000001', -1n],
     ['9007199.254740993', 9_007_199_254_740_993n],
-  ])('%s USD is %s nano', (text, nano) => {
+  ])('parses %s USD as %s nano', (text, nano) => {
     expect(parseUsd(text)).toBe(nano);
     expect(formatUsd(nano)).toBe(text);
   });
@@ -33,7 +33,7 @@ describe('amounts', () => {
     },
   );
 
-  it('reads back what it writes', () => {
+  it('reads back the amounts that it writes', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
@@ -42,7 +42,7 @@ describe('amounts', () => {
     );
   });
 
-  it('shows the nearest double only in the balance reply', () => {
+  it('converts to the nearest double only for the balance reply', () => {
     expect(toUsdNumber(300_000_000n)).toBe(0.3);
     expect(toUsdNumber(9_007_199_254_740_993n)).toBe(9007199.254740993);
   });
@@ -58,7 +58,7 @@ describe('the cost of a call', () => {
     tiers: [{ above: 200_000, input: '5', output: '20' }],
   });
 
-  it('prices cached and written tokens apart and the rest at the base rate', () => {
+  it('prices cache reads and writes separately and the rest at the base rate', () => {
     const usage = { input: 1000, cacheRead: 400, cacheWrite5m: 100, output: 50, reasoning: 20 };
     expect(formatUsd(costOf(usage, price))).toBe(
       new Decimal('2.5')
@@ -72,12 +72,12 @@ describe('the cost of a call', () => {
     );
   });
 
-  it('takes the long-context rates for the whole call once its input is above the tier', () => {
+  it('applies long-context rates to the whole call once its input exceeds the tier', () => {
     expect(costOf({ input: 200_000, output: 0 }, price)).toBe(parseUsd('0.5'));
     expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
   });
 
-  it('counts what is priced apiece by the piece', () => {
+  it('counts what is priced apiece', () => {
     const apiece = priceSchema.parse({
       input: '0',
       output: '0',
@@ -100,7 +100,7 @@ describe('the cost of a call', () => {
     ).toBe('0.301');
   });
 
-  it('takes the rates of what is served before others for that alone, however long it is', () => {
+  it('applies the rates of a service mode to that mode only, however long the input is', () => {
     const fast = priceSchema.parse({
       input: '1',
       output: '2',
@@ -116,13 +116,13 @@ describe('the cost of a call', () => {
     );
   });
 
-  it('never lets a part be larger than its whole', () => {
+  it('never prices a part as larger than its whole', () => {
     expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(
       costOf({ input: 10, cacheRead: 10, output: 0 }, price),
     );
   });
 
-  it('counts sound that was read from the cache once, at its own rate, that of what is cached, or that of sound', () => {
+  it('counts cached audio once, at its own rate, the cache rate or the audio rate', () => {
     const usage = { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 0 };
     const rates = { input: '1', output: '0', inputAudio: '100' };
     const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) =>
@@ -137,7 +137,7 @@ describe('the cost of a call', () => {
     [3n, 500_000, 2n],
     [1n, 500_001, 1n],
     [5n, 500_000, 2n],
-  ])('rounds %s nano a million times %i tokens half to even: %s', (input, count, cost) => {
+  ])('rounds %s nano per million for %i tokens half to even: %s', (input, count, cost) => {
     expect(costOf({ input: count, output: 0 }, { input, output: 0n, tiers: [] })).toBe(cost);
   });
 
@@ -170,7 +170,7 @@ describe('the worst case', () => {
     tiers: fc.constant([]),
   });
 
-  it('is not below it where the call asks to be served otherwise than usual, served so or not', () => {
+  it('covers a call that asks for a service mode, whether it is served so or not', () => {
     fc.assert(
       fc.property(
         anyPrice,
@@ -193,7 +193,7 @@ describe('the worst case', () => {
     );
   });
 
-  it('is never below what a call within its bounds costs', () => {
+  it('is never below the cost of a call within its bounds', () => {
     fc.assert(
       fc.property(anyPrice, tokens, tokens, fc.nat(), fc.nat(), (price, input, output, part, reasoning) => {
         const usage = {
@@ -271,7 +271,7 @@ describe('the worst case', () => {
     images: fc.nat(4),
   });
 
-  it('holds for whatever a vendor that keeps the limits may say, of any part, at any rates and with any fees', () => {
+  it('holds for any figures within the limits, at any rates and with any fees', () => {
     fc.assert(
       fc.property(
         fullPrice,
@@ -311,7 +311,7 @@ describe('the worst case', () => {
     );
   });
 
-  it('fits into the amount it was made affordable for', () => {
+  it('fits into the amount for which it was made affordable', () => {
     fc.assert(
       fc.property(
         anyPrice,

@@ -17,7 +17,7 @@ function asking(name: string, facts: object, module = 'index.js'): () => void {
   return () => checkPeer(pathToFileURL(join(folder, name, module)).href);
 }
 
-describe('a package that asks for tollgate', () => {
+describe('packages that import tollgate', () => {
   it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])(
     'is let in where it works with %s',
     (range) => {
@@ -27,22 +27,22 @@ describe('a package that asks for tollgate', () => {
     },
   );
 
-  it('is let in where it does not say', () => {
+  it('accepts a package that states no version', () => {
     expect(asking('silent', { version: '1.0.0' })).not.toThrow();
     expect(asking('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
   });
 
-  it('is refused by name, with both versions, where it works with others', () => {
+  it('refuses a package made for another version, and names it with both versions', () => {
     expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
       `the package "later" works with tollgate ^99.1.0, and this is ${version}`,
     );
   });
 
-  it('is known by any of its modules', () => {
+  it('identifies a package by any of its modules', () => {
     expect(asking('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow('"deep"');
   });
 
-  it('is refused each time it asks', () => {
+  it('refuses an incompatible package each time it imports tollgate', () => {
     const again = asking('stubborn', { peerDependencies: { tollgate: '>=99' } });
     expect(again).toThrow('stubborn');
     expect(again).toThrow('stubborn');

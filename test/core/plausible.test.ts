@@ -13,7 +13,7 @@ const exchange = routed(house);
 Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
 const bytes = exchange.call.size.textBytes;
 
-/** What a completed call is charged whose vendor sent these figures, one after the other, and so much text. */
+/** Charges a completed call whose provider sent these figures, one after the other, and so much text. */
 function charged(
   figures: readonly Usage[],
   text = 'hello there',
@@ -27,8 +27,8 @@ function charged(
 
 const estimate = { input: Math.ceil(bytes / 4), output: 3 };
 
-describe('figures that can be true', () => {
-  it('are charged as they are', () => {
+describe('plausible figures', () => {
+  it('charges plausible figures unchanged', () => {
     expect(charged([{ input: 9, output: 4 }])).toEqual({
       lines: expect.any(Array),
       usage: { input: 9, output: 4 },
@@ -38,7 +38,7 @@ describe('figures that can be true', () => {
     });
   });
 
-  it('are charged once, however often they are told', () => {
+  it('charges figures once, however often they are reported', () => {
     expect(charged([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({
       cost: 17_000n,
       basis: 'usage',
@@ -46,7 +46,7 @@ describe('figures that can be true', () => {
     });
   });
 
-  it('may be more than the bytes by what a vendor adds of its own', () => {
+  it('accepts more input than bytes, up to what a provider adds itself', () => {
     expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({
       usage: { input: bytes + 400 },
       suspect: false,
@@ -54,7 +54,7 @@ describe('figures that can be true', () => {
   });
 });
 
-describe('zero for input and output', () => {
+describe('zero input and output', () => {
   const told = (complete: boolean, kind: 'text' | 'tool-call' | 'image', before: Usage = {}): Charge => {
     const tally = new Tally();
     tally.read({ type: 'block-start', candidate: 0, block: 0, kind });
@@ -64,7 +64,7 @@ describe('zero for input and output', () => {
     return chargeFor(complete ? 'completed' : 'cut', exchange, tally);
   };
 
-  it('is the bill of a complete reply', () => {
+  it('charges nothing for a complete reply that reports zero tokens', () => {
     expect(told(true, 'tool-call')).toEqual({
       lines: expect.any(Array),
       usage: { input: 0, output: 0 },
@@ -74,11 +74,11 @@ describe('zero for input and output', () => {
     });
   });
 
-  it('is suspect where a model wrote text', () => {
+  it('suspects zero tokens if the model wrote text', () => {
     expect(told(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
   });
 
-  it('is not believed of a reply that was cut, nor of a picture', () => {
+  it('does not accept zero tokens for a cut reply or a picture', () => {
     expect(told(false, 'tool-call')).toMatchObject({ usage: estimate, basis: 'estimate', suspect: true });
     expect(told(true, 'image')).toMatchObject({
       usage: { input: estimate.input },
@@ -87,7 +87,7 @@ describe('zero for input and output', () => {
     });
   });
 
-  it('does not make an unlikely number of searches free', () => {
+  it('does not accept zero tokens with an implausible number of searches', () => {
     expect(told(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
       basis: 'estimate',
       suspect: true,
@@ -95,11 +95,11 @@ describe('zero for input and output', () => {
   });
 });
 
-describe('the last figure of a field', () => {
+describe('corrected figures', () => {
   const field = fc.constantFrom('input', 'output', 'cacheRead', 'cacheWrite5m', 'reasoning', 'webSearches');
   const told = fc.array(fc.record({ field, count: fc.nat(1000) }), { minLength: 1, maxLength: 30 });
 
-  it('is the bill, whichever fields a vendor reports together and however they rose or fell before', () => {
+  it('charges the last figure of each field, however fields are grouped and values rise or fall', () => {
     fc.assert(
       fc.property(told, fc.array(fc.boolean(), { minLength: 30, maxLength: 30 }), (all, joins) => {
         const reports: Record<string, number>[] = [];
@@ -128,17 +128,17 @@ describe('the last figure of a field', () => {
       [{ input: 612 }, { input: 28, output: 9 }],
       { input: 28, output: 9 },
     ],
-  ])('may be smaller than the one before: %s', (_, figures, bill) => {
+  ])('accepts a smaller last figure: %s', (_, figures, bill) => {
     expect(charged(figures)).toMatchObject({ usage: bill, basis: 'usage', suspect: false });
   });
 });
 
-describe('what nobody said the price of', () => {
+describe('unpriced use', () => {
   it.each<[kind: string, usage: Usage]>([
     ['sound', { inputAudio: 5 }],
     ['sound of its own', { outputAudio: 2 }],
     ['a picture', { outputImage: 2 }],
-  ])('makes a call suspect: %s', (_, usage) => {
+  ])('suspects a call with unpriced use: %s', (_, usage) => {
     expect(charged([{ input: 5, output: 4, ...usage }])).toEqual({
       lines: expect.any(Array),
       usage: { input: 5, output: 4, ...usage },
@@ -148,12 +148,12 @@ describe('what nobody said the price of', () => {
     });
   });
 
-  it('is no more than its model is known to take, at the rate of all it takes', () => {
+  it('charges media that the model is known to read at its input rate', () => {
     expect(charged([{ input: 9, output: 4, inputImage: 5, reasoning: 2 }]).suspect).toBe(false);
   });
 });
 
-describe('a call that brings in more than its bytes', () => {
+describe('input beyond the bytes of the request', () => {
   const [turn] = exchange.canonical().turns;
   const { contextLength } = house.model;
   const told = (usage: Usage, size: Partial<InputSize>, more: Partial<CanonicalRequest> = {}): Charge => {
@@ -167,7 +167,7 @@ describe('a call that brings in more than its bytes', () => {
     );
   };
 
-  it('is believed up to a context where a part is to be fetched', () => {
+  it('accepts input up to the context length if the provider must fetch a part', () => {
     const document = {
       type: 'media',
       kind: 'document',
@@ -183,7 +183,7 @@ describe('a call that brings in more than its bytes', () => {
     ).toEqual([false, true, true]);
   });
 
-  it('is believed up to a context for each use of a tool that the vendor runs', () => {
+  it('accepts input up to the context length for each use of a built-in tool', () => {
     const most = contextLength * 4;
     expect(
       [told({ input: most }, { rounds: 3 }), told({ input: most + 1 }, { rounds: 3 })].map(
@@ -192,12 +192,12 @@ describe('a call that brings in more than its bytes', () => {
     ).toEqual([false, true]);
   });
 
-  it('is believed what it read from a cache that it names', () => {
+  it('accepts tokens read from a cache that the call names', () => {
     const usage = { input: 88_840, cacheRead: 88_830 };
     expect(told(usage, { cached: true })).toMatchObject({ usage, basis: 'usage', suspect: false });
   });
 
-  it('is not believed what it read afresh beside that cache', () => {
+  it('does not accept as many uncached tokens in addition to that cache', () => {
     expect(told({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
       basis: 'estimate',
       suspect: true,
@@ -205,8 +205,8 @@ describe('a call that brings in more than its bytes', () => {
   });
 });
 
-describe('a call that cannot be read but by its own vendor', () => {
-  it('is charged all the same', () => {
+describe('a call that only its provider can decode', () => {
+  it('charges a call that the gateway cannot decode', () => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { input: 20_000, output: 4 } });
     const unreadable = (): never => {
@@ -219,7 +219,7 @@ describe('a call that cannot be read but by its own vendor', () => {
   });
 });
 
-describe('figures that cannot be true', () => {
+describe('implausible figures', () => {
   it.each<[string, Usage[], Partial<Usage>]>([
     ['no input at all', [{ input: 0, output: 4 }], { input: estimate.input, output: 4 }],
     ['no output, and text came', [{ input: 5, output: 0 }], { input: 5, output: estimate.output }],
@@ -234,34 +234,34 @@ describe('figures that cannot be true', () => {
       [{ input: 5, output: 9_007_199_254_740_991 }],
       { input: 5, output: estimate.output },
     ],
-  ])('are estimated and flagged: %s', (_, figures, usage) => {
+  ])('estimates and flags implausible figures: %s', (_, figures, usage) => {
     const charge = charged(figures);
     expect(charge).toMatchObject({ usage, basis: 'estimate', suspect: true });
     expect(charge.cost).toBeGreaterThan(0n);
   });
 
-  it('take their parts with them', () => {
+  it('drops the parts of an implausible figure with it', () => {
     expect(charged([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({
       input: estimate.input,
       output: 4,
     });
   });
 
-  it('are flagged where a part is more than its whole, and priced as if it filled it', () => {
+  it('flags a part larger than its whole, and prices it as the whole', () => {
     expect(charged([{ input: 5, cacheRead: 50, output: 4 }])).toMatchObject({
       cost: 500n + 8000n,
       suspect: true,
     });
   });
 
-  it('are not believed of a call that broke off either', () => {
+  it('does not accept implausible figures of a call that broke off', () => {
     expect(charged([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({
       usage: estimate,
       suspect: true,
     });
   });
 
-  it('are none where they are missing: that is an estimate and no lie', () => {
+  it('estimates missing figures without flagging the call', () => {
     expect(charged([])).toMatchObject({ usage: estimate, basis: 'estimate', suspect: false });
     expect(charged([{ input: 9 }])).toMatchObject({
       usage: { input: 9, output: estimate.output },
@@ -284,8 +284,8 @@ const anyUsage = fc.record(
   { requiredKeys: [] },
 );
 
-describe('whatever a vendor tells', () => {
-  it('costs something, and no more than a model can cost for so many bytes', () => {
+describe('arbitrary figures', () => {
+  it('charges something, and never more than the model can cost for so many bytes', () => {
     const most = worstCost(
       { input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 },
       house.price,

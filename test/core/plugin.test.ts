@@ -24,15 +24,15 @@ function failing(message: string): Plugin {
   };
 }
 
-describe('options', () => {
-  it('are told with plugin, option and what there is', () => {
+describe('plugin options', () => {
+  it('names the plugin and the wrong option, and lists the known ones', () => {
     expect(() => sample(JSON.parse('{"sise":1}'))).toThrow(
       'plugin "sample": unknown option "sise"; it has "size", "mode"',
     );
     expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
   });
 
-  it('are filled with their defaults', () => {
+  it('fills in defaults', () => {
     let given: unknown;
     definePlugin({
       name: 'x',
@@ -43,8 +43,8 @@ describe('options', () => {
   });
 });
 
-describe('a configuration', () => {
-  it('leaves out falsy entries', () => {
+describe('configurations', () => {
+  it('ignores falsy plugin entries', () => {
     expect(
       checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name),
     ).toEqual(['sample']);
@@ -56,7 +56,7 @@ describe('a configuration', () => {
     [{ plugins: [sample] }, 'call its factory'],
     [{ plugins: [sample(), sample()] }, '"sample" is listed twice'],
     [{}, 'plugins'],
-  ])('is refused with the file and the fault: %#', (config, fault) => {
+  ])('refuses a wrong configuration, naming the file and the fault: %#', (config, fault) => {
     expect(() => checkConfig(config, 'my.config.ts')).toThrow(fault);
     expect(() => checkConfig(config, 'my.config.ts')).toThrow('my.config.ts');
   });
@@ -67,7 +67,7 @@ describe('a configuration', () => {
     );
   });
 
-  it('says which file could not be read', async () => {
+  it('names the file that could not be read', async () => {
     await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
   });
 });
@@ -76,7 +76,7 @@ describe('the version of the plugin interface', () => {
   const checking = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
   const own = sample();
 
-  it('is on every plugin that definePlugin makes, and can be written beside the name of one made by hand', () => {
+  it('is set on every plugin that definePlugin makes, and can be set by hand on others', () => {
     expect(own.interface).toBe(pluginInterface);
     expect(
       checkConfig(
@@ -86,24 +86,25 @@ describe('the version of the plugin interface', () => {
     ).toHaveLength(2);
   });
 
-  it('is told beside ours where they differ, with what to do', () => {
+  it('is reported with ours if they differ, with what to do', () => {
     expect(checking([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
-      `my.config.ts: the plugin "later" was made for version ${pluginInterface + 1} of the plugin interface, and this Tollgate has version ${pluginInterface}: update Tollgate`,
+      `my.config.ts: the plugin "later" was made for version ${pluginInterface + 1} of the plugin interface, ` +
+        `and this Tollgate has version ${pluginInterface}: update Tollgate`,
     );
     expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
       'install a newer version of the plugin',
     );
   });
 
-  it.each([undefined, null, '1', 0.5])('has to be said: %j is refused with how to', (made) => {
+  it.each([undefined, null, '1', 0.5])('is required: %j is refused with instructions', (made) => {
     expect(checking([{ ...own, name: 'silent', interface: made }])).toThrow(
       /plugin "silent" does not say .* definePlugin/,
     );
   });
 });
 
-describe('a registry', () => {
-  it('takes a name once, and tells what exists when asked for what does not', () => {
+describe('registries', () => {
+  it('accepts a name once, and lists the known names for an unknown one', () => {
     const registry = new Registry<{ name: string }>('protocol');
     registry.add({ name: 'one' });
     registry.add({ name: 'two' });
@@ -112,8 +113,8 @@ describe('a registry', () => {
   });
 });
 
-describe('a process-owned resource', () => {
-  it('is shared by equal options, opened anew for others, and closed with its last user', async () => {
+describe('process resources', () => {
+  it('shares a resource among equal options only, and closes it with its last user', async () => {
     const close = vi.fn<(thing: object) => void>();
     const open = vi.fn<(options: { a: number; b?: number }) => object>(() => ({}));
     const [first, second] = [new Resources(), new Resources()];
@@ -127,7 +128,7 @@ describe('a process-owned resource', () => {
     expect(close).toHaveBeenCalledTimes(2);
   });
 
-  it('may be tried again after it could not be opened, and is then closed like any other', async () => {
+  it('opens a resource again after a failure, and closes it like any other', async () => {
     const resources = new Resources();
     await expect(
       resources.open(

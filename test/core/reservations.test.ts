@@ -1,4 +1,4 @@
-/** What is reserved for a call and what it is charged, for any price, any call, and any figures of a vendor. */
+/** Reservations and charges, for any price, any call and any reported usage. */
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -129,8 +129,8 @@ const told: fc.Arbitrary<Usage> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('whatever a vendor reports', () => {
-  it('never costs more than was reserved where it is suspect, and a call served unasked never does', () => {
+describe('arbitrary reported usage', () => {
+  it('never charges more than the reservation for suspect usage or an unrequested service mode', () => {
     let suspects = 0;
     fc.assert(
       fc.property(
@@ -185,8 +185,8 @@ function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Us
   };
 }
 
-describe('an honest vendor', () => {
-  it('never costs more than was reserved', () => {
+describe('an honest provider', () => {
+  it('never charges more than the reservation for honest usage', () => {
     fc.assert(
       fc.property(
         prices,
@@ -210,7 +210,7 @@ describe('an honest vendor', () => {
   });
 });
 
-/** The dearest of all figures that a call can come to, found by trying the lengths at which the price changes. */
+/** The highest possible cost of a call, found by trying the lengths at which the price changes. */
 function dearestByTrial(
   price: Price,
   { outputLimit: longest }: Model,
@@ -234,7 +234,7 @@ function dearestByTrial(
   );
 }
 
-describe('tiers for long input', () => {
+describe('long-context tiers', () => {
   const rising = fc.record({
     above: fc.integer({ min: 10, max: 20_000 }),
     input: fc.nat(10_000),
@@ -244,7 +244,7 @@ describe('tiers for long input', () => {
     outputLimit: fc.integer({ min: 1, max: 1000 }),
   });
 
-  it('are reserved for exactly where the bytes of a call can reach them', () => {
+  it('reserves tier rates exactly if the bytes of a call can reach the tier', () => {
     fc.assert(
       fc.property(
         rising,

@@ -64,7 +64,7 @@ const second = targetAt('second');
 const keys = [targetAt('first', {}, 1), targetAt('first', {}, 2)] as const;
 const painter = targetAt('painter', { output: ['text', 'image'] });
 
-describe('a failure that may be over in a moment', () => {
+describe('transient failures', () => {
   const { transient } = failures;
   const times = (count: number, target = first): Attempt[] =>
     Array.from({ length: count }, () => failed(target, transient));
@@ -78,7 +78,7 @@ describe('a failure that may be over in a moment', () => {
     ['409', { code: 'conflict', status: 409 }],
     ['a broken connection', { code: 'upstream_failed' }],
     ['an unreadable reply', { ...transient, status: 200 }],
-  ])('(%s) is followed by the same target', (_, failure) => {
+  ])('retries the same target after %s', (_, failure) => {
     expect(after([failed(first, failure)], [first])).toEqual({
       type: 'retry',
       wait: 500,
@@ -86,28 +86,28 @@ describe('a failure that may be over in a moment', () => {
     });
   });
 
-  it('waits twice as long each time, and up to half of that less', () => {
+  it('doubles each wait, minus up to half at random', () => {
     expect(after(times(2), [first])).toMatchObject({ wait: 1000 });
     expect(after(times(2), [first], { random: 1 })).toMatchObject({ wait: 500 });
     expect(after(times(9), [first], {}, { attempts: 10 })).toMatchObject({ wait: settings.longestWait });
   });
 
-  it('ends after three attempts, and the client need not try again', () => {
+  it('stops after three attempts, and tells the client not to retry', () => {
     expect(after(times(3), [first])).toEqual({ type: 'stop', isFinal: true });
   });
 
-  it('is followed by another provider after two attempts', () => {
+  it('tries another provider after two attempts', () => {
     expect(after(times(1), [first, second])).toMatchObject({ type: 'retry' });
     expect(after(times(2), [first, second])).toEqual({ type: 'next', targets: [second] });
     expect(after([...times(2), ...times(2, second)], [first, second])).toMatchObject({ type: 'retry' });
   });
 
-  it('is not followed by another key of the same provider', () => {
+  it('does not try another key of the same provider', () => {
     expect(after(times(2, keys[0]), keys)).toMatchObject({ type: 'retry' });
     expect(after(times(3, keys[0]), keys)).toMatchObject({ type: 'stop' });
   });
 
-  it('waits as long as the vendor asks, but not where another provider is left', () => {
+  it('waits as long as the provider asks, unless another provider is left', () => {
     expect(after([failed(first, told(transient, 7))], [first])).toMatchObject({ type: 'retry', wait: 7000 });
     expect(after([failed(first, told(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
     expect(after([failed(first, told(transient, 0.2))], [first, second])).toMatchObject({
@@ -116,11 +116,11 @@ describe('a failure that may be over in a moment', () => {
     });
   });
 
-  it('ends where the vendor asks for more than the longest wait, and the client may try again', () => {
+  it('stops if the provider asks for more than the longest wait, and lets the client retry', () => {
     expect(after([failed(first, told(transient, 11))], [first])).toEqual({ type: 'stop', isFinal: false });
   });
 
-  it('ends at the deadline, and where retries are off: the client may try again', () => {
+  it('stops at the deadline or with retries turned off, and lets the client retry', () => {
     expect(after(times(1), [first], { elapsed: settings.deadline })).toEqual({
       type: 'stop',
       isFinal: false,
@@ -128,14 +128,14 @@ describe('a failure that may be over in a moment', () => {
     expect(after(times(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
   });
 
-  it('is not followed by a retry while the budget is spent', () => {
+  it('does not retry while the budget is spent', () => {
     expect(after(times(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: true });
     expect(after(times(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
   });
 });
 
 describe('other failures', () => {
-  it('a key at its limit is followed by another key, and waits where there is none', () => {
+  it('tries another key after a rate limit, and waits if there is none', () => {
     expect(after([failed(keys[0], told(failures.limit, 1))], [...keys, second])).toEqual({
       type: 'next',
       targets: [keys[1], second],
@@ -150,7 +150,7 @@ describe('other failures', () => {
     });
   });
 
-  it('a silent route is not asked by another key', () => {
+  it('does not try another key after a timeout', () => {
     expect(after([failed(keys[0], failures.silence)], [...keys, second])).toEqual({
       type: 'next',
       targets: [second],
@@ -158,24 +158,24 @@ describe('other failures', () => {
     expect(after([failed(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
   });
 
-  it('a refused key is followed by another key, never by the same', () => {
+  it('tries another key after a refused key, never the same one', () => {
     expect(after([failed(keys[0], failures.target)], keys)).toEqual({ type: 'next', targets: [keys[1]] });
     expect(after([failed(first, failures.target)], [first])).toEqual({ type: 'stop', isFinal: true });
   });
 
-  it('a target that a plugin keeps calls from is not waited for', () => {
+  it('does not wait for a target that a plugin blocks', () => {
     const kept = { code: 'upstream_overloaded', unsent: true, details: { retryAfter: 5 } } as const;
     expect(after([failed(first, kept)], [first])).toMatchObject({ type: 'stop' });
   });
 
-  it('a wrong request ends the call', () => {
+  it('stops at an invalid request', () => {
     expect(after([failed(first, failures.request)], [first, second])).toEqual({
       type: 'stop',
       isFinal: false,
     });
   });
 
-  it('reasoning that is not accepted is left out once', () => {
+  it('retries once without reasoning if its signature is refused', () => {
     expect(after([failed(first, failures.seal)], [first])).toEqual({
       type: 'retry',
       wait: 0,
@@ -201,7 +201,7 @@ describe('other failures', () => {
     ["a proxy's status", { code: 'upstream_failed', status: 502 }, true],
     ['no connection', { code: 'upstream_failed', unsent: true }, false],
     ['a refusal', { code: 'upstream_overloaded', status: 503 }, false],
-  ])('a picture that may have been made is not asked for again (%s)', (_, failure, mayBeMade) => {
+  ])('does not request a picture again if it may have been produced (%s)', (_, failure, mayBeMade) => {
     expect(after([failed(painter, failure)], [painter, second]).type).toBe(mayBeMade ? 'stop' : 'retry');
   });
 });
@@ -228,8 +228,8 @@ const anySettings = fc.record({
 
 const route = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
 
-describe('any call', () => {
-  it('ends, keeps its limits, and never asks again what must not be asked again', () => {
+describe('arbitrary histories', () => {
+  it('always stop, keep the limits, and never repeat what must not be repeated', () => {
     const targetsOf = fc.uniqueArray(anyTarget, {
       minLength: 1,
       maxLength: 6,

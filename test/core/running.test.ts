@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Running } from '../../core/util/slots.ts';
 
-describe('things that run', () => {
-  it('are counted, and gone through, until their places are given back', () => {
+describe('running items', () => {
+  it('counts and iterates items until they are removed', () => {
     const running = new Running<string>();
     const [one, two] = [running.add('one'), running.add('two')];
     running.add('three');
@@ -13,7 +13,7 @@ describe('things that run', () => {
     expect([...running]).toEqual(['three']);
   });
 
-  it('take the places of those that ended, so that no more are held than ever ran at once', () => {
+  it('reuses the slots of removed items, so that it never keeps more slots than items ran at once', () => {
     const running = new Running<number>();
     const places = new Set<number>();
     for (let turn = 0; turn < 1000; turn += 1) {
@@ -25,7 +25,7 @@ describe('things that run', () => {
     expect(running.size).toBe(0);
   });
 
-  it('can give back their places while they are gone through', () => {
+  it('allows removal during iteration', () => {
     const running = new Running<() => void>();
     const seen: string[] = [];
     for (const name of ['one', 'two', 'three']) {

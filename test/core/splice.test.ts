@@ -5,7 +5,8 @@ import { locateString, splice, spliceBytes, type Edit } from '../../core/crossin
 describe('splice', () => {
   it('changes the value and no other byte', () => {
     const text =
-      '{ "seed" : 9007199254740993,\n\t"model": "a" ,"t":1.0,  "metadata":{"model":"kept"}, "x":"\\u00e9\\"}{" }';
+      '{ "seed" : 9007199254740993,\n\t"model": "a" ,"t":1.0,  ' +
+      '"metadata":{"model":"kept"}, "x":"\\u00e9\\"}{" }';
     expect(splice(text, [{ path: ['model'], value: 'openai "x"' }])).toBe(
       text.replace('"a"', '"openai \\"x\\""'),
     );
@@ -16,11 +17,11 @@ describe('splice', () => {
     ['the last', '{"b":2 , "p":"}"}', '{"b":2}'],
     ['the only one', '{ "p":1 }', '{  }'],
     ['one in the middle', '{"a":1,"p":null,"b":2}', '{"a":1,"b":2}'],
-  ])('takes out %s member with one comma', (_, text, left) => {
+  ])('removes %s member with one comma', (_, text, left) => {
     expect(splice(text, [{ path: ['p'], value: undefined }])).toBe(left);
   });
 
-  it('adds what is missing, inside an inner object too', () => {
+  it('adds missing members, in an inner object too', () => {
     expect(splice('{}', [{ path: ['stream_options', 'include_usage'], value: true }])).toBe(
       '{"stream_options":{"include_usage":true}}',
     );
@@ -32,14 +33,15 @@ describe('splice', () => {
     ).toBe('{"stream_options":{"include_usage":true}}');
   });
 
-  it('writes values in ASCII, whatever the text is in', () => {
+  it('writes values in ASCII, whatever the text contains', () => {
     expect(splice('{"model":"é"}', [{ path: ['model'], value: '模型 ü😀' }])).toBe(
       '{"model":"\\u6a21\\u578b \\u00fc\\ud83d\\ude00"}',
     );
   });
 
-  it('says what JSON.parse would say after the same edits, for any object', () => {
-    // No name ends in a backslash: the JSON.parse of V8 14.6 itself takes such a name for another one it has seen before.
+  it('agrees with the same edits to the parsed value, for any object', () => {
+    // No name ends in a backslash: JSON.parse of V8 14.6 confuses such a name with one that it has read
+    // before.
     const names = fc.constantFrom('a', 'b', 'c', 'model', 'x y', '"', '\\n', 'é');
     const objects = fc.dictionary(names, fc.jsonValue());
     const edits = fc.uniqueArray(
@@ -70,7 +72,7 @@ describe('spliceBytes', () => {
     { path: ['options', 'usage'], value: true },
   ];
 
-  it('makes of any body the bytes of the text with the same edits', () => {
+  it('returns the bytes of the edited text, for any body', () => {
     const names = fc.constantFrom('model', 'provider', 'options', 'é', '“', '😀', '\u00ff');
     const says = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue());
     fc.assert(
@@ -81,7 +83,7 @@ describe('spliceBytes', () => {
     );
   });
 
-  it('gives the very bytes back where there is nothing to edit', () => {
+  it('returns the same bytes if there is nothing to edit', () => {
     const bytes = Buffer.from('{"a":1.0,"a":"“"}');
     expect(spliceBytes(bytes, bytes.toString(), [])).toBe(bytes);
   });

@@ -7,7 +7,8 @@ import { expectLinear } from '../support/linear.ts';
 
 const streams: Record<string, string> = {
   'line feeds':
-    'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\nevent: ping\ndata: {}\n\ndata: [DONE]\n\n',
+    'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\n' +
+    'event: ping\ndata: {}\n\ndata: [DONE]\n\n',
   'a name before its data, and lines of another order':
     'event: a\ndata: 1\n\ndata: 2\nevent: b\n\nevent: \ndata: 3\n\nid: 4\ndata:4\n\n',
   'both kinds of line ends': 'data: 1\n\ndata: 2\r\n\r\ndata: 3\n\n',
@@ -24,8 +25,8 @@ function readIn(stream: string, cuts: readonly number[]): { raw: string; events:
   return { raw: all.map(({ raw }) => raw).join(''), events: all.flatMap(({ event }) => event ?? []) };
 }
 
-describe('reading a stream', () => {
-  it.each(Object.entries(streams))('gives the same events wherever a stream of %s is cut', (_, stream) => {
+describe('SseReader', () => {
+  it.each(Object.entries(streams))('returns the same events wherever a stream of %s is cut', (_, stream) => {
     const whole = readIn(stream, []);
     expect(whole.raw).toBe(stream);
     for (let at = 1; at < Buffer.byteLength(stream); at += 1) {
@@ -34,7 +35,7 @@ describe('reading a stream', () => {
     }
   });
 
-  it('gives the same events for any number of cuts', () => {
+  it('returns the same events for any number of cuts', () => {
     const [stream = ''] = Object.values(streams);
     const whole = readIn(stream, []);
     fc.assert(
@@ -49,7 +50,7 @@ describe('reading a stream', () => {
     );
   });
 
-  it('reads names, joined data lines and comments as the standard has them', () => {
+  it('reads names, joined data lines and comments as the standard defines them', () => {
     expect(readIn(streams['line feeds'] ?? '', []).events).toEqual([
       { event: undefined, data: '{"a":"é€😀"}' },
       { event: undefined, data: 'two\nlines' },
@@ -58,7 +59,7 @@ describe('reading a stream', () => {
     ]);
   });
 
-  it('reads a name that comes behind its data, one that is empty, and fields it has no use for', () => {
+  it('reads a name after its data, an empty name, and unused fields', () => {
     expect(readIn(streams['a name before its data, and lines of another order'] ?? '', []).events).toEqual([
       { event: 'a', data: '1' },
       { event: 'b', data: '2' },
@@ -67,7 +68,7 @@ describe('reading a stream', () => {
     ]);
   });
 
-  it('closes a last event that lacks its blank line', () => {
+  it('returns a last event without its blank line', () => {
     expect(readIn('data: a\n\ndata: b', [])).toEqual({
       raw: 'data: a\n\ndata: b\n\n',
       events: [
@@ -77,7 +78,7 @@ describe('reading a stream', () => {
     });
   });
 
-  it('takes a long event in small pieces without reading it again for each', async () => {
+  it('does not scan a long event again with each small chunk', async () => {
     const piece = Buffer.alloc(4096, 'a');
     await expectLinear((pieces) => {
       const reader = new SseReader();
@@ -88,7 +89,7 @@ describe('reading a stream', () => {
     }, 1000);
   });
 
-  it('stops reading a line that never ends', () => {
+  it('throws on an endless line', () => {
     const reader = new SseReader();
     const piece = Buffer.alloc(8 * 1024 * 1024, 'a');
     expect(() => {
@@ -97,7 +98,7 @@ describe('reading a stream', () => {
   });
 });
 
-describe('every stream of the golden files', () => {
+describe('golden streams', () => {
   const files = globSync(join(import.meta.dirname, '../golden/*/*/reply.sse')).map((file) =>
     readFileSync(file, 'utf8'),
   );
@@ -112,7 +113,7 @@ describe('every stream of the golden files', () => {
   ];
 
   it.each(endings)(
-    'with lines that end by %s, and a mark of the byte order, says the same in pieces of one byte as whole',
+    'reads streams with %s line ends and a byte order mark alike in one-byte chunks and as a whole',
     (_, end) => {
       expect(files.length).toBeGreaterThan(20);
       for (const file of files) {
@@ -136,8 +137,8 @@ describe('every stream of the golden files', () => {
   );
 });
 
-describe('writing a frame', () => {
-  it('is read as what was written', () => {
+describe('frame', () => {
+  it('writes frames that read back unchanged', () => {
     expect(readIn(frame('{"a":1}', 'message_start') + frame('x'), []).events).toEqual([
       { event: 'message_start', data: '{"a":1}' },
       { event: undefined, data: 'x' },

@@ -42,8 +42,8 @@ const textOf = (events: readonly CanonicalEvent[], candidate = 0): string =>
     .join('');
 const endOf = (events: readonly CanonicalEvent[]): unknown => events.find(({ type }) => type === 'finish');
 
-describe('a reply watched for stop sequences', () => {
-  it('ends before the sequence, says which, and keeps what the vendor counted', async () => {
+describe('stopAt', () => {
+  it('ends before the sequence, names it, and keeps the reported usage', async () => {
     const events = await watched(
       [
         { type: 'response-start' },
@@ -73,7 +73,7 @@ describe('a reply watched for stop sequences', () => {
     ]);
   });
 
-  it('is left as it is where no sequence comes, down to what might have been the beginning of one', async () => {
+  it('leaves a reply without a sequence unchanged, even if it ends like the beginning of one', async () => {
     const events = await watched(
       [start(0), say(0, 'one EN'), close(0), start(1), say(1, 'D'), close(1), finish(0), end],
       'END',
@@ -81,7 +81,7 @@ describe('a reply watched for stop sequences', () => {
     expect([textOf(events), endOf(events)]).toEqual(['one END', finish(0)]);
   });
 
-  it('drops what comes behind: text, calls, and whatever hangs on them', async () => {
+  it('drops everything after the sequence: text, calls, and their annotations', async () => {
     const events = await watched(
       [start(0), say(0, 'a STOP b'), close(0), start(1, 'tool-call'), say(1, '{}'), close(1), finish(0), end],
       'STOP',
@@ -95,7 +95,7 @@ describe('a reply watched for stop sequences', () => {
     ]);
   });
 
-  it('is not watched in its thoughts and arguments', async () => {
+  it('ignores sequences in reasoning and tool arguments', async () => {
     const events = await watched(
       [
         start(0, 'reasoning'),
@@ -112,7 +112,7 @@ describe('a reply watched for stop sequences', () => {
     expect([textOf(events), endOf(events)]).toEqual(['x STOP{"a":"STOP"}', finish(0)]);
   });
 
-  it('ends each candidate by itself', async () => {
+  it('ends each candidate separately', async () => {
     const events = await watched(
       [
         start(0),
@@ -137,7 +137,7 @@ describe('a reply watched for stop sequences', () => {
     ).toEqual(['stop-sequence', 'stop']);
   });
 
-  it('shows the same however the text is cut', async () => {
+  it('returns the same text however the stream is cut', async () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '🌊'), minLength: 0, maxLength: 30 });
     const sequences = fc.array(
       fc.string({ unit: fc.constantFrom('a', 'b', '🌊'), minLength: 1, maxLength: 4 }),

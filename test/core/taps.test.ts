@@ -21,25 +21,25 @@ function untyped(value: unknown): never {
 }
 
 describe('tapping', () => {
-  it('is all a plugin can do: there is nothing to call', () => {
+  it('offers plugins only `tap` and `tapPromise`, and no way to call a hook', () => {
     for (const hook of Object.values(hooks)) expect(Object.keys(hook)).not.toContain('promise');
     expect(Object.isFrozen(core)).toBe(true);
   });
 
-  it('tells which hooks there are when one is not', () => {
+  it('lists the hooks when a plugin taps an unknown one', () => {
     expect(() => Reflect.get(hooks, 'autenticate')).toThrow(
       /no hook "autenticate"; there are: ready, authenticate/,
     );
   });
 
-  it('is refused once the gateway is ready', () => {
+  it('refuses taps once the gateway is ready', () => {
     freezeTaps(core);
     expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow(
       '"authenticate" can be tapped in "apply" alone',
     );
   });
 
-  it('stops authenticate at the first principal, and goes on after undefined', async () => {
+  it('stops authenticate at the first principal, and continues after undefined', async () => {
     const asked: string[] = [];
     const answering =
       (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
@@ -53,13 +53,13 @@ describe('tapping', () => {
     expect(asked).toEqual(['none', 'one']);
   });
 
-  it('lets each route tap narrow what the one before left', async () => {
+  it('passes each route tap the targets that the previous tap returned', async () => {
     hooks.route.tapPromise('drop', async (targets) => targets.slice(1));
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({}))).toEqual(['c', 'b']);
   });
 
-  it('refuses a waterfall tap that answers nothing, where tapable would keep the old value', async () => {
+  it('refuses a waterfall tap that returns nothing; tapable would keep the old value', async () => {
     hooks.route.tapPromise(
       'silent',
       untyped(async () => undefined),
@@ -69,7 +69,7 @@ describe('tapping', () => {
     );
   });
 
-  it('takes what is answered at once, beside what is waited for', async () => {
+  it('accepts synchronous taps next to asynchronous ones', async () => {
     hooks.route.tap('drop', (targets) => targets.slice(1));
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     hooks.authenticate.tap('none', () => undefined);
@@ -78,7 +78,7 @@ describe('tapping', () => {
     expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
   });
 
-  it('refuses a promise where an answer at once was due: nobody would wait for it', async () => {
+  it('refuses a promise from a synchronous tap, since nothing would await it', async () => {
     hooks.route.tap(
       'late',
       untyped(async () => []),
@@ -93,7 +93,7 @@ describe('tapping', () => {
     await expect(core.replay.promise(untyped({}))).rejects.toThrow('"late" on "replay" returned a promise');
   });
 
-  it('ends no process by such a promise, whatever becomes of it', async () => {
+  it('does not end the process if such a promise rejects', async () => {
     const lost = vi.fn();
     process.once('unhandledRejection', lost);
     const failing = untyped(() => Promise.reject(new Error('too late')));
@@ -110,7 +110,7 @@ describe('tapping', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
-  it('names whoever keeps the gateway from starting, by either way to tap', async () => {
+  it('names the plugin whose tap keeps the gateway from starting, by `tap` and `tapPromise`', async () => {
     hooks.ready.tap('at-once', () => {
       throw new Error('out of luck');
     });
@@ -126,7 +126,7 @@ describe('tapping', () => {
   });
 });
 
-describe('a tap that is wrong', () => {
+describe('faulty taps', () => {
   const slip = (): never => {
     throw new TypeError('slip');
   };
@@ -156,20 +156,23 @@ describe('a tap that is wrong', () => {
     );
   }
 
-  it.each(ways)('on %s is named, by %s, where it throws by a slip', async (hook, way) => {
-    expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({
-      plugin: 'mine',
-      message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`),
-    });
-  });
+  it.each(ways)(
+    'names the plugin of a tap on %s, by %s, that throws a programming error',
+    async (hook, way) => {
+      expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({
+        plugin: 'mine',
+        message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`),
+      });
+    },
+  );
 
-  it.each(ways)('on %s is named, by %s, where it answers something else', async (hook, way) => {
+  it.each(ways)('names the plugin of a tap on %s, by %s, that returns a wrong value', async (hook, way) => {
     expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({
       message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /),
     });
   });
 
-  it.each(ways)('on %s refuses, by %s, in its own words', async (hook, way) => {
+  it.each(ways)('passes on the error with which a tap on %s, by %s, refuses', async (hook, way) => {
     const refusal = new GatewayError('forbidden', 'Not on a Sunday.');
     const refuse = (): never => {
       throw refusal;
@@ -184,22 +187,25 @@ describe('a tap that is wrong', () => {
     ['authorize', { targets: [], headers: { a: 'b\r\nc: d' } }],
     ['replay', { status: 99, headers: {}, body: '' }],
     ['replay', { status: 200, headers: { 'a b': 'c' }, body: '' }],
-  ])('on %s is named where its answer could not be sent: %j', async (hook, answer) => {
+  ])('names the plugin of a tap on %s whose result could not be sent: %j', async (hook, answer) => {
     expect(await failure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
   });
 
-  it.each(ways)('on %s is named, by %s, where what it refuses with could not be sent', async (hook, way) => {
-    const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
-      throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
-    };
-    expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({
-      plugin: 'mine',
-      message: expect.stringContaining('"a b"'),
-    });
-  });
+  it.each(ways)(
+    'names the plugin of a tap on %s, by %s, whose error has headers that could not be sent',
+    async (hook, way) => {
+      const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
+        throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
+      };
+      expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({
+        plugin: 'mine',
+        message: expect.stringContaining('"a b"'),
+      });
+    },
+  );
 
   it.each(ways.filter(([hook]) => hook !== 'dispatch'))(
-    'on %s is named, by %s, where it refuses with a code that is none',
+    'names the plugin of a tap on %s, by %s, that refuses with an unknown code',
     async (hook, way) => {
       const refuse = (): never => {
         throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
@@ -211,7 +217,7 @@ describe('a tap that is wrong', () => {
     },
   );
 
-  it('on dispatch lets what became of a connection be told by its code', async () => {
+  it('passes on the code of a broken connection from a tap on dispatch', async () => {
     const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     const breaks = (): never => {
       throw broken;
@@ -219,7 +225,7 @@ describe('a tap that is wrong', () => {
     expect(await failure('dispatch', 'tapPromise', breaks)).toBe(broken);
   });
 
-  it('is named where its condition fails, wherever that is asked', async () => {
+  it('names the plugin whose `when` throws, wherever it is evaluated', async () => {
     hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
     const [tap] = core.transformRequest.taps;
     expect(() => tap && conditionOf(tap)(untyped({}))).toThrow(
@@ -231,7 +237,7 @@ describe('a tap that is wrong', () => {
   });
 
   it.each([true, false])(
-    'is named where its condition answers a promise, which would be taken for a yes: kept %s',
+    'names the plugin whose `when` returns a promise, which would count as true: kept %s',
     async (kept) => {
       const lost = vi.fn();
       process.once('unhandledRejection', lost);
@@ -267,7 +273,7 @@ describe('isolation', () => {
     expect(log.join()).toContain('"tap":"throws"');
   });
 
-  it('runs every meter tap although one never ends', async () => {
+  it('runs every meter tap although one never returns', async () => {
     vi.useFakeTimers();
     const runs = vi.fn(async () => undefined);
     hooks.meter.tapPromise('never', () => new Promise(() => undefined));
@@ -289,7 +295,7 @@ describe('isolation', () => {
 });
 
 describe('conditions', () => {
-  it('run a transform only for the exchanges it asked for, and are known to the lanes', async () => {
+  it('runs a transform only if its condition holds, and lets the lanes know', async () => {
     hooks.transformRequest.tapPromise(
       { name: 'shout', when: ({ call }) => call.stream },
       async (request) => ({ ...request, model: request.model.toUpperCase() }),

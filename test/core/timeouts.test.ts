@@ -23,8 +23,8 @@ const textOf = (textBytes: number): Partial<ClientCall> => ({
   size: { textBytes, images: 0, mediaBytes: 0 },
 });
 
-describe('the timeout of a stream', () => {
-  it('is 45 seconds, and one more for each 40 kB of input', () => {
+describe('stream timeouts', () => {
+  it('allows a stream 45 seconds, and one more for each 40 kB of input', () => {
     expect([seconds({}), seconds(textOf(40_000)), seconds(textOf(4_000_000))]).toEqual([45, 46, 145]);
   });
 
@@ -39,28 +39,28 @@ describe('the timeout of a stream', () => {
     [0, 45],
     [3000, 75],
     [100_000, 225],
-  ])('grows with the effort %s', (effort, expected) => {
+  ])('adds time to think for the effort %s', (effort, expected) => {
     expect(seconds({ effort })).toBe(expected);
   });
 
-  it('takes a model that reasons unasked for one with medium effort', () => {
+  it('assumes medium effort for a model that reasons by default', () => {
     expect([seconds({}, thinker), seconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
   });
 
-  it('leaves time for a picture, and ends at 300 seconds', () => {
+  it('allows time for a picture, up to 300 seconds in all', () => {
     expect([seconds({}, painter), seconds({ effort: 'max', ...textOf(40_000_000) })]).toEqual([285, 300]);
   });
 });
 
-describe('the timeout of a JSON reply', () => {
-  it('is a tenth of a second more for each token of the output limit, and ends at 600 seconds', () => {
+describe('JSON reply timeouts', () => {
+  it('adds a tenth of a second for each token of the output limit, up to 600 seconds in all', () => {
     const whole = (outputLimit: number | undefined): number => seconds({ stream: false, outputLimit });
     expect([whole(100), whole(4000), whole(100_000), whole(undefined)]).toEqual([55, 445, 600, 600]);
     expect(seconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
   });
 });
 
-it("the provider's own numbers go before the gateway's, and those before the request's", () => {
+it("prefers the provider's timeouts to the gateway's, and those to the computed ones", () => {
   const chosen = { firstEvent: 7000, reply: 8000 };
   const own: Target = {
     ...plain,

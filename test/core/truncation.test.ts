@@ -33,25 +33,25 @@ const first = [
 const second = [turn('user', text('z'.repeat(100))), turn('assistant', text('w'))];
 const last = turn('user', text('And now?'));
 
-describe('a conversation that is too long', () => {
-  it('loses its oldest exchange whole, calls with their results, and keeps its instructions', () => {
+describe('conversations that are too long', () => {
+  it('drops the oldest exchange whole, calls with their results, and keeps the instructions', () => {
     expect(shortened(3 / 4, instructions, ...first, ...second, last)).toEqual({
       kept: [instructions, ...second, last],
       lost: ['input[1] truncated', 'input[2] truncated', 'input[3] truncated', 'input[4] truncated'],
     });
   });
 
-  it('loses as many as it takes to leave the share', () => {
+  it('drops as many exchanges as necessary to reach the share', () => {
     expect(shortened(1 / 10, instructions, ...first, ...second, last)?.kept).toEqual([instructions, last]);
   });
 
-  it('always loses one, however small, and never the last', () => {
+  it('always drops one exchange, however small, and never the last', () => {
     expect(shortened(1, ...second, last)?.kept).toEqual([last]);
     expect(shortened(1 / 4, last)).toBeUndefined();
     expect(shortened(1 / 4, instructions)).toBeUndefined();
   });
 
-  it("does not take results of tools in the user's name for the beginning of an exchange", () => {
+  it('does not start an exchange at a user turn with tool results', () => {
     const loop = [
       turn('user', text('x'.repeat(900))),
       turn('assistant', call),

@@ -1,4 +1,7 @@
-/** Taps that do whatever taps can do wrong, at any hook, with clients that leave at any moment: each call has one end. */
+/**
+ * Taps that fail in every possible way, at any hook, with clients that disconnect at any moment. Each call
+ * ends once.
+ */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -207,13 +210,13 @@ async function call(
   }
 }
 
-/** Hooks whose taps are waited for, or, of the ledger's, for five seconds. */
+/** Hooks that the gateway awaits, or awaits for five seconds (the ledger). */
 const patient: readonly Hook[] = ['authenticate', 'replay', 'route', 'authorize', 'meter'];
 const mayEnd = (plan: Plan): boolean => patient.every((hook) => plan.faults[hook] !== 'never');
 
 let count = 0;
 
-it('ends each call once, meters it once where it was authorized, and answers whoever stays', async () => {
+it('ends each call once, meters it once if authorized, and answers every client that stays', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plans.filter(mayEnd), { minLength: 200, maxLength: 300 }), async (all) => {
       const calls = all.map((plan) => ({ plan, name: String((count += 1)), client: new AbortController() }));

@@ -34,12 +34,15 @@ interface Part {
 function written(boundary: string, parts: readonly Part[], around: string): Buffer {
   const all = parts.map(
     ({ name, isFile, body }) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${isFile ? '; filename="a.png"' : ''}\r\n\r\n${body}\r\n`,
+      `--${boundary}\r\ncontent-disposition: form-data; name="${name}"` +
+      `${isFile ? '; filename="a.png"' : ''}\r\n\r\n${body}\r\n`,
   );
   return Buffer.from(`${around}\r\n${all.join('')}--${boundary}--\r\n${around}`);
 }
 
-/** Boundaries of one sign and of the longest, of signs that mean something in a pattern, and of what delimiters are made of. */
+/**
+ * Boundaries of one character and of the greatest length, of pattern characters, and of delimiter characters.
+ */
 const boundaries = fc.string({ unit: fc.constantFrom(...'ab-.*+?()/:='), minLength: 1, maxLength: 70 });
 /** Bodies that begin again and again what looks like a delimiter, and none of which is one. */
 const bodies = (boundary: string): fc.Arbitrary<string> =>
@@ -65,7 +68,7 @@ const forms = boundaries.chain((boundary) =>
   }),
 );
 
-it('are read the same however they are cut, whatever they and their boundary hold', async () => {
+it('reads an upload alike however it is cut, whatever its parts and boundary contain', async () => {
   await fc.assert(
     fc.asyncProperty(forms, async ({ boundary, parts, around, cuts }) => {
       const bytes = written(boundary, parts, around);

@@ -1,4 +1,4 @@
-/** The walk, hook by hook, with vendors that are a tap on `dispatch`: each test says what one of them does. */
+/** The path of one call, hook by hook. The provider is a tap on `dispatch`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -133,7 +133,7 @@ async function onlyEnd(of: TestGateway): Promise<End> {
 }
 
 describe('the order of a call', () => {
-  it('is the order of the hooks', async () => {
+  it('fires the hooks in order', async () => {
     const order: string[] = [];
     const note = (name: string) => void order.push(name);
     const every = taps(({ hooks }) => {
@@ -178,7 +178,7 @@ describe('the order of a call', () => {
     ]);
   });
 
-  it('puts usage and cost on the end before it is metered', async () => {
+  it('computes usage and cost before the meter runs', async () => {
     const metered: End[] = [];
     const started = await gateway([
       taps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(),
@@ -195,8 +195,8 @@ describe('the order of a call', () => {
   });
 });
 
-describe('a refusal', () => {
-  it('comes before the body is read where the credential is bad', async () => {
+describe('refusals', () => {
+  it('refuses a bad credential before it reads the body', async () => {
     const door = taps(({ hooks }) => {
       hooks.authenticate.tapPromise('door', async () => {
         throw new GatewayError('invalid_api_key', 'This key is disabled.');
@@ -212,7 +212,7 @@ describe('a refusal', () => {
     expect(await onlyEnd(started)).toMatchObject({ type: 'refused', attempts: [] });
   });
 
-  it('says that no key was sent where no scheme knows the credential', async () => {
+  it('reports a missing key if no scheme recognises the credential', async () => {
     const started = await gateway([taps(() => undefined, false)(), vendor('v', whole)()]);
     expect((await call(started)).status).toBe(401);
   });
@@ -226,7 +226,7 @@ describe('a refusal', () => {
     ]);
   });
 
-  it('by authorize is metered, once, and no vendor is asked', async () => {
+  it('meters a refusal by authorize once, and calls no provider', async () => {
     const metered: string[] = [];
     let asked = 0;
     const refusing = taps(({ hooks }) => {
@@ -240,7 +240,7 @@ describe('a refusal', () => {
     expect([metered, asked]).toEqual([['refused'], 0]);
   });
 
-  it('never shows what broke inside', async () => {
+  it('never shows internal errors to the client', async () => {
     const breaking = taps(({ hooks }) => {
       hooks.route.tapPromise('b', async () => {
         throw new Error('password=hunter2');
@@ -253,8 +253,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a replay', () => {
-  it('sends the stored outcome, asks no vendor and meters nothing', async () => {
+describe('replays', () => {
+  it('sends the stored reply, calls no provider and meters nothing', async () => {
     const metered: string[] = [];
     const replaying = taps(({ hooks }) => {
       hooks.replay.tapPromise('r', async () => ({
@@ -274,9 +274,10 @@ describe('a replay', () => {
     [false, '{"model":"house/model","text":"hello","in":3,"out":4}'],
     [
       true,
-      'data: {"model":"house/model","text":"one"}\n\ndata: {"model":"house/model","text":"two"}\n\ndata: {"done":true,"in":3,"out":4}\n\n',
+      'data: {"model":"house/model","text":"one"}\n\ndata: {"model":"house/model","text":"two"}\n\n' +
+        'data: {"done":true,"in":3,"out":4}\n\n',
     ],
-  ])('is recorded as the client was sent it (stream: %s)', async (stream, sent) => {
+  ])('records a reply as it was sent to the client (stream: %s)', async (stream, sent) => {
     const recordings: unknown[] = [];
     const recorder = taps(({ hooks }) => {
       hooks.replay.tapPromise('r', async (parsed) => (parsed.record(10_000), undefined));
@@ -332,7 +333,7 @@ describe('fallback', () => {
     },
   );
 
-  it('does not happen where the request itself is wrong', async () => {
+  it('does not fall back if the request itself is invalid', async () => {
     const started = await gateway([
       open(),
       vendor('first', async () => ({ status: 400, body: 'bad' }))(),
@@ -342,7 +343,7 @@ describe('fallback', () => {
     expect((await onlyEnd(started)).attempts).toHaveLength(1);
   });
 
-  it('does not happen after the first event: the stream ends in an error and never looks complete', async () => {
+  it('never falls back after the first event: the stream ends in an error, never as complete', async () => {
     const cut = streaming(async function* () {
       yield 'data: {"model":"m","text":"one"}\n\n';
     });
@@ -372,7 +373,7 @@ describe('fallback', () => {
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
-  it('happens when the first event does not come in time', async () => {
+  it('falls back when the first event is late', async () => {
     const silent: Behaviour = async (_, { attempt }) =>
       new Promise((_resolve, reject) =>
         attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
@@ -386,7 +387,7 @@ describe('fallback', () => {
     expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
   });
 
-  it('happens as well where whoever was to send the call heeds no end', async () => {
+  it('falls back when a dispatch tap ignores its cancellation', async () => {
     const started = await gateway(
       [open(), vendor('first', () => new Promise(() => undefined))(), vendor('second', whole)()],
       { timeouts: { reply: 0.05 } },
@@ -396,7 +397,7 @@ describe('fallback', () => {
   });
 });
 
-describe('the last word', () => {
+describe('the last bytes of a reply', () => {
   function holding(): { plugin: PluginFactory<z.ZodObject>; release: () => void; held: Promise<void> } {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
@@ -409,7 +410,7 @@ describe('the last word', () => {
     return { plugin, release: gate.resolve, held: reached.promise };
   }
 
-  it('of a stream waits for the ledger; what came before does not', async () => {
+  it('waits for the ledger before the last bytes of a stream, but not before earlier ones', async () => {
     const { plugin, release, held } = holding();
     const started = await gateway([plugin(), vendor('v', streamed)()]);
     const response = await call(started, { stream: true });
@@ -428,7 +429,7 @@ describe('the last word', () => {
     expect(text).toContain('done');
   });
 
-  it('of a JSON reply waits whole', async () => {
+  it('waits for the ledger before a JSON reply', async () => {
     const { plugin, release, held } = holding();
     const started = await gateway([plugin(), vendor('v', whole)()]);
     let answered = false;
@@ -440,14 +441,14 @@ describe('the last word', () => {
     expect(await reply).toContain('hello');
   });
 
-  it('is held for five seconds at most', async () => {
+  it('holds the last bytes for five seconds at most', async () => {
     const { plugin, release } = holding();
     const started = await gateway([plugin(), vendor('v', whole)()]);
     expect(await (await call(started)).text()).toContain('hello');
     release();
   });
 
-  it('was earned though the client leaves while it is held', async () => {
+  it('charges a complete reply if the client disconnects while its last bytes are held', async () => {
     const { plugin, release, held } = holding();
     const started = await gateway([plugin(), vendor('v', streamed)()]);
     const leaving = new AbortController();
@@ -464,8 +465,8 @@ describe('the last word', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  it('stops the vendor at once and pays for its input and what it was given', async () => {
+describe('client disconnects', () => {
+  it('stops the provider at once and charges the input and what was delivered', async () => {
     let stopped = false;
     const endless = streaming(async function* () {
       try {
@@ -497,7 +498,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => stopped).toBe(true);
   });
 
-  it('before any output, after sending, pays for its input alone', async () => {
+  it('charges only the input if the client disconnects after sending but before output', async () => {
     const sent = Promise.withResolvers<void>();
     const silent: Behaviour = async (_, { attempt }) => {
       sent.resolve();
@@ -520,7 +521,7 @@ describe('a client that leaves', () => {
 });
 
 describe('lanes', () => {
-  it("keep the client's bytes unless a tap that applies wants the body", async () => {
+  it("keeps the client's bytes unless an applicable tap needs the body", async () => {
     const bodies: unknown[] = [];
     const watching: Behaviour = async (request, exchange) => (
       bodies.push(String(request.body)),
@@ -541,7 +542,7 @@ describe('lanes', () => {
     expect(translated.headers.get('x-tollgate-dropped')).toBe('temperature');
   });
 
-  it('refuse a loss where the operator asks for it, naming the field', async () => {
+  it('refuses a loss if the operator configured that, naming the field', async () => {
     const warming = taps(({ hooks }) =>
       hooks.transformRequest.tapPromise({ name: 'warm', when: () => true }, async (request) => ({
         ...request,
@@ -560,14 +561,14 @@ describe('lanes', () => {
     [true, whole, 'data: {"model":"house/model","text":"hello"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
     [false, streamed, '{"model":"house/model","text":"onetwo","in":3,"out":4}'],
   ])(
-    'give the client the form it asked for though the vendor sent the other (stream: %s)',
+    'sends the client the form that it asked for although the provider sent the other (stream: %s)',
     async (stream, behaviour, sent) => {
       const started = await gateway([open(), vendor('v', behaviour)()]);
       expect(await (await call(started, { stream })).text()).toBe(sent);
     },
   );
 
-  it('run a stream transform around the events of a whole reply, once', async () => {
+  it('runs a stream transform once around the events of a whole reply', async () => {
     let times = 0;
     const doubling = taps(({ hooks }) =>
       hooks.transformStream.tap({ name: 'double', when: () => true }, (events) => {
@@ -586,8 +587,8 @@ describe('lanes', () => {
   });
 });
 
-describe('silence', () => {
-  it('is filled with signs of life, fallback still runs, and a final failure is told in the stream', async () => {
+describe('keep-alives', () => {
+  it('sends keep-alives during silence, still falls back, and streams a final error', async () => {
     const slowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
     const started = await gateway([open(), vendor('first', slowly)(), vendor('second', slowly)()], {
       timeouts: { keepAlive: 0.05 },

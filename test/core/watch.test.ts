@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'));
 const file = join(folder, 'gateway.config.ts');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('a file that is watched', () => {
-  it('has changed where it was written since it was read, and not where it is read anyway', async () => {
+describe('watched files', () => {
+  it('reports a change if a file was written after it was read, and not if it is read anyway', async () => {
     writeFileSync(file, 'first');
     let changes = 0;
     const watcher = watchFiles([file], () => (changes += 1), pino({ level: 'silent' }));
