@@ -89,7 +89,8 @@ describe('the version of the plugin interface', () => {
   it('is reported with ours if they differ, with what to do', () => {
     expect(checking([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
       'my.config.ts: the plugin "later" was made for version ' +
-        `${pluginInterface + 1} of the plugin interface, and this Tollgate has version ${pluginInterface}: update Tollgate`,
+        `${pluginInterface + 1} of the plugin interface, ` +
+        `and this Tollgate has version ${pluginInterface}: update Tollgate`,
     );
     expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
       'install a newer version of the plugin',
