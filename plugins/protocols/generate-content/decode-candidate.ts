@@ -53,7 +53,7 @@ export class CandidateDecoder {
   readonly #index: number;
   readonly #state: ReplyState;
   readonly #calls: FunctionCalls;
-  readonly #answer: Answer = { said: new Transcript(longestCited), starts: [] };
+  readonly #answer: Answer = { transcript: new Transcript(longestCited), starts: [] };
   /** The candidate's other fields. A map, since a field may be called `__proto__`. */
   readonly #extras = new Map<string, unknown>();
   #open: OpenBlock | undefined;
@@ -104,8 +104,8 @@ export class CandidateDecoder {
 
   #readPart(part: Fields): void {
     const { text, functionCall: call, inlineData: blob, executableCode: code, thought } = part;
-    const { said, starts } = this.#answer;
-    if (starts.length < mostParts) starts.push(said.length);
+    const { transcript, starts } = this.#answer;
+    if (starts.length < mostParts) starts.push(transcript.length);
     const { opaque } = readSignature(part.thoughtSignature);
     if (isObject(call)) {
       this.#closeBlock();
@@ -136,7 +136,7 @@ export class CandidateDecoder {
     // Each signature covers a thought of its own.
     const isNextThought = kind === 'reasoning' && opaque.length > 0 && (this.#open?.opaque.length ?? 0) > 0;
     const open = this.#open?.kind === kind && !isNextThought ? this.#open : this.#openBlock({ kind });
-    if (kind === 'text') this.#answer.said.add(text);
+    if (kind === 'text') this.#answer.transcript.add(text);
     this.#emitDelta(open, text, opaque);
   }
 

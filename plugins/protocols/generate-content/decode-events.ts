@@ -18,7 +18,7 @@ import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-ba
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
 import { streamError } from './errors.ts';
-import { Searches } from './grounding.ts';
+import { objectsIn, Searches } from './grounding.ts';
 import { GenerateCall } from './read-request.ts';
 import { fitName } from './tool-names.ts';
 import { countFields, decodeUsage } from './usage.ts';
@@ -31,10 +31,6 @@ const chunkFields = new Set([
   'promptFeedback',
   'error',
 ]);
-
-function objectsIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;

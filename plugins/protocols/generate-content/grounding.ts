@@ -8,7 +8,8 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
-function objectsIn(value: unknown): Fields[] {
+/** The objects of a list; none if it is no list. */
+export function objectsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
@@ -55,7 +56,7 @@ class BytePositions {
 
 /** The text of an answer so far, and the positions at which its parts begin. */
 export interface Answer {
-  readonly said: Transcript;
+  readonly transcript: Transcript;
   readonly starts: number[];
 }
 
@@ -65,13 +66,13 @@ export const mostParts = 10_000;
 /** Converts bytes of a part to characters of the answer. An omitted start is 0. Empty if beyond the text that we kept. */
 function locate(
   segment: Fields,
-  { said, starts }: Answer,
+  { transcript, starts }: Answer,
   places: BytePositions,
 ): { start?: number; end?: number } {
   const { partIndex, startIndex = 0, endIndex } = segment;
   if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
   const base = places.byteAt(starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0);
-  if (!said.whole && base + endIndex > places.length) return {};
+  if (!transcript.whole && base + endIndex > places.length) return {};
   return { start: places.characterAt(base + startIndex), end: places.characterAt(base + endIndex) };
 }
 
@@ -89,7 +90,7 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
   const chunks = objectsIn(metadata.groundingChunks);
   const supports = objectsIn(metadata.groundingSupports);
   if (supports.length === 0) return chunks.flatMap((chunk) => readSource(chunk) ?? []);
-  const places = new BytePositions(answer.said.text);
+  const places = new BytePositions(answer.transcript.text);
   let named = 0;
   return supports.flatMap((support) => {
     const segment = isObject(support.segment) ? support.segment : {};
@@ -110,7 +111,7 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
 
 /** Passages that repeat published text. */
 export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
-  const places = new BytePositions(answer.said.text);
+  const places = new BytePositions(answer.transcript.text);
   return objectsIn(metadata.citationSources ?? metadata.citations).map((citation) => ({
     kind: 'url',
     url: nonEmpty(citation.uri),

@@ -25,7 +25,7 @@ export interface ReplyPartsOptions {
 }
 
 interface Candidate {
-  readonly said: Transcript;
+  readonly transcript: Transcript;
   readonly annotations: Annotation[];
   readonly logprobs: unknown[];
   refused: boolean;
@@ -38,7 +38,7 @@ interface OpenBlock {
   readonly from: number;
   /** Citations without a position: they cover the whole block. */
   readonly cited: Annotation[];
-  readonly said: Transcript;
+  readonly transcript: Transcript;
 }
 
 export class ReplyParts {
@@ -62,9 +62,9 @@ export class ReplyParts {
       case 'block-start':
         this.#blocks.set(event.block, {
           start: event,
-          from: this.#candidate(event.candidate).said.length,
+          from: this.#candidate(event.candidate).transcript.length,
           cited: [],
-          said: new Transcript(),
+          transcript: new Transcript(),
         });
         if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
         return [];
@@ -88,7 +88,7 @@ export class ReplyParts {
     const known = this.#candidates.get(index);
     if (known) return known;
     const candidate: Candidate = {
-      said: new Transcript(longestCited),
+      transcript: new Transcript(longestCited),
       annotations: [],
       logprobs: [],
       refused: false,
@@ -108,13 +108,13 @@ export class ReplyParts {
     const block = this.#blocks.get(number);
     if (!block) return [];
     const { kind } = block.start;
-    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).said.add(text);
+    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).transcript.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
       this.#options.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
     const isText =
       kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
     if (isText && this.#options.streamed) return text === '' ? [] : [markThought(kind, { text })];
-    block.said.add(text);
+    block.transcript.add(text);
     return [];
   }
 
@@ -123,8 +123,8 @@ export class ReplyParts {
     if (!block) return [];
     this.#blocks.delete(number);
     const { start, from, cited } = block;
-    const { text } = block.said;
-    const { annotations, said: answer } = this.#candidate(start.candidate);
+    const { text } = block.transcript;
+    const { annotations, transcript: answer } = this.#candidate(start.candidate);
     for (const annotation of cited) annotations.push({ ...annotation, start: from, end: answer.length });
     switch (start.kind) {
       case 'text':
@@ -194,7 +194,7 @@ export class ReplyParts {
       annotations,
       logprobs,
       refused,
-      said: { text },
+      transcript: { text },
     } = this.#candidate(index);
     const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
