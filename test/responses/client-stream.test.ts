@@ -547,7 +547,7 @@ describe('the end of a response', () => {
     ['rate_limited', 'rate_limit_exceeded'],
     ['context_length_exceeded', 'context_length_exceeded'],
     ['internal', 'server_error'],
-  ] as const)('%s is told by the code clients know', (code, word) => {
+  ] as const)('reports %s with a code that clients know', (code, word) => {
     const failed = told(client.encodeStreamError(new GatewayError(code, 'x'), callWith(), false)).at(-1);
     expect(failed).toMatchObject({ response: { error: { code: word } } });
   });

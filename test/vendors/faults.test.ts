@@ -1,4 +1,4 @@
-/** Every vendor misbehaves in the ways asked for: a fault that does not happen would prove a gateway sound. */
+/** Checks that the fake vendors fail as scripted: with a fault that never happens, a test of the gateway proves nothing. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf, type Caller } from '../support/vendor/call.ts';
 import { startVendors, type JournalEntry, type Scenario, type Vendors } from '../support/vendor/index.ts';
@@ -9,7 +9,7 @@ interface Wire {
   readonly body: object;
   readonly model: string;
   readonly path: string;
-  /** What its streams never lack where they are whole. */
+  /** What every complete stream contains. */
   readonly end: string;
 }
 
@@ -61,7 +61,7 @@ function vendorOf(name: Name): { readonly call: Caller; readonly last: () => Jou
 
 const names: readonly Name[] = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
-describe.each(names)('the vendor of %s', (name) => {
+describe.each(names)('the fake vendor of %s', (name) => {
   const { body, model, end } = wires[name];
   const words = ['a', 'b', 'c'];
   const stream = async (scenario: Scenario): Promise<string> => {
@@ -69,7 +69,7 @@ describe.each(names)('the vendor of %s', (name) => {
     return (await vendorOf(name).call(body)).text;
   };
 
-  it('says what a script says, whole where nothing goes wrong', async () => {
+  it('replies as scripted, and completely if no fault is scripted', async () => {
     const text = await stream({ text: words });
     expect(text).toContain(end);
     expect(vendorOf(name).last()).toMatchObject({
@@ -80,7 +80,7 @@ describe.each(names)('the vendor of %s', (name) => {
     });
   });
 
-  it('ends after two events in a proper message, or by cutting the connection', async () => {
+  it('ends after two events with a proper end of the body, or by cutting the connection', async () => {
     const text = await stream({ text: words, cut: { how: 'end', events: 2 } });
     expect(text.match(/data: /g)).toHaveLength(2);
     expect(text).not.toContain(end);
@@ -89,20 +89,20 @@ describe.each(names)('the vendor of %s', (name) => {
     expect(vendorOf(name).last()).toMatchObject({ end: 'cut', status: undefined });
   });
 
-  it('sends garbage at an event, and its bytes one by one', async () => {
+  it('sends garbage in place of an event, and its bytes one by one', async () => {
     const frame = 'data: {"half\n\n';
     const text = await stream({ text: words, slivers: 1, inserts: [{ before: 1, frame }] });
     expect(text.indexOf('data: {"half')).toBeGreaterThan(0);
     expect(text.indexOf('data: {"half')).toBeLessThan(text.lastIndexOf('data: '));
   });
 
-  it('fails in its own words in the middle of a stream', async () => {
+  it('sends an error in its own format in the middle of a stream', async () => {
     const text = await stream({ text: words, fail: { after: 2, error: { message: 'Out of luck.' } } });
     expect(text).toContain('Out of luck.');
     expect(text).not.toContain(end);
   });
 
-  it('refuses before the first byte, and lies about its usage', async () => {
+  it('refuses before the first byte, and reports wrong usage', async () => {
     vendors.script(model, { reply: { status: 529, headers: { 'retry-after': '7' }, body: 'busy' } });
     const { status, headers, text } = await vendorOf(name).call(body);
     expect({ status, retryAfter: headers.get('retry-after'), text }).toEqual({
@@ -114,7 +114,7 @@ describe.each(names)('the vendor of %s', (name) => {
   });
 
   it.each([{ endless: true }, { endlessLine: 1 }])(
-    'goes on until its reader leaves: %j',
+    'sends until the client disconnects: %j',
     async (scenario) => {
       vendors.script(model, { text: words, ...scenario });
       const vendor =
@@ -143,7 +143,7 @@ describe.each(names)('the vendor of %s', (name) => {
   );
 });
 
-it('a script that makes no sense fails the test that wrote it', async () => {
+it('fails the test whose script makes no sense', async () => {
   const others = await startVendors();
   others.anthropic.script('claude-haiku-4-5', { text: ['a'], fail: { after: 50 } });
   const call = callerOf(others.anthropic, '/v1/messages', {

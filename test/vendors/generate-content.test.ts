@@ -1,4 +1,4 @@
-/** The fake of Google refuses what the real one refuses, in its words, and answers as it does. */
+/** The fake Google accepts, refuses and replies as the real one does, with the same error messages. */
 import { GoogleGenAI, type Content, type Part } from '@google/genai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf, eventsOf, type Caller } from '../support/vendor/call.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterEach(() => vendor.unscript());
 afterAll(() => vendor.close());
 
-/** What is put over a good request, what the 400 says, and of which model where not the older. */
+/** Changes to a valid request, with the message of the 400, and the model if it is not the older one. */
 const bad: Record<string, [change: object, message: RegExp, model?: string]> = {
   'no contents': [{ contents: undefined }, /contents is not specified/],
   'an unknown field': [
@@ -329,8 +329,8 @@ const bad: Record<string, [change: object, message: RegExp, model?: string]> = {
   ],
 };
 
-describe('the vendor refuses', () => {
-  it.each(Object.entries(bad))('%s', async (_, [change, message, model = old]) => {
+describe('the fake Google, asked something wrong', () => {
+  it.each(Object.entries(bad))('refuses %s', async (_, [change, message, model = old]) => {
     const reply = await call({ ...good, ...change }, { path: address(model) });
     expect({ status: reply.status, body: reply.json() }).toMatchObject({
       status: 400,
@@ -338,7 +338,7 @@ describe('the vendor refuses', () => {
     });
   });
 
-  it('each wrong field by its place', async () => {
+  it('names the path of each wrong field', async () => {
     const reply = await call({ ...good, a: 1, generationConfig: { b: 2 } });
     const fieldViolations = [
       { description: expect.stringContaining('"a"') },
@@ -349,7 +349,7 @@ describe('the vendor refuses', () => {
     });
   });
 
-  it('a model it does not have, and a method', async () => {
+  it('refuses a model that it does not have, and an unknown method', async () => {
     const reply = await call(good, { path: address('gemini-9') });
     expect({ status: reply.status, body: reply.json() }).toMatchObject({
       status: 404,
@@ -364,7 +364,7 @@ describe('the vendor refuses', () => {
     expect(await call(good, { path: address(old, 'generate') })).toMatchObject({ status: 404 });
   });
 
-  it('a key that is not its own, as the real one does: with a 400', async () => {
+  it('refuses an unknown key with a 400, as Google does', async () => {
     const reply = await call(good, { headers: { 'x-goog-api-key': 'other' } });
     expect({ status: reply.status, body: reply.json() }).toMatchObject({
       status: 400,
@@ -376,15 +376,18 @@ describe('the vendor refuses', () => {
     ).toMatchObject({ status: 401 });
   });
 
-  it.each(Object.entries(generateContentRefusals))('with the scripted reply: %s', async (_, reply) => {
-    vendor.script(old, { reply });
-    const { status, json } = await call(good);
-    expect({ status, body: json() }).toEqual({ status: reply.status, body: reply.body });
-  });
+  it.each(Object.entries(generateContentRefusals))(
+    'refuses with the scripted reply: %s',
+    async (_, reply) => {
+      vendor.script(old, { reply });
+      const { status, json } = await call(good);
+      expect({ status, body: json() }).toEqual({ status: reply.status, body: reply.body });
+    },
+  );
 });
 
-describe('the vendor takes', () => {
-  it('either spelling, either alphabet of base64, the key in the query, and a lone part', async () => {
+describe('the fake Google, asked something unusual', () => {
+  it('accepts either spelling, either base64 alphabet, the key in the query, and a single part without a list', async () => {
     const request = {
       contents: {
         parts: {
@@ -399,7 +402,7 @@ describe('the vendor takes', () => {
   });
 
   it.each(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'])(
-    'the placeholder %s for a signature it never gave',
+    'accepts the placeholder %s in place of a signature',
     async (thoughtSignature) => {
       const contents = said(
         turn('model', called('find', { thoughtSignature }), called()),
@@ -409,7 +412,7 @@ describe('the vendor takes', () => {
     },
   );
 
-  it('calls of earlier turns without signatures, and media in responses', async () => {
+  it('accepts calls of earlier turns without signatures, and media in function responses', async () => {
     const parts = [{ inlineData: { mimeType: 'image/png', data: pixel, displayName: 'a.png' } }];
     const earlier = said(
       turn('model', called()),
@@ -420,7 +423,7 @@ describe('the vendor takes', () => {
     expect(await call(earlier, { path: address(current) })).toMatchObject({ status: 200 });
   });
 
-  it('fields of Vertex below a project', async () => {
+  it('accepts fields of Vertex under a project path', async () => {
     const path = `/v1beta1/projects/p/locations/global/publishers/google/models/${old}:generateContent`;
     expect(
       await call(
@@ -431,7 +434,7 @@ describe('the vendor takes', () => {
   });
 });
 
-describe('the vendor answers', () => {
+describe('the fake Google, asked something right', () => {
   const client = (): GoogleGenAI =>
     new GoogleGenAI({ apiKey: vendor.key, httpOptions: { baseUrl: vendor.url } });
   const tools = [
@@ -454,7 +457,7 @@ describe('the vendor answers', () => {
   }
 
   it.each([false, true])(
-    'with calls of the tools it is offered, and takes its own signatures back, streamed: %s',
+    'calls the tools it is offered, and accepts its own signatures, streamed: %s',
     async (streamed) => {
       const parts = (await partsOf(streamed, [question])).filter(({ thought }) => !thought);
       const calls = parts.filter(({ functionCall }) => functionCall);
@@ -502,7 +505,7 @@ describe('the vendor answers', () => {
     },
   );
 
-  it('with chunks as the real one frames them, each with the usage so far', async () => {
+  it('streams chunks in the framing of Google, each with the usage so far', async () => {
     vendor.script(old, { reasoning: 'Hm.', text: ['a', 'b'] });
     const { text: stream, headers } = await call(good, {
       path: `${address(old, 'streamGenerateContent')}?alt=sse`,
@@ -522,7 +525,7 @@ describe('the vendor answers', () => {
     ]);
   });
 
-  it('with one array of the same chunks where nobody asked for events, its error the last element', async () => {
+  it('sends one array of the same chunks without alt=sse, with an error as its last element', async () => {
     vendor.script(old, { text: ['a', 'b'] }, { text: ['a', 'b'], fail: { after: 1 } });
     const ask = async (): Promise<unknown> =>
       (await call(good, { path: address(old, 'streamGenerateContent') })).json();
@@ -536,7 +539,7 @@ describe('the vendor answers', () => {
     ]);
   });
 
-  it('with why it stopped', async () => {
+  it('reports why it stopped', async () => {
     const ends = async (fields: object): Promise<unknown> =>
       (await call({ ...good, ...config(fields) })).json();
     const off = { thinkingConfig: { thinkingBudget: 0 } };
@@ -565,7 +568,7 @@ describe('the vendor answers', () => {
     expect(blocked).not.toHaveProperty('candidates');
   });
 
-  it('from a search, from code, and with a picture, each told by its own figures', async () => {
+  it('replies with a search, code and an image, each with its own usage', async () => {
     const ask = async (request: object, model = old): Promise<unknown> =>
       (await call({ ...good, ...request }, { path: address(model) })).json();
     const support = { segment: { endIndex: 22, text: 'High water is at 14:05' }, groundingChunkIndices: [0] };
@@ -604,7 +607,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with several candidates, log probabilities, and JSON to a schema', async () => {
+  it('replies with several candidates, log probabilities, and JSON that follows a schema', async () => {
     const fields = {
       candidateCount: 2,
       responseLogprobs: true,
@@ -624,7 +627,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with calls argument by argument where it is asked to, on Vertex', async () => {
+  it('streams a call argument by argument if asked to, on Vertex', async () => {
     vendor.script(current, {
       toolCalls: [{ name: 'find', arguments: '{"town":"Whitby","near":3}' }, { name: 'now' }],
     });
@@ -654,7 +657,7 @@ describe('the vendor answers', () => {
     ]);
   });
 
-  it('to a count, of contents or of a whole request', async () => {
+  it('counts the tokens of contents or of a whole request', async () => {
     const path = address(old, 'countTokens');
     const counted = { totalTokens: 2, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }] };
     expect((await call(good, { path })).json()).toEqual(counted);

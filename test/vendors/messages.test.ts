@@ -1,4 +1,4 @@
-/** The fake of Anthropic refuses what the real one refuses, in its words, and answers as it does. */
+/** The fake Anthropic accepts, refuses and replies as the real one does, with the same error messages. */
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf, eventsOf, type Caller } from '../support/vendor/call.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterEach(() => vendor.unscript());
 afterAll(() => vendor.close());
 
-/** What is put over a good request, and what the 400 says. */
+/** Changes to a valid request, with the message of the 400. */
 const bad: Record<string, [change: object, message: string | RegExp]> = {
   'no max_tokens': [{ max_tokens: undefined }, 'max_tokens: Field required'],
   'no messages': [{ messages: [] }, 'messages: List should have at least 1 item after validation'],
@@ -317,8 +317,8 @@ const bad: Record<string, [change: object, message: string | RegExp]> = {
   ],
 };
 
-describe('the vendor refuses', () => {
-  it.each(Object.entries(bad))('%s', async (_, [change, message]) => {
+describe('the fake Anthropic, asked something wrong', () => {
+  it.each(Object.entries(bad))('refuses %s', async (_, [change, message]) => {
     const reply = await call({ ...good, ...change });
     const shown = typeof message === 'string' ? message : expect.stringMatching(message);
     expect({ status: reply.status, body: reply.json() }).toEqual({
@@ -331,7 +331,7 @@ describe('the vendor refuses', () => {
     });
   });
 
-  it('a model it does not have', async () => {
+  it('refuses a model that it does not have', async () => {
     const reply = await call({ ...good, model: 'claude-sonet-4-5' });
     expect(reply).toMatchObject({ status: 404 });
     expect(reply.json()).toMatchObject({
@@ -344,7 +344,7 @@ describe('the vendor refuses', () => {
     [{ 'x-api-key': 'sk-other' }, 'invalid x-api-key'],
     [{ 'x-api-key': '', authorization: 'Bearer sk-other' }, 'Invalid bearer token'],
     [{ 'x-api-key': '' }, 'x-api-key header is required'],
-  ])('a key that is not its own: %j', async (headers, message) => {
+  ])('refuses the unknown key in %j', async (headers, message) => {
     const reply = await call(good, { headers });
     expect({ status: reply.status, body: reply.json() }).toMatchObject({
       status: 401,
@@ -355,7 +355,7 @@ describe('the vendor refuses', () => {
   it.each([
     ['', 'header is required'],
     ['2024-01-01', 'is not a valid version'],
-  ])('the version "%s"', async (version, message) => {
+  ])('refuses the version "%s"', async (version, message) => {
     const reply = await call(good, { headers: { 'anthropic-version': version } });
     expect({ status: reply.status, text: reply.text }).toMatchObject({
       status: 400,
@@ -364,7 +364,7 @@ describe('the vendor refuses', () => {
   });
 
   it.each(['temperature', 'top_p', 'top_k'])(
-    '%s in the newest version, even at its default',
+    'refuses %s for the newest models, even at its default',
     async (field) => {
       const headers = { 'anthropic-version': '2026-10-21' };
       expect((await call({ ...good, [field]: 1 }, { headers })).json()).toMatchObject({
@@ -374,7 +374,7 @@ describe('the vendor refuses', () => {
     },
   );
 
-  it('a limit in a count, which has none', async () => {
+  it('refuses an output limit in a token count', async () => {
     const path = '/v1/messages/count_tokens';
     expect((await call(good, { path })).json()).toMatchObject({
       error: { message: 'max_tokens: Extra inputs are not permitted' },
@@ -383,13 +383,13 @@ describe('the vendor refuses', () => {
   });
 
   it.each(['', '[]', '{"model":', '{"model":"a","model":"b"}'])(
-    'a body that is no JSON object of its own: %s',
+    'refuses a body that is not one valid JSON object: %s',
     async (body) => {
       expect(await call(body)).toMatchObject({ status: 400 });
     },
   );
 
-  it.each(Object.entries(messagesRefusals))('with the scripted reply: %s', async (_, reply) => {
+  it.each(Object.entries(messagesRefusals))('refuses with the scripted reply: %s', async (_, reply) => {
     vendor.script(model, { reply });
     const { status, headers, json } = await call(good);
     expect({ status, body: json() }).toEqual({ status: reply.status, body: reply.body });
@@ -397,8 +397,8 @@ describe('the vendor refuses', () => {
   });
 });
 
-describe('the vendor takes', () => {
-  it('betas it has never heard of, the fields of those it has, and fields of a model ahead of its time', async () => {
+describe('the fake Anthropic, asked something unusual', () => {
+  it('accepts unknown betas, the fields of known betas, and fields of a newer model', async () => {
     const headers = { 'anthropic-beta': 'no-such-thing-2027-01-01,context-management-2025-06-27' };
     expect(await call({ ...good, context_management: { edits: [] } }, { headers })).toMatchObject({
       status: 200,
@@ -406,7 +406,7 @@ describe('the vendor takes', () => {
     expect(await call({ ...good, model: 'claude-ahead', new_field: 1 })).toMatchObject({ status: 200 });
   });
 
-  it('a key as a bearer, and the query old SDKs add', async () => {
+  it('accepts a key as a bearer token, and the query that old SDKs add', async () => {
     expect(
       await call(good, {
         path: '/v1/messages?beta=true',
@@ -415,7 +415,7 @@ describe('the vendor takes', () => {
     ).toMatchObject({ status: 200 });
   });
 
-  it('messages of one role in a row, whose results stand in several', async () => {
+  it('accepts consecutive messages of one role, with tool results in several of them', async () => {
     const request = said(
       assistant(text('a')),
       assistant(use('a'), use('b')),
@@ -426,7 +426,7 @@ describe('the vendor takes', () => {
     expect(await call({ ...good, ...request })).toMatchObject({ status: 200 });
   });
 
-  it('system messages between turns where the model does', async () => {
+  it('accepts system messages between turns if the model does', async () => {
     expect(
       await call({
         ...good,
@@ -437,7 +437,7 @@ describe('the vendor takes', () => {
   });
 });
 
-describe('the vendor answers', () => {
+describe('the fake Anthropic, asked something right', () => {
   const client = (): Anthropic => new Anthropic({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
   const thinking = {
     model: 'claude-opus-4-6',
@@ -453,7 +453,7 @@ describe('the vendor answers', () => {
     },
   }));
 
-  it('with calls of the tools it is offered, whole as streamed, and takes its own thoughts back', async () => {
+  it('calls the tools it is offered, streamed or not, and accepts its own thinking', async () => {
     const whole = await client().messages.create({ ...thinking, messages: [question], tools });
     const streamed = await client()
       .messages.stream({ ...thinking, messages: [question], tools })
@@ -493,7 +493,7 @@ describe('the vendor answers', () => {
       (signature: string) => ({ signature: `${signature.slice(0, -1)}_` }),
     ],
     ['a space after the signature', (signature: string) => ({ signature: `${signature} ` })],
-  ])('but no thoughts with %s', async (_, change) => {
+  ])('refuses thinking with %s', async (_, change) => {
     const { content } = await client().messages.create({ ...thinking, messages: [question] });
     const altered = content.map((block) =>
       block.type === 'thinking'
@@ -506,7 +506,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with the events of the real one, in its order', async () => {
+  it('streams the events of Anthropic in their order', async () => {
     vendor.script(model, { text: ['a', 'b'], toolCalls: [{ name: 'f' }] });
     const { text: stream, headers } = await call({ ...good, stream: true });
     const events = eventsOf(stream);
@@ -525,13 +525,13 @@ describe('the vendor answers', () => {
       'message_stop',
     ]);
     expect(events.every(({ name, data }) => JSON.parse(data).type === name)).toBe(true);
-    // No arguments are told by an empty piece alone.
+    // Empty arguments are one empty delta.
     expect(JSON.parse(events[7]?.data ?? '')).toMatchObject({
       delta: { type: 'input_json_delta', partial_json: '' },
     });
   });
 
-  it('and leaves a call open that the limit cut', async () => {
+  it('leaves a call unfinished that the output limit cut', async () => {
     vendor.script(model, { toolCalls: [{ name: 'f', arguments: ['{"a"', ':1', '}'] }] });
     const events = eventsOf((await call({ ...good, max_tokens: 3, stream: true })).text);
     expect(events.map(({ name }) => name)).not.toContain('content_block_stop');
@@ -541,7 +541,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with why it stopped', async () => {
+  it('reports why it stopped', async () => {
     const ends = async (change: object): Promise<unknown> => (await call({ ...good, ...change })).json();
     expect(await ends({ max_tokens: 2 })).toMatchObject({
       stop_reason: 'max_tokens',
@@ -556,7 +556,7 @@ describe('the vendor answers', () => {
     expect(await ends({})).toMatchObject({ stop_reason: 'refusal', stop_details: { type: 'refusal' } });
   });
 
-  it('from a search, with what it found and where', async () => {
+  it('replies with a search, its results and their citations', async () => {
     const { content, usage } = await client()
       .messages.stream({
         ...good,
@@ -577,7 +577,7 @@ describe('the vendor answers', () => {
     expect(usage.server_tool_use).toMatchObject({ web_search_requests: 1 });
   });
 
-  it('with figures that exclude what was cached', async () => {
+  it('reports input tokens without the cached ones', async () => {
     const request = {
       ...good,
       system: [text('one two three', mark('1h'))],
@@ -596,7 +596,7 @@ describe('the vendor answers', () => {
     expect(vendor.journal.at(-1)?.billed?.prompt).toBe(vendor.journal.at(-2)?.billed?.prompt);
   });
 
-  it('with an error in the middle of a stream, and nothing after it', async () => {
+  it('sends an error in the middle of a stream, and nothing after it', async () => {
     vendor.script(model, { text: ['a', 'b'], fail: { after: 4 } });
     const events = eventsOf((await call({ ...good, stream: true })).text);
     expect(events.at(-1)).toMatchObject({

@@ -1,4 +1,4 @@
-/** The fake of OpenAI's responses refuses what the real one refuses, in its words, and answers as it does. */
+/** The fake OpenAI accepts, refuses and replies as the real one does, with the same error messages. */
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterEach(() => vendor.unscript());
 afterAll(() => vendor.close());
 
-/** What is put over a good request, and the code and param of the 400 that follows. */
+/** Changes to a valid request, with the code and param of the 400. */
 const bad: Record<string, [change: object, code: string | null, param: string | null, message?: RegExp]> = {
   'no input': [{ input: undefined }, 'missing_required_parameter', 'input'],
   'an unknown field': [{ provider: {} }, 'unknown_parameter', 'provider'],
@@ -245,8 +245,8 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
   'more than the model holds': [{ input: 'a '.repeat(128_001) }, 'context_length_exceeded', 'messages'],
 };
 
-describe('the vendor refuses', () => {
-  it.each(Object.entries(bad))('%s', async (_, [change, code, param, message = /./]) => {
+describe('the fake OpenAI, asked something wrong', () => {
+  it.each(Object.entries(bad))('refuses %s', async (_, [change, code, param, message = /./]) => {
     const reply = await call({ ...good, ...change });
     expect({ status: reply.status, body: reply.json() }).toEqual({
       status: 400,
@@ -257,7 +257,7 @@ describe('the vendor refuses', () => {
     expect(reply.headers.get('content-type')).toBe('application/json');
   });
 
-  it('a model it does not have, a key that is not its own, another path', async () => {
+  it('refuses an unknown model, an unknown key and an unknown path', async () => {
     expect((await call({ ...good, model: 'gpt-4o-wrong' })).json()).toMatchObject({
       error: { code: 'model_not_found' },
     });
@@ -268,7 +268,7 @@ describe('the vendor refuses', () => {
     expect(await call(good, { path: '/v1/chat/completions' })).toMatchObject({ status: 404 });
   });
 
-  it('what is no part of a count', async () => {
+  it('refuses fields that a token count does not have', async () => {
     const path = '/v1/responses/input_tokens';
     expect((await call({ ...good, max_output_tokens: 50 }, { path })).json()).toMatchObject({
       error: { code: 'unknown_parameter' },
@@ -277,7 +277,7 @@ describe('the vendor refuses', () => {
   });
 });
 
-describe('the vendor answers', () => {
+describe('the fake OpenAI, asked something right', () => {
   const client = (): OpenAI => new OpenAI({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
   const parameters = {
     type: 'object',
@@ -300,7 +300,7 @@ describe('the vendor answers', () => {
   };
   const first: ResponseInputItem[] = [{ role: 'user', content: 'Where?' }];
 
-  /** A first turn of calls, and their outputs: whole as the vendor said it. */
+  /** A first turn of calls with their outputs, as the vendor sent it. */
   async function loop(
     change: (items: object[]) => object[] = (items) => items,
   ): Promise<{ status: number; text: string }> {
@@ -321,7 +321,7 @@ describe('the vendor answers', () => {
     (items: object[]): object[] =>
       items.map((item) => ('summary' in item ? { ...item, ...change } : item));
 
-  it('with calls of the tools it is offered, whole as streamed, mixed or not', async () => {
+  it('calls the tools it is offered, streamed or not, with or without other items', async () => {
     const calls = tools.map(({ name }) => ({
       type: 'function_call',
       name,
@@ -343,7 +343,7 @@ describe('the vendor answers', () => {
     expect(streamed).toMatchObject(calls);
   });
 
-  it('and takes its own thoughts back, also without their ids', async () => {
+  it('accepts its own reasoning, with or without its ids', async () => {
     for (const change of [(items: object[]) => items, without('id')]) {
       expect(await loop(change)).toMatchObject({
         status: 200,
@@ -365,11 +365,11 @@ describe('the vendor answers', () => {
       without('encrypted_content'),
       'not persisted when `store` is set to false',
     ],
-  ])('but no %s', async (_, change, message) => {
+  ])('refuses %s', async (_, change, message) => {
     expect(await loop(change)).toMatchObject({ status: 400, text: expect.stringContaining(message) });
   });
 
-  it('with the events of the real one, in its order, numbered, and no [DONE]', async () => {
+  it('streams the events of OpenAI in their order, numbered, without [DONE]', async () => {
     vendor.script(model, { text: ['a', 'b'], toolCalls: [{ name: 'f' }] });
     const { text: stream } = await call({ ...good, stream: true });
     const events = eventsOf(stream);
@@ -396,7 +396,7 @@ describe('the vendor answers', () => {
     expect(stream).not.toContain('[DONE]');
   });
 
-  it('with encrypted thoughts that are final only at their end', async () => {
+  it('streams encrypted reasoning that is final only at its end', async () => {
     const events = eventsOf((await call({ ...thinking, input: first, stream: true })).text);
     const contents = events
       .filter(({ name }) => name?.startsWith('response.output_item'))
@@ -405,7 +405,7 @@ describe('the vendor answers', () => {
     expect(new Set(contents).size).toBe(2);
   });
 
-  it('with its settings, the unsaid ones too', async () => {
+  it('repeats all settings, including defaults', async () => {
     const body = (await call({ ...good, tools: [tool()], metadata: { a: 'b' }, temperature: 0.5 })).json();
     expect(body).toMatchObject({
       object: 'response',
@@ -419,7 +419,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with why it stopped', async () => {
+  it('reports why it stopped', async () => {
     const long =
       'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen';
     vendor.script(model, { text: long }, { text: 'a', finish: 'content_filter' }, { refusal: 'No.' });
@@ -438,7 +438,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('from a search, from code, and with a picture', async () => {
+  it('replies with a search, code and an image', async () => {
     const ask = async (type: string, more: object = {}): Promise<unknown> =>
       (
         await call({ ...good, tools: [{ type, ...more }], include: ['web_search_call.action.sources'] })
@@ -463,7 +463,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with log probabilities, cached figures, and a freeform call', async () => {
+  it('replies with log probabilities, cached token counts and a custom tool call', async () => {
     vendor.script(
       model,
       { text: ['a', 'b'], cached: 2 },
@@ -481,7 +481,7 @@ describe('the vendor answers', () => {
     });
   });
 
-  it('with an error in the middle of a stream, then the response, failed', async () => {
+  it('sends an error in the middle of a stream, and then the failed response', async () => {
     vendor.script(model, { text: ['a', 'b'], fail: { after: 5, error: { code: 'insufficient_quota' } } });
     const [error, failed] = eventsOf((await call({ ...good, stream: true })).text).slice(-2);
     expect(error).toMatchObject({ name: 'error', data: expect.stringContaining('"sequence_number":5') });
