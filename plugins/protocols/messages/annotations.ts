@@ -1,4 +1,4 @@
-/** Citations of a reply. This wire has several kinds, all of which name the passage; those of web pages have an address. */
+/** Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have a URL. */
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { leftover, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -7,22 +7,27 @@ export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annota
 
 const citationFields = new Set(['url', 'title', 'cited_text']);
 
-function word(name: string, value: unknown): Record<string, string> {
+function keepString(name: string, value: unknown): Record<string, string> {
   return typeof value === 'string' ? { [name]: value } : {};
+}
+
+function readKind({ url, document_index: index }: Fields): Annotation['kind'] {
+  if (typeof url === 'string') return 'url';
+  return typeof index === 'number' ? 'file' : 'other';
 }
 
 export function decodeAnnotation(wire: Fields): Annotation {
   const { url, title, document_title: documentTitle, cited_text: citedText } = wire;
   return {
-    kind: typeof url === 'string' ? 'url' : typeof wire.document_index === 'number' ? 'file' : 'other',
-    ...word('url', url),
-    ...word('title', title ?? documentTitle),
-    ...word('citedText', citedText),
+    kind: readKind(wire),
+    ...keepString('url', url),
+    ...keepString('title', title ?? documentTitle),
+    ...keepString('citedText', citedText),
     ...bag.keep(leftover(wire, citationFields)),
   };
 }
 
-/** Passed the answer so far: the passage is cut out of it where the citation does not quote it. Undefined where this wire has no such kind. */
+/** Encodes a citation, and cuts its passage out of `answer` if it has none. Undefined if this protocol has no such kind. */
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));

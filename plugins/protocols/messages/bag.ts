@@ -1,7 +1,7 @@
-/** The protocol's name, its slots on canonical things, and the vendor whose wire it is. */
+/** The protocol's name, its vendor bag, and its vendor. */
 import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'messages';
 export const bag = bagOf(protocolName);
-/** Whose file ids, signatures and encrypted thoughts this wire speaks of. */
+/** The vendor of this protocol's file ids, signatures and encrypted reasoning. */
 export const nativeVendor = 'anthropic';

@@ -1,6 +1,6 @@
 /**
- * Tools that the vendor defines by a dated type and the client runs: a shell, an editor of files, a memory. Their models
- * know the arguments by heart; any other model can be told them, and is offered the tool as a function.
+ * Tools that Anthropic defines by a dated type and the client runs: a shell, a file editor, a memory. Anthropic's models
+ * know their arguments. Any other model gets the tool as a function with this description and schema.
  */
 
 interface BuiltIn {
@@ -53,10 +53,10 @@ function editor(
 const lookAndChange = 'Looks at files and folders, and changes files.';
 const { insert_text: _insertText, ...formerly } = editing;
 
-/** By the beginning of their types; the first that fits. */
+/** The tools by their types; the first match counts. */
 const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   [/^bash_\d{8}$/, bash],
-  // Until 2025-04 the editor could undo, and inserted what it was given as the new text.
+  // Before 2025-04 the editor had an undo, and its "insert" used "new_str".
   [
     /^text_editor_(2024\d{4}|202501\d\d)$/,
     editor(
@@ -85,7 +85,7 @@ const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   ],
 ];
 
-/** What a tool of this type says of itself, and the schema of its arguments; undefined for one that is not known so well. */
+/** The description and the schema of a tool of this type; undefined for an unknown one. */
 export function builtIn(type: string): { readonly description: string; readonly schema: object } | undefined {
   const found = known.find(([pattern]) => pattern.test(type))?.[1];
   if (!found) return undefined;

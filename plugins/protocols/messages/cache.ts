@@ -1,4 +1,4 @@
-/** Cache marks of this wire, `cache_control`, to canonical ones and back. The vendor takes four of them in a request. */
+/** Translates cache marks (`cache_control`). Anthropic accepts four of them in a request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
@@ -25,19 +25,19 @@ export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
   return mark?.type === markType ? { cache: { ttl: oneOfKnown(mark.ttl, times) } } : {};
 }
 
-/** Of a mark, what the canonical one does not say. */
+/** The part of a mark that the canonical one has no field for. */
 export function markLeft({ cache_control: mark }: Marked): Fields {
   if (!mark) return {};
   if (mark.type !== markType) return { cache_control: mark };
   return nested('cache_control', leftover(mark, oneOfKnown(mark.ttl, times) ? timed : untimed));
 }
 
-/** Passed a thing's mark and its canonical path; the answer is to stand in `cache_control`. */
+/** Encodes a thing's mark as its `cache_control`. `path` is the thing's canonical path. */
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
-/** Encodes the marks of one request: the last four, which reach furthest, where it has more. */
+/** Creates the encoder for one request's marks. Of more than four it keeps the last, which cover the most text. */
 export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
-  const paths = marksOf(request).map(({ path }) => path);
+  const paths = listMarks(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
   return (mark, path) => {
     if (!mark) return undefined;
@@ -55,7 +55,7 @@ interface PlacedMark {
   readonly mark: Mark;
 }
 
-function marksOf({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
+function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
   const marks: PlacedMark[] = [];
   const add = (path: string, mark: Mark | undefined): void => {
     if (mark) marks.push({ path, mark });
@@ -72,8 +72,8 @@ function marksOf({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
   return marks;
 }
 
-/** For how long a request asks to cache: for an hour where all its marks say so. */
+/** The requested cache lifetime: one hour only if all cache marks say so. */
 export function askedLifetime(request: CanonicalRequest): '5m' | '1h' {
-  const marks = marksOf(request);
+  const marks = listMarks(request);
   return marks.length > 0 && marks.every(({ mark }) => mark.ttl === '1h') ? '1h' : '5m';
 }

@@ -1,6 +1,6 @@
 /**
- * A document that is made of texts and pictures. No other wire has such a thing: its parts stand in the conversation
- * one by one, and the first of them remembers how many they are, and which fields of the document it holds.
+ * Documents made of texts and pictures, which no other protocol has. Their parts become blocks of the conversation. The
+ * first part's form records how many parts there are, and which of its fields belong to the document.
  */
 import type { Block } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -9,7 +9,7 @@ import { bag } from './bag.ts';
 const mark = 'composed';
 const outside: ReadonlySet<string> = new Set(['type', 'source']);
 
-/** Passed a document, its parts, and its other fields as the bag and the cache mark hold them; the answer is its parts as blocks. */
+/** Splits a document into its parts. `sides` returns the document's own fields for the first part. */
 export function apart(
   document: Fields,
   parts: readonly Block[],
@@ -21,7 +21,7 @@ export function apart(
   );
 }
 
-/** Wire blocks of a turn, those of a document together again; `written` is what each of the blocks became. */
+/** Joins the parts of documents again. `written` has the wire blocks of each canonical block. */
 export function together(blocks: readonly Block[], written: readonly Fields[][]): Fields[] {
   const whole: Fields[] = [];
   for (let place = 0; place < blocks.length; place += 1) {

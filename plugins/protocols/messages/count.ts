@@ -3,7 +3,7 @@ import { knownCount, type CountSide } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/** Fields of a call that the vendor refuses in a count. */
+/** Fields of a call that Anthropic refuses in a count. */
 const notCounted: ReadonlySet<string> = new Set([
   'max_tokens',
   'stream',

@@ -1,4 +1,4 @@
-/** What messages takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+/** Describes requests, replies and listings of messages for `/openapi.json`. Unknown fields pass. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
@@ -16,7 +16,7 @@ const errorSchema = z
 const version = z.enum([...versions]).optional();
 const headers = z.object({
   [versionHeader]: version.meta({
-    description: `The version of the protocol. It has to be said, here or as \`${neutralVersionHeader}\`.`,
+    description: `The version of the protocol. Required, here or as \`${neutralVersionHeader}\`.`,
     default: '2023-06-01',
   }),
   [neutralVersionHeader]: version,
@@ -56,7 +56,7 @@ const event = z
   })
   .meta({
     title: 'MessageEvent',
-    description: 'An event of a stream by its `type`, the last of which is `message_stop`.',
+    description: 'An event of a stream. The last one has the type `message_stop`.',
   });
 
 const tokens = z.looseObject({ input_tokens: count }).meta({ title: 'MessageTokens' });
@@ -74,8 +74,9 @@ export function describeCalls(mount: string): CallDescription[] {
     {
       ...shared,
       path: `${mount}/v1/messages/count_tokens`,
-      summary: 'Tokens that a message would take in',
-      details: 'Where the vendor has no count the answer is an estimate, which `x-tollgate-estimate` says.',
+      summary: 'Input tokens of a message',
+      details:
+        'If the provider cannot count, the reply is an estimate and has the header `x-tollgate-estimate`.',
       body: { 'application/json': countRequest },
       replies: { 200: { 'application/json': tokens } },
     },

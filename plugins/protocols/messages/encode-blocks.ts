@@ -1,6 +1,6 @@
 /**
- * Canonical blocks as content blocks of this wire. What it has no words for is told as lost; content without which
- * the answer would be worthless (a video, another vendor's file) refuses the call.
+ * Encodes canonical blocks as content blocks. Reports what this protocol cannot express, and refuses the call if an
+ * answer without it would be worthless (a video, another vendor's file).
  */
 import type { Block } from '../../../core/index.ts';
 import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
@@ -12,22 +12,22 @@ import { fitCallId, fitName } from './tool-names.ts';
 
 type Of<Type extends Block['type']> = Extract<Block, { type: Type }>;
 
-/** One block as it is to stand in a message: none where it is lost, several where it holds several sealed states. */
+/** The wire blocks of a block: none if it is lost, several if it has several sealed states. */
 export function encodeBlock(block: Block, path: string, encoding: Encoding): Fields[] {
   switch (block.type) {
     case 'text':
       return encodeText(block, path, encoding);
     case 'media':
       loseSeal(block, path, encoding);
-      return marked(block, path, encoding, encodeMedia(block, path, encoding));
+      return addSides(block, path, encoding, encodeMedia(block, path, encoding));
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
     case 'reasoning':
       return encodeReasoning(block, path, encoding);
     case 'tool-call':
-      return marked(block, path, encoding, encodeCall(block, path, encoding));
+      return addSides(block, path, encoding, encodeCall(block, path, encoding));
     case 'tool-result':
-      return marked(block, path, encoding, encodeResult(block, path, encoding));
+      return addSides(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
       if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null)
         return [{ ...block.value }];
@@ -36,11 +36,12 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
   }
 }
 
-function marked(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
+/** Adds the block's own fields and its cache mark. */
+function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
   return [overlay(bag.fields(block), { ...wire, cache_control: mark(block.cache, path) })];
 }
 
-/** This wire seals thoughts alone: what another vendor sealed of anything else has no place in it. */
+/** Anthropic seals reasoning only, so another vendor's state on any other block is lost. */
 function loseSeal(
   { opaque = [] }: Of<'text' | 'media' | 'tool-call'>,
   path: string,
@@ -50,15 +51,15 @@ function loseSeal(
     lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
 }
 
-/** The vendor refuses text that is empty or nothing but space. */
+/** Leaves out empty and blank text, which Anthropic refuses. */
 export function encodeText(block: Of<'text'>, path: string, encoding: Encoding): Fields[] {
   loseSeal(block, path, encoding);
-  if (block.text.trim() !== '') return marked(block, path, encoding, { type: 'text', text: block.text });
+  if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
 }
 
-/** Thoughts go back as they came, sealed by the model's own vendor; without that seal the vendor refuses them. */
+/** Sends reasoning back to the vendor that sealed it. Anthropic refuses reasoning without its own seal. */
 function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.fields(block);
@@ -107,7 +108,7 @@ function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): F
 
 function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
-  // Parts this wire alone knows are kept with all the others.
+  // If a part exists only in this protocol, the bag has the whole content.
   if (bag.fields(block).content) return result;
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),

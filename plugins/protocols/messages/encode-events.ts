@@ -1,4 +1,4 @@
-/** Canonical events as a client's stream: each event of this wire under its name. */
+/** Encodes canonical events as a client's stream of server-sent events. */
 import {
   GatewayError,
   type CanonicalEvent,
@@ -8,7 +8,7 @@ import {
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents, type WireEventBody } from './reply-events.ts';
 
-/** As the vendor writes it, with its space. */
+/** Anthropic's spelling, with its space. */
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 function frame(event: WireEventBody): string {

@@ -1,4 +1,4 @@
-/** A whole reply as one message: what a stream would have sent, gathered as its clients gather it. */
+/** Encodes a whole reply as one message, by collecting the events of the stream as a client would. */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -10,7 +10,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   const wire = new ReplyEvents(context, true);
   let message: Content = {};
   const content: Content[] = [];
-  /** JSON text of arguments, by their block. */
+  /** The JSON text of arguments by the index of their block. */
   const inputs = new Map<number, string>();
   for (const event of events.flatMap((each) => wire.push(each))) {
     const index = Number(event.index);
@@ -29,7 +29,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   return message;
 }
 
-/** Puts what seals the last text before it: Claude Code prints a reply's last block, and nothing where that is no text. */
+/** Moves a final text to the end: Claude Code prints only a reply's last block, and only if it is text. */
 function closeWithText(content: Content[]): void {
   const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
   const text = content[last];

@@ -1,6 +1,6 @@
 /**
- * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
- * restored as it stood; what has no place here is told as lost, by its canonical path.
+ * Encodes a canonical request as a body of messages, fitted to the model. It restores a request of this protocol exactly,
+ * and reports what this protocol cannot express by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
@@ -29,7 +29,7 @@ export function encodeRequest(
     mark: markEncoder(request, lose),
     lose,
   };
-  const limit = limitOf(request, outputLimit, encoding);
+  const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice } = encodeTools(request, encoding);
   const forced = choice?.type === 'any' || choice?.type === 'tool';
@@ -39,15 +39,15 @@ export function encodeRequest(
   const body = overlay(bag.fields(request), {
     model: model.upstream,
     max_tokens: limit,
-    system: instruct(system, instruction),
+    system: addInstruction(system, instruction),
     messages,
     stream: request.stream || (bag.form(request).includes('stream-false') ? false : undefined),
     tools,
     tool_choice: choice,
     thinking,
     ...encodeSampling(request, thinks, encoding),
-    ...nested('output_config', defined({ effort, format })),
-    ...encodeAbout(request, encoding),
+    ...nested('output_config', removeUndefined({ effort, format })),
+    ...encodeUserAndTier(request, encoding),
   });
   loseOthers(request, encoding);
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
@@ -59,40 +59,43 @@ export function encodeRequest(
   };
 }
 
-/** This wire wants a limit in every request: the model's own where nobody stated one. */
-function limitOf(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
-  // None at all is a way to fill the cache here.
+/** The output limit, which this protocol requires: by default the model's own. */
+function fitOutputLimit(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
+  // Zero is allowed here: it only fills the cache.
   return (
     fitLimit(granted ?? request.outputLimit, encoding.model, { ...encoding, least: 0 }) ??
     encoding.model.outputLimit
   );
 }
 
-function instruct(system: Conversation['system'], instruction: string | undefined): Conversation['system'] {
+function addInstruction(
+  system: Conversation['system'],
+  instruction: string | undefined,
+): Conversation['system'] {
   if (instruction === undefined || system === undefined) return instruction ?? system;
   return typeof system === 'string'
     ? `${system}\n\n${instruction}`
     : [...system, { type: 'text', text: instruction }];
 }
 
-function defined(fields: Fields): Fields {
+function removeUndefined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** What a list of supported parameters, where a model has one, says whether the model takes. */
+/** Whether the model accepts a sampling parameter. A model without a list of parameters accepts all. */
 function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
   return capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field));
 }
 
 const highestTemperature = 1;
-/** The least top_p that goes with thinking. */
-const thoughtfulTopP = 0.95;
+/** The lowest top_p that Anthropic accepts together with thinking. */
+const leastThinkingTopP = 0.95;
 
 function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model, lose }: Encoding): Fields {
   const { temperature, topP, topK } = request;
   const rows = [
     ['temperature', 'temperature', temperature, thinks && temperature !== highestTemperature],
-    ['topP', 'top_p', topP, thinks && (topP ?? 1) < thoughtfulTopP],
+    ['topP', 'top_p', topP, thinks && (topP ?? 1) < leastThinkingTopP],
     ['topK', 'top_k', topK === undefined ? undefined : Math.round(topK), thinks],
   ] as const;
   const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own) };
@@ -113,7 +116,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   return fields;
 }
 
-/** The vendor refuses a stop sequence of nothing but space: the reply is watched for it. */
+/** Anthropic refuses blank stop sequences, so the gateway itself watches the reply for them. */
 function isBlank(text: string): boolean {
   return text.trim() === '';
 }
@@ -133,7 +136,7 @@ const tiers = new Map([
 
 const longestUser = 256;
 
-function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
+function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
   const fits = user !== undefined && (own || user.length <= longestUser);
   if (user !== undefined && !fits) lose('user', `messages takes ${longestUser} characters at most`);
   const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
@@ -141,11 +144,11 @@ function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Enc
   return { ...(fits ? { metadata: { user_id: user } } : {}), service_tier: tier };
 }
 
-const textAlone: Pick<Model, 'output'> = { output: ['text'] };
+const textOnly: Pick<Model, 'output'> = { output: ['text'] };
 
-/** Canonical fields for which this wire has none. */
+/** Reports the canonical fields that this protocol does not have. */
 function loseOthers(request: CanonicalRequest, { own, lose }: Encoding): void {
-  fitModalities(request, textAlone, { own, lose });
+  fitModalities(request, textOnly, { own, lose });
   const rows = [
     ['candidates', request.candidates !== undefined && request.candidates > 1],
     ['frequencyPenalty', request.frequencyPenalty],

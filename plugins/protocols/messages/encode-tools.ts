@@ -1,4 +1,4 @@
-/** Tools, and the choice among them, as this wire names them. */
+/** Encodes tools and the tool choice. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
@@ -39,7 +39,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : [],
   );
   const choice = encodeChoice(request);
-  // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
+  // Anthropic refuses a choice among no tools, or of a lost one. A client of this protocol gets that error itself.
   const named = choice?.type === 'tool' ? choice.name : undefined;
   if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
     return { tools, choice };
@@ -47,15 +47,15 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/** This wire cannot name a subset of tools: those that are not allowed are left out, except Google's own, which its list of functions does not concern. */
+/** This protocol cannot allow a subset of tools, so others are left out. Google's list does not cover its hosted tools. */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
   return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }
 
 const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** The schema of a tool that another protocol read: a strict one keeps to the words the vendor promises to keep to. */
-function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
+/** The schema of another protocol's tool. A strict one uses only keywords that Anthropic enforces. */
+function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
   const schema = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
   const named = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const strange = named.find((name) => !goodProperty.test(name));
@@ -91,7 +91,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
       type: bag.form(tool).includes('typed') ? 'custom' : undefined,
       name,
       description,
-      input_schema: own && isObject(schema) ? schema : inputSchema(tool, path, strict ?? false, lose),
+      input_schema: own && isObject(schema) ? schema : fitInputSchema(tool, path, strict ?? false, lose),
       strict,
       cache_control,
     }),

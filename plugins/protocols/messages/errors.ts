@@ -1,4 +1,4 @@
-/** Errors in the words of this wire, in both directions. */
+/** Translates errors in both directions. */
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
@@ -10,7 +10,7 @@ import {
 
 interface Words {
   readonly type: string;
-  /** Where the family has a status of its own. */
+  /** The protocol's own status, if it has one. */
   readonly status?: number;
 }
 
@@ -40,7 +40,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   timeout: { type: 'timeout_error' },
 };
 
-/** Words by which clients know that a conversation has to be made shorter. */
+/** Clients recognise a conversation that is too long by this text. */
 const tooLong = 'prompt is too long';
 
 const family = 'messages';
@@ -53,20 +53,20 @@ function errorBody(error: GatewayError, id: string | undefined): Fields {
   const { type } = wording[code];
   const body =
     vendor?.family === family
-      ? { type, ...vendor.body, message: told(error) }
-      : { type, message: told(error), ...detailsOf(error) };
+      ? { type, ...vendor.body, message: buildMessage(error) }
+      : { type, message: buildMessage(error), ...buildDetails(error) };
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
-/** The body has no place of its own for the field at fault, which the vendor names at the beginning of its message as well. */
-function told({ code, message, details: { param, vendor } }: GatewayError): string {
+/** The body has no member for the field at fault. Like Anthropic, we put it at the start of the message. */
+function buildMessage({ code, message, details: { param, vendor } }: GatewayError): string {
   if (code === 'context_length_exceeded')
     return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
   return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
 }
 
-/** The word by which clients know one error of the caller's from another. */
-function detailsOf({ status, details: { vendor } }: GatewayError): Fields {
+/** The vendor's code, by which clients distinguish errors of their request. */
+function buildDetails({ status, details: { vendor } }: GatewayError): Fields {
   return status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};
 }
 
@@ -77,12 +77,12 @@ export function encodeError(error: GatewayError, id?: string): ErrorReply {
   };
 }
 
-/** One frame, and nothing behind it: no `message_stop` may make a broken reply look whole. */
+/** One frame, without a `message_stop`, which would make a broken reply look complete. */
 export function encodeStreamError(error: GatewayError): string {
   return `event: error\ndata: ${JSON.stringify(errorBody(error, undefined))}\n\n`;
 }
 
-/** The status of each of the vendor's types. */
+/** The HTTP status of each error type. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -97,7 +97,7 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** What a vendor says where it breaks off inside a stream. */
+/** Reads an error event inside a stream. */
 export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 'error' }> {
   const error = readVendorError({ error: isObject(event.error) ? event.error : event });
   const { type, status } = error;
@@ -108,7 +108,7 @@ export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 
   );
 }
 
-/** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
+/** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
   return decodeVendorError(family, status, text);
 }

@@ -1,10 +1,10 @@
 /**
- * Why a reply ended, in both directions. Whether tools were called is seen from the calls, not from the word: other
- * vendors say they stopped beside calls. Only a cut or refused reply keeps its reason, since a call in it may be broken.
+ * Translates finish reasons. The reply's calls decide whether tools were called, not the vendor's reason: some vendors
+ * report "stop" together with calls. A cut or refused reply keeps its reason, because a call in it may be incomplete.
  */
 import type { FinishReason } from '../../../core/index.ts';
 
-const read: Readonly<Record<string, FinishReason>> = {
+const decoded: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   max_tokens: 'length',
   stop_sequence: 'stop-sequence',
@@ -14,18 +14,18 @@ const read: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'context-length',
 };
 
-const seenFromCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'other']);
+const replacedByCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'other']);
 
-function seeCalls(reason: FinishReason, calls: boolean): FinishReason {
-  return calls && seenFromCalls.has(reason) ? 'tool-calls' : reason;
+function applyCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
+  return hasCalls && replacedByCalls.has(reason) ? 'tool-calls' : reason;
 }
 
-export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  return seeCalls(Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other', calls);
+export function decodeFinish(raw: string, hasCalls: boolean): FinishReason {
+  return applyCalls(Object.hasOwn(decoded, raw) ? (decoded[raw] ?? 'other') : 'other', hasCalls);
 }
 
-/** A turn that was broken off is not finished: clients take `max_tokens` for that, and `end_turn` for an answer. */
-const written: Readonly<Record<FinishReason, string>> = {
+/** An error becomes `max_tokens`, because clients read `end_turn` as a complete answer. */
+const encoded: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   'stop-sequence': 'stop_sequence',
   length: 'max_tokens',
@@ -38,7 +38,7 @@ const written: Readonly<Record<FinishReason, string>> = {
   other: 'end_turn',
 };
 
-/** Passed whether tools were called, and whether the model said its refusal in words. */
-export function encodeFinish(reason: FinishReason, calls: boolean, refused: boolean): string {
-  return refused && reason === 'stop' ? 'refusal' : written[seeCalls(reason, calls)];
+/** `hasRefused`: the reply has a refusal as text. */
+export function encodeFinish(reason: FinishReason, hasCalls: boolean, hasRefused: boolean): string {
+  return hasRefused && reason === 'stop' ? 'refusal' : encoded[applyCalls(reason, hasCalls)];
 }

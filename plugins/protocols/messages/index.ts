@@ -1,4 +1,4 @@
-/** The messages protocol: its client side, its upstream side, its token count, and the listing its clients look models up in. */
+/** The messages protocol: its client side, its upstream side, its token count and its model listing. */
 import { z } from 'zod';
 import { definePlugin, type ClientHeaders, type Match, type Protocol } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
@@ -14,7 +14,7 @@ import { listingRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
-/** Canonical fields that this protocol spells otherwise. */
+/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   turns: 'messages',
   toolChoice: 'tool_choice',
@@ -37,15 +37,15 @@ const fieldNames = {
   '.opaque': 'signature',
 };
 
-/** The version a translated request is written in: the one in which older models still take sampling parameters. */
+/** The version of translated requests: in it, older models still accept sampling parameters. */
 const ownVersion = '2023-06-01';
 
 const vendorHeader = /^anthropic-/;
-/** What says who pays, or proves who calls: that is the gateway's alone, and its provider's to add. */
+/** Headers about accounts and credentials. Only the provider plugin adds those. */
 const accountHeader =
   /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
 
-/** Every header of the vendor's own, since clients ask for its newest features in them. */
+/** All headers of the vendor, because clients request new features with them. */
 function upstreamHeaders(client: ClientHeaders): Record<string, string> {
   const headers: Record<string, string> = { [versionHeader]: readVersion(client) ?? ownVersion };
   for (const name in client) {
@@ -100,7 +100,7 @@ export function protocolAt(mount: string): Protocol {
 export const messages = definePlugin({
   name: protocolName,
   options: z.strictObject({
-    /** The path below which the family is served: the base address its clients are given. */
+    /** The path prefix of the protocol, which clients have in their base URL. */
     mount: z
       .string()
       .regex(/^(\/[\w.-]+)*$/, 'a path such as /alpha, without a slash at its end')

@@ -1,4 +1,4 @@
-/** The public listing of models in the messages style: all of them, those of one owner, or one. */
+/** The public listing of models in this protocol's format: all models, those of one owner, or one. */
 import {
   freePrice,
   toGatewayError,
@@ -17,8 +17,8 @@ import {
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-/** What has no price of its own costs as what it is a part of. */
-function pricingOf({ price = freePrice }: Model): Record<string, string> {
+/** Cached input without a price of its own costs as much as other input. */
+function formatPricing({ price = freePrice }: Model): Record<string, string> {
   const { input, output, cacheRead = input, cacheWrite5m = input, cacheWrite1h = input } = price;
   return pricesOf([
     ['prompt', input],
@@ -40,25 +40,25 @@ function describe(model: Model): Record<string, unknown> {
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: pricingOf(model),
+    pricing: formatPricing(model),
     top_provider: topProviderOf(model),
     supported_parameters: model.supportedParameters,
     expiration_date: model.expires,
   };
 }
 
-/** A model that says nothing in words cannot be reached by this protocol. */
-function reachable(catalog: Catalog): Model[] {
+/** The models with text output, which this protocol can reach. */
+function listModels(catalog: Catalog): Model[] {
   return catalog.models().filter(({ output }) => output.includes('text'));
 }
 
-/** An owner alone, or a whole model id. */
-function find(catalog: Catalog, name: string): unknown {
-  const found = modelsNamed(catalog, reachable(catalog), name);
+/** Finds the models of an owner, or the model with an id. */
+function findModels(catalog: Catalog, name: string): unknown {
+  const found = modelsNamed(catalog, listModels(catalog), name);
   return 'id' in found ? describe(found) : { data: found.map(describe) };
 }
 
-/** The routes of the family's listing, below its mount. */
+/** The routes of the listing below the protocol's mount. */
 export function listingRoutes(catalog: Catalog, mount: string): Route[] {
   const path = `${mount}/v1/models`;
   const listings = new Listings(catalog);
@@ -73,16 +73,16 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: 'messages-models',
       path,
       handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ data: reachable(catalog).map(describe) })),
+        listings.reply('', headers, () => ({ data: listModels(catalog).map(describe) })),
       openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
       name: 'messages-model',
-      // An id holds slashes, which some clients send as they are and some as %2F.
+      // An id has a slash, which some clients send as %2F.
       path: `${path}/*id`,
       handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
-        listings.reply(id, headers, () => find(catalog, id)),
+        listings.reply(id, headers, () => findModels(catalog, id)),
       openapi: async () => (await import('./description.ts')).namedModels,
     },
   ];

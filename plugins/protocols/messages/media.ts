@@ -1,4 +1,4 @@
-/** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
+/** Encodes images and documents. Anthropic accepts images of four types, PDFs and text. */
 import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { documentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
@@ -9,13 +9,13 @@ import type { Encoding } from './encoding.ts';
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
 export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields {
-  if (block.kind === 'image') return { type: 'image', source: imageSource(block, path, encoding) };
+  if (block.kind === 'image') return { type: 'image', source: encodeImageSource(block, path, encoding) };
   if (block.kind === 'document') return encodeDocument(block, path, encoding);
   return refusePart(block, path, `This model is reached by a protocol that takes no ${block.kind}.`);
 }
 
-/** Where a source is the same for images and documents. */
-function plainSource(block: MediaBlock, path: string, { own, model }: Encoding): Fields | undefined {
+/** A file or URL, which images and documents encode alike; undefined for other sources. */
+function encodeReference(block: MediaBlock, path: string, { own, model }: Encoding): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
@@ -36,12 +36,12 @@ function plainSource(block: MediaBlock, path: string, { own, model }: Encoding):
   );
 }
 
-function imageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
+function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
   const { own, lose } = encoding;
   const { source, mediaType, detail } = block;
   if (detail !== undefined && detail !== 'auto') lose(`${path}.detail`, 'messages has no image detail');
-  const plain = plainSource(block, path, encoding);
-  if (plain) return plain;
+  const reference = encodeReference(block, path, encoding);
+  if (reference) return reference;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
   return {
     type: 'base64',
@@ -54,24 +54,24 @@ function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fi
   const { own } = encoding;
   const { source, title, context, filename } = block;
   const [form, ...words] = bag.form(block);
-  if (form === 'search-result') return { type: 'search_result', title, content: words.map(asText) };
+  if (form === 'search-result') return { type: 'search_result', title, content: words.map(buildText) };
   if (form === 'content' && source.type === 'text')
     return { type: 'document', source: { type: 'content', content: source.text }, title, context };
   if (form === 'contents')
-    return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
+    return { type: 'document', source: { type: 'content', content: words.map(buildText) }, title, context };
   return {
     type: 'document',
-    source: plainSource(block, path, encoding) ?? documentSource(block, path, own),
+    source: encodeReference(block, path, encoding) ?? encodeDocumentSource(block, path, own),
     title: title ?? (own ? undefined : filename),
     context,
   };
 }
 
-function asText(text: string): Fields {
+function buildText(text: string): Fields {
   return { type: 'text', text };
 }
 
-function documentSource(block: MediaBlock, path: string, own: boolean): Fields {
+function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fields {
   const { source, mediaType } = block;
   if (own && source.type === 'text')
     return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text };

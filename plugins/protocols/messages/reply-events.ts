@@ -1,7 +1,6 @@
 /**
- * Canonical events as events of this wire, which has one block open at a time: blocks that run beside another (the
- * parallel calls of other vendors) wait until it has ended. A stream sends the events one by one, a whole reply is
- * gathered from them: what there is to say is decided here for both.
+ * Translates canonical events to this protocol's events, for streams and for whole replies. Only one block is open at a
+ * time here: blocks that run in parallel with another (parallel calls of other vendors) wait until it has ended.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
@@ -10,7 +9,16 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
-import { writeEnvelope, type Owner } from './sealed.ts';
+import {
+  buildBlock,
+  buildDelta,
+  buildMessage,
+  findOwner,
+  isOwn,
+  isShown,
+  isSignature,
+} from './reply-blocks.ts';
+import { writeEnvelope } from './sealed.ts';
 import { fitCallId, makeCallId } from './tool-names.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -19,7 +27,7 @@ export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type:
 type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 type BlockEvent = Event<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
 
-/** The block that is open. It is told with its first content: the vendor refuses to be given back one without any. */
+/** The open block. It starts with its first content, because the vendor refuses to take back an empty one. */
 interface Current {
   readonly start: Event<'block-start'>;
   index: number | undefined;
@@ -27,20 +35,20 @@ interface Current {
 }
 
 const bytesPerToken = 4;
-/** Characters of a vendor's own word that are told. */
+/** Characters of an unknown finish reason that a loss quotes. */
 const longestWord = 40;
 const tokensPerImage = 1600;
 
 export class ReplyEvents {
   readonly #context: ReplyContext;
   readonly #whole: boolean;
-  /** Blocks that have begun beside the current one, in their order, with what was said of them. */
+  /** Blocks that started while another was open, in order, with their events. */
   readonly #waiting = new Map<number, BlockEvent[]>();
   #events: WireEventBody[] = [];
   #start: Event<'response-start'> | undefined;
   #finish: Event<'finish'> | undefined;
   #current: Current | undefined;
-  /** What seals the last text, until another block follows. */
+  /** Sealed state of the last text, which waits for another block to follow. */
   #held: (readonly [Current, Opaque])[] = [];
   #usage: Usage = {};
   #begun = false;
@@ -49,12 +57,12 @@ export class ReplyEvents {
   #calls = 0;
   #refused = false;
   #length = 0;
-  /** The answer so far: citations of others say where in it they stand. */
-  readonly #said = new Transcript(longestCited);
-  /** Characters of it that may still be repeated beside citations. */
+  /** The answer so far: other vendors' citations give positions in it. */
+  readonly #answer = new Transcript(longestCited);
+  /** Characters of it that citations may still quote. */
   #passages = longestPassages;
 
-  /** `whole`: the reply is told in one, so that what seals its last text can stand before it. */
+  /** `whole`: the reply is not a stream, so that the sealed state of its last text can come before the text. */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
     this.#whole = whole;
@@ -96,7 +104,7 @@ export class ReplyEvents {
   }
 
   #take(event: BlockEvent): void {
-    if (event.block === this.#current?.start.block) return this.#tell(event);
+    if (event.block === this.#current?.start.block) return this.#handle(event);
     const waiting = this.#waiting.get(event.block);
     if (waiting) waiting.push(event);
     else if (event.type === 'block-start' && this.#current) this.#waiting.set(event.block, [event]);
@@ -114,7 +122,7 @@ export class ReplyEvents {
     return { start: { ...start, id }, index: undefined, empty: true };
   }
 
-  #tell(event: BlockEvent): void {
+  #handle(event: BlockEvent): void {
     const current = this.#current;
     if (!current) return;
     if (event.type === 'block-delta') this.#add(current, event);
@@ -123,8 +131,8 @@ export class ReplyEvents {
   }
 
   /**
-   * Opens the next of the waiting blocks, and tells what was said of it meanwhile. One that has ended by then calls this
-   * again, which is left to the call that runs: thousands of blocks in a row would fill the stack.
+   * Opens the next waiting block and replays its events. If it has already ended, `#end` calls this method again; the
+   * running call continues instead, because thousands of blocks in a row would overflow the stack.
    */
   #next(): void {
     if (this.#opening) return;
@@ -133,7 +141,7 @@ export class ReplyEvents {
       this.#waiting.delete(block);
       for (const event of events) {
         if (event.type === 'block-start') this.#current = this.#place(event);
-        else if (event.block === this.#current?.start.block) this.#tell(event);
+        else if (event.block === this.#current?.start.block) this.#handle(event);
       }
       if (this.#current) break;
     }
@@ -148,16 +156,16 @@ export class ReplyEvents {
         this.#delta(current, own.type === undefined ? { type: 'input_json_delta', partial_json: text } : own);
       return;
     }
-    const delta = deltaOf(kind, text);
+    const delta = buildDelta(kind, text);
     if (!delta || text === '') return;
     this.#length += text.length;
-    if (kind === 'text') this.#said.add(text);
+    if (kind === 'text') this.#answer.add(text);
     current.empty = false;
     this.#delta(current, delta);
   }
 
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
-    const { text } = this.#said;
+    const { text } = this.#answer;
     const citation = encodeAnnotation(annotation, this.#passages > 0 ? text : '');
     if (annotation.citedText === undefined) this.#passages -= String(citation?.cited_text ?? '').length;
     if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0))
@@ -175,11 +183,13 @@ export class ReplyEvents {
   }
 
   #open(current: Current): number {
-    return (current.index ??= this.#begin(this.#blockOf(current.start)));
+    if (current.index !== undefined) return current.index;
+    if (current.start.kind === 'tool-call') this.#calls += 1;
+    return (current.index = this.#begin(buildBlock(current.start)));
   }
 
   #begin(block: Fields): number {
-    this.#head();
+    this.#startMessage();
     const held = this.#held;
     this.#held = [];
     for (const [text, state] of held) this.#seal(text, state);
@@ -187,16 +197,6 @@ export class ReplyEvents {
     this.#indices += 1;
     this.#events.push({ type: 'content_block_start', index, content_block: block });
     return index;
-  }
-
-  /** What a block is at its beginning. */
-  #blockOf({ kind, id = '', name = '', vendor }: Event<'block-start'>): Fields {
-    const own = bag.fields({ vendor });
-    if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
-    if (kind === 'server-tool') return own;
-    if (kind !== 'tool-call') return { type: 'text', text: '', citations: null };
-    this.#calls += 1;
-    return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
   }
 
   #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
@@ -217,8 +217,12 @@ export class ReplyEvents {
     this.#next();
   }
 
-  /** State in a block of its own; another vendor's in an envelope. */
-  #seal(current: Current, state: Opaque, owner = ownerOf(current)): void {
+  /** Writes sealed state as a block of its own, in an envelope if it is another vendor's. */
+  #seal(
+    current: Current,
+    state: Opaque,
+    owner = findOwner(current.start, current.index !== undefined),
+  ): void {
     const { kind } = current.start;
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
     const index = this.#begin({
@@ -229,37 +233,22 @@ export class ReplyEvents {
     current.index ??= index;
   }
 
-  /** The beginning of a message, told as late as its first content: by then a vendor may have told its input. */
-  #head(): void {
+  /** Starts the message with its first content: by then the provider may have reported its input tokens. */
+  #startMessage(): void {
     if (this.#begun) return;
     this.#begun = true;
-    const { id, model } = this.#context;
-    this.#events.push({
-      type: 'message_start',
-      message: {
-        container: null,
-        diagnostics: null,
-        ...bag.fields(this.#start),
-        id: `msg_${id}`,
-        type: 'message',
-        role: 'assistant',
-        model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        stop_details: null,
-        usage: encodeUsage({ ...this.#usage, output: undefined }, { input: this.#estimate(), output: 0 }),
-      },
-    });
+    const usage = encodeUsage({ ...this.#usage, output: undefined }, { input: this.#estimate(), output: 0 });
+    const message = buildMessage(bag.fields(this.#start), this.#context, usage);
+    this.#events.push({ type: 'message_start', message });
   }
 
-  /** Clients take note of the input at a message's beginning: better a guess, put right at its end, than nothing. */
+  /** Estimates the input tokens, because clients read them at the start. The end of the message corrects them. */
   #estimate(): number {
     const { textBytes, images, mediaBytes } = this.#context.call.size;
     return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
   }
 
-  /** A text that ends a reply is its last block: Claude Code prints that one, and nothing where it is no text. */
+  /** Keeps a final text as the reply's last block: Claude Code prints only the last block, and only if it is text. */
   #closeText(): void {
     const held = this.#held;
     this.#held = [];
@@ -267,16 +256,16 @@ export class ReplyEvents {
     else if (held.length > 0)
       this.#context.lost?.(
         'text.opaque',
-        'a stream ends with its text, and has no place behind it for what seals that',
+        'a stream ends with its text, and has no room behind it for the state that seals it',
       );
   }
 
-  /** Blocks that never ended end here, then why the reply did, and what it used. */
+  /** Ends open blocks, then sends the finish reason and the usage. */
   #close(): void {
     for (let current = this.#current; current; current = this.#current) {
       this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
     }
-    this.#head();
+    this.#startMessage();
     this.#closeText();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
@@ -296,31 +285,4 @@ export class ReplyEvents {
     };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
   }
-}
-
-function ownerOf({ start: { kind, id = '' }, index }: Current): Owner | undefined {
-  if (kind === 'tool-call') return { call: id };
-  if (kind === 'text') return 'text';
-  return index === undefined ? undefined : 'reasoning';
-}
-
-const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
-
-function isShown(start: Event<'block-start'>): boolean {
-  return shown.has(start.kind) || isOwn(start);
-}
-
-/** Whether a server tool is one of this wire: only then is it kept whole. */
-function isOwn({ vendor }: Event<'block-start'>): boolean {
-  return bag.fields({ vendor }).type !== undefined;
-}
-
-function isSignature({ vendor, kind }: Opaque): boolean {
-  return vendor === nativeVendor && kind === 'signature';
-}
-
-function deltaOf(kind: Event<'block-start'>['kind'], text: string): Fields | undefined {
-  if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
-  if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };
-  return kind === 'tool-call' ? { type: 'input_json_delta', partial_json: text } : undefined;
 }

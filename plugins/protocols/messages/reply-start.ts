@@ -1,9 +1,9 @@
-/** The message that starts a reply: whole in JSON, and in a stream with content and end to come. */
+/** The message of a reply: complete in JSON, and at the start of a stream without content and end. */
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-/** Fields of a message that have a canonical name, or that other events tell. */
+/** Fields of a message that have a canonical name, or that other canonical events carry. */
 const messageFields = new Set([
   'id',
   'type',
@@ -27,14 +27,14 @@ export function decodeStart(message: Fields): CanonicalEvent {
   };
 }
 
-/** Whether a message says why it stopped; some relays write an empty reason while it runs. */
+/** Whether a message has a stop reason. Some relays write an empty one while it runs. */
 export function hasStopped({ stop_reason: reason }: Fields): boolean {
   return typeof reason === 'string' && reason !== '';
 }
 
 /**
- * The output tokens at a stream's start count next to nothing: kept as a figure, they would be the charge where its end
- * reports none. A message that has already stopped has its final figures.
+ * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the charge if the
+ * end reports none. A message that has already stopped has final figures.
  */
 export function withoutOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;

@@ -1,7 +1,7 @@
 /**
- * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own `provider`
- * object out, and the output limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered
- * with it; where no budget is left that the vendor would take, thinking is switched off.
+ * Edits the client's own bytes on the verbatim lane: sets the provider's model name, removes the `provider` object, and
+ * lowers the output limit. Thinking must stay below the limit, so its budget is lowered too. If the budget would be less
+ * than the vendor accepts, thinking is disabled.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { MessagesCall } from './read-request.ts';
@@ -14,12 +14,12 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
   const isCall = call instanceof MessagesCall && !call.isCount;
   if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
     edits.push({ path: ['max_tokens'], value: outputLimit });
-    if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowered(outputLimit));
+    if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowerBudget(outputLimit));
   }
   return edits;
 }
 
-function lowered(outputLimit: number): Edit {
+function lowerBudget(outputLimit: number): Edit {
   if (outputLimit <= leastBudget) return { path: ['thinking'], value: { type: 'disabled' } };
   return {
     path: ['thinking', 'budget_tokens'],

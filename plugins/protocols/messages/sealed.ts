@@ -1,8 +1,7 @@
 /**
- * Another vendor's sealed state in this wire's one slot for it, the `data` of a redacted_thinking block. State that
- * belongs to another block says so in its envelope: to a tool call by its id, wherever that stands in the message, for
- * Claude Code sends its calls back behind all else; to the last thoughts or the last text before it, or to the next text.
- * Otherwise it is all there is of some reasoning.
+ * Carries another vendor's sealed state in the `data` of redacted_thinking blocks. The envelope names the block that the
+ * state belongs to: a tool call by its id, anywhere in the message, because Claude Code moves calls behind everything
+ * else; the last reasoning or text before it; or the next text. State without an owner is a reasoning block by itself.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
@@ -10,18 +9,18 @@ import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
 const ofCall = 'call ';
 const nextText = 'next text';
 
-/** What the state belongs to. */
+/** The block that sealed state belongs to. */
 export type Owner = 'reasoning' | 'text' | typeof nextText | { readonly call: string };
 
 export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string {
   return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
-/** The blocks of a message, and by name those that state may belong to: a search for each envelope would take quadratic time. */
+/** Collects the blocks of a message, with an index of possible owners: a search for each envelope would take quadratic time. */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
-  /** State of calls and texts that are yet to come. */
+  /** State of calls and texts that follow later. */
   readonly #early = new Map<string, Opaque[]>();
 
   add(block: Block): void {
@@ -40,21 +39,21 @@ export class UnsealedBlocks {
     this.#early.delete(owner);
   }
 
-  /** Gives the state of an envelope, which stood at `at`, back to the block that it belongs to. Answers whether it was one. */
+  /** Returns the state of an envelope to its owner. Returns false if `data` is no envelope. */
   open(data: string, at: string): boolean {
     const sealed = unsealOwned(data);
     if (!sealed) return false;
     const { opaque, owner } = sealed;
-    // Clients send back the seal of thoughts without the thoughts: it is then all there is of them.
+    // Some clients send back the seal of reasoning without its text.
     if (owner === undefined || (owner === 'reasoning' && !this.#owners.has(owner))) {
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
     } else {
-      this.#statesOf(owner).push(opaque);
+      this.#findStates(owner).push(opaque);
     }
     return true;
   }
 
-  #statesOf(owner: string): Opaque[] {
+  #findStates(owner: string): Opaque[] {
     const block = this.#owners.get(owner);
     const states = block ? (block.opaque ??= []) : (this.#early.get(owner) ?? []);
     if (!block) this.#early.set(owner, states);

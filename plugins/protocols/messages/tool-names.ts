@@ -1,4 +1,4 @@
-/** Names and ids that other protocols allow and this wire does not, made anew from themselves. */
+/** Replaces tool names and call ids that this protocol does not accept. */
 import { digest, fitByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
@@ -8,12 +8,12 @@ export function fitName(name: string): string {
   return fitByRule(name, rule);
 }
 
-/** The id itself where the wire takes it, for the call and for its result. */
+/** The id itself if Anthropic accepts it, or else a digest of it. A call and its result get the same. */
 export function fitCallId(id: string): string {
   return goodId.test(id) ? id : `toolu_${digest(id)}`;
 }
 
-/** An id for a call whose vendor gave none; passed the id of the reply, and which block of it the call is. */
+/** An id for a call without one, made from the id of the reply and the number of the block. */
 export function makeCallId(reply: string, block: number): string {
   return `toolu_${digest(JSON.stringify([reply, block]))}`;
 }

@@ -1,0 +1,265 @@
+/** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
+import type { Block } from '../../../core/index.ts';
+import { unseal } from '../../shared/wire-kit/envelope.ts';
+import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
+import { decodeMark, markLeft, type Marked } from './cache.ts';
+import { apart } from './composed-document.ts';
+import { isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
+import type {
+  WireKnownBlock,
+  WireKnownMedia,
+  WireMedia,
+  WireResultContent,
+  WireSearchResult,
+  WireText,
+  WireThinking,
+  WireToolResult,
+  WireToolUse,
+} from './wire.ts';
+
+type TextBlock = Extract<Block, { type: 'text' }>;
+type MediaBlock = Extract<Block, { type: 'media' }>;
+
+/** A member of anything; undefined if it has none. */
+export function readMember(value: unknown, name: string | number): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/**
+ * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless it is known
+ * to be state of the vendor's own.
+ */
+export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
+  const isState = typeof value.type === 'string' && isVendorState(value.type);
+  return {
+    type: 'foreign',
+    protocol: protocolName,
+    value,
+    at,
+    ...(fromUser && !isState ? markUnknown(protocolName) : {}),
+  };
+}
+
+/** Records where in the body a new block was. */
+function setPlace<Kind extends Block>(block: Kind, at: string): Kind {
+  block.at = at;
+  return block;
+}
+
+/** The canonical blocks of one block: several for a document made of texts and pictures. */
+export function decodeBlocks(block: WireKnownBlock, at: string, exact: unknown): Block[] {
+  const parts = block.type === 'document' ? decodeParts(block, at) : undefined;
+  return parts ?? [setPlace(decodeBlock(block, at, exact), at)];
+}
+
+/** The texts and pictures of a document made of both; undefined for any other. */
+function decodeParts(document: WireMedia, at: string): Block[] | undefined {
+  if (!isKnownMedia(document)) return undefined;
+  const { source } = document;
+  if (source.type !== 'content' || typeof source.content === 'string' || readPlainTexts(source.content))
+    return undefined;
+  const parts = source.content.flatMap((part): Block[] => {
+    const isPart =
+      isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
+    return isPart ? [{ ...decodeBlock(part, at), at }] : [];
+  });
+  const [first] = parts;
+  const isWhole =
+    parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
+  // The document's own fields go to its first part, which must not have any.
+  if (!isWhole || !first || first.vendor || first.cache) return undefined;
+  return apart(document, parts, (form) => keepSides(document, fields.parts, {}, form));
+}
+
+function decodeBlock(block: WireKnownBlock, at: string, exact?: unknown): Block {
+  switch (block.type) {
+    case 'text':
+      return decodeText(block);
+    case 'image':
+    case 'document':
+      if (!isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
+      return decodeMedia(block) ?? { type: 'foreign', protocol: protocolName, value: block };
+    case 'search_result':
+      return decodeSearchResult(block);
+    case 'thinking':
+    case 'redacted_thinking':
+      return decodeThinking(block);
+    case 'tool_use':
+      return decodeCall(block, readMember(exact, 'input') ?? block.input);
+    case 'tool_result':
+      return decodeResult(block, at);
+  }
+}
+
+type BlockSides = Sides & ReturnType<typeof decodeMark>;
+
+function known(...read: readonly string[]): ReadonlySet<string> {
+  return new Set(['type', 'cache_control', ...read]);
+}
+
+/** The fields of each type of block that have a canonical field. */
+const fields = {
+  text: known('text'),
+  image: known('source'),
+  document: known('source', 'title', 'context'),
+  search_result: known('title', 'content'),
+  thinking: known('thinking', 'signature'),
+  redacted_thinking: known('data'),
+  tool_use: known('id', 'name', 'input'),
+  direct_use: known('id', 'name', 'input', 'caller'),
+  tool_result: known('tool_use_id', 'content', 'is_error'),
+  /** A document that is split into parts keeps its title with the remaining fields. */
+  parts: known('source'),
+} as const;
+
+/** The cache mark, the unread fields and the spelling of a block. */
+function keepSides(
+  block: Marked & object,
+  read: ReadonlySet<string>,
+  rest?: Fields,
+  form?: readonly string[],
+): BlockSides {
+  const left = leftover(block, read);
+  if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
+  return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
+}
+
+function decodeCall(block: WireToolUse, input: unknown): Block {
+  const { id, name } = block;
+  const sides = isDirect(block)
+    ? keepSides(block, fields.direct_use, {}, ['direct'])
+    : keepSides(block, fields.tool_use);
+  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
+}
+
+/** Whether the model itself made the call, and not its code: other protocols have no other calls. */
+function isDirect(block: WireToolUse & { readonly caller?: unknown }): boolean {
+  const { caller } = block;
+  return isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
+}
+
+function decodeText(block: WireText): TextBlock {
+  return { type: 'text', text: block.text, ...keepSides(block, fields.text) };
+}
+
+const untypedSource = new Set(['type', 'data', 'url', 'file_id', 'content']);
+const sourceFields = new Set([...untypedSource, 'media_type']);
+
+/** Undefined for a document with blocks that are more than text. */
+function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
+  const { source } = block;
+  // Other protocols carry texts without a type.
+  const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
+  const rest = nested('source', leftover(source, isPlain ? sourceFields : untypedSource));
+  const about =
+    block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
+  const media = { type: 'media' as const, kind: block.type, ...about };
+  const sides = (form: readonly string[] = []): BlockSides =>
+    keepSides(block, fields[block.type], rest, form);
+  switch (source.type) {
+    case 'base64':
+      return {
+        ...media,
+        source: { type: 'base64', data: source.data },
+        mediaType: source.media_type,
+        ...sides(),
+      };
+    case 'text':
+      return {
+        ...media,
+        source: { type: 'text', text: source.data },
+        mediaType: source.media_type,
+        ...sides(),
+      };
+    case 'url':
+      return { ...media, source: { type: 'url', url: source.url }, ...sides() };
+    case 'file':
+      return { ...media, source: { type: 'file', vendor: nativeVendor, id: source.file_id }, ...sides() };
+    case 'content': {
+      if (typeof source.content === 'string')
+        return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
+      const texts = readPlainTexts(source.content);
+      return (
+        texts && {
+          ...media,
+          source: { type: 'text', text: texts.join('\n\n') },
+          ...sides(['contents', ...texts]),
+        }
+      );
+    }
+  }
+}
+
+/** The texts of blocks that have nothing else; undefined if one has. */
+function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
+  const texts = blocks.flatMap(({ type, text, ...rest }) => {
+    const isPlain = type === 'text' && Object.keys(rest).length === 0;
+    return isPlain && typeof text === 'string' ? [text] : [];
+  });
+  return texts.length === blocks.length ? texts : undefined;
+}
+
+/** A search result is a text document. Only this protocol has a field for its source, which stays in the bag. */
+function decodeSearchResult(block: WireSearchResult): Block {
+  const texts = readPlainTexts(block.content);
+  if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
+  const sides = keepSides(block, fields.search_result, {}, ['search-result', ...texts]);
+  return {
+    type: 'media',
+    kind: 'document',
+    source: { type: 'text', text: texts.join('\n\n') },
+    title: block.title,
+    ...sides,
+  };
+}
+
+function decodeThinking(block: WireThinking): Block {
+  if (block.type === 'redacted_thinking') {
+    const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }];
+    return { type: 'reasoning', text: '', opaque, ...keepSides(block, fields.redacted_thinking) };
+  }
+  const { thinking: text, signature } = block;
+  const sides = keepSides(
+    block,
+    fields.thinking,
+    signature === null ? { signature } : {},
+    signature === '' ? ['empty-signature'] : [],
+  );
+  if (!signature) return { type: 'reasoning', text, ...sides };
+  return {
+    type: 'reasoning',
+    text,
+    opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }],
+    ...sides,
+  };
+}
+
+function decodeResult(block: WireToolResult, at: string): Block {
+  const { tool_use_id: callId, content, is_error: isError } = block;
+  const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
+  const read = fields.tool_result;
+  if (content === undefined || content === null)
+    return { ...result, content: [], ...keepSides(block, read, {}, ['no-content']) };
+  if (typeof content === 'string')
+    return {
+      ...result,
+      content: [{ type: 'text', text: content, at }],
+      ...keepSides(block, read, {}, ['string']),
+    };
+  const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
+  const known = parts.flatMap((part) => part ?? []);
+  // If a part is neither text nor media, the bag keeps the whole content.
+  return {
+    ...result,
+    content: known,
+    ...keepSides(block, read, known.length < parts.length ? { content } : {}),
+  };
+}
+
+function decodeResultPart(part: WireResultContent, at: string): TextBlock | MediaBlock | undefined {
+  if (!isKnownBlock(part)) return undefined;
+  const decoded = decodeBlock(part, at);
+  return decoded.type === 'text' || decoded.type === 'media' ? setPlace(decoded, at) : undefined;
+}

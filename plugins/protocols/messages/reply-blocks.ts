@@ -1,0 +1,64 @@
+/** The message and the blocks of a reply in this protocol, as its events start them. */
+import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { bag, nativeVendor } from './bag.ts';
+import type { Owner } from './sealed.ts';
+
+type BlockStart = Extract<CanonicalEvent, { type: 'block-start' }>;
+
+/** The message of `message_start`: complete, but without content and end. */
+export function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fields): Fields {
+  return {
+    container: null,
+    diagnostics: null,
+    ...own,
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    usage,
+  };
+}
+
+/** The block of `content_block_start`. */
+export function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fields {
+  const own = bag.fields({ vendor });
+  if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+  if (kind === 'server-tool') return own;
+  if (kind !== 'tool-call') return { type: 'text', text: '', citations: null };
+  return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
+}
+
+/** What the sealed state after a block belongs to; undefined if nothing of the block was sent. */
+export function findOwner({ kind, id = '' }: BlockStart, isSent: boolean): Owner | undefined {
+  if (kind === 'tool-call') return { call: id };
+  if (kind === 'text') return 'text';
+  return isSent ? 'reasoning' : undefined;
+}
+
+const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
+
+/** Whether this protocol has a block for it. */
+export function isShown(start: BlockStart): boolean {
+  return shown.has(start.kind) || isOwn(start);
+}
+
+/** Whether a server tool came in this protocol. Only then is it kept whole. */
+export function isOwn({ vendor }: BlockStart): boolean {
+  return bag.fields({ vendor }).type !== undefined;
+}
+
+export function isSignature({ vendor, kind }: Opaque): boolean {
+  return vendor === nativeVendor && kind === 'signature';
+}
+
+/** The delta that adds text to a block; undefined if this protocol has no such block. */
+export function buildDelta(kind: BlockStart['kind'], text: string): Fields | undefined {
+  if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
+  if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };
+  return kind === 'tool-call' ? { type: 'input_json_delta', partial_json: text } : undefined;
+}
