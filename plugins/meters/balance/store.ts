@@ -52,7 +52,7 @@ export const queueNames = ['writes', 'reads', 'reports'] as const;
 export type QueueName = (typeof queueNames)[number];
 
 /** One operation: its queue, and as a type its function. */
-interface Definition<Queue extends QueueName, Run> {
+export interface Definition<Queue extends QueueName, Run> {
   readonly queue: Queue;
   /** Never present at run time. */
   readonly run?: Run;

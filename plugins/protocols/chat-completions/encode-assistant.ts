@@ -63,7 +63,7 @@ function emptyContent(hasOthers: boolean): null | '' {
 function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): void {
   switch (block.type) {
     case 'text':
-      draft.content.push(...encodeParts(block, path, encoding));
+      for (const part of encodeParts(block, path, encoding)) draft.content.push(part);
       break;
     case 'reasoning':
       addReasoning(draft, { block, path }, encoding);

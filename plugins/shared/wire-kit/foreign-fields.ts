@@ -138,7 +138,8 @@ function listBlockLosses(block: Block, protocol: string, path: string): Loss[] {
   const losses = block.vendor ? listLosses(block, protocol, path, skipped) : [];
   if (block.type === 'tool-result')
     for (const [index, part] of block.content.entries())
-      if (part.vendor) losses.push(...listLosses(part, protocol, `${path}.content[${index}]`));
+      if (part.vendor)
+        for (const loss of listLosses(part, protocol, `${path}.content[${index}]`)) losses.push(loss);
   return losses;
 }
 
@@ -154,19 +155,20 @@ export function foreignFields(
   const { toolChoice, format, tools = [], turns } = request;
   refuseDecisiveFields(request, protocol, expressed);
   const losses = listLosses(request, protocol, '', expressed);
-  if (toolChoice) losses.push(...listLosses(toolChoice, protocol, 'toolChoice'));
-  if (format?.type === 'schema') losses.push(...listLosses(format, protocol, 'format'));
-  for (const [index, tool] of tools.entries()) losses.push(...listLosses(tool, protocol, `tools[${index}]`));
+  if (toolChoice) for (const loss of listLosses(toolChoice, protocol, 'toolChoice')) losses.push(loss);
+  if (format?.type === 'schema') for (const loss of listLosses(format, protocol, 'format')) losses.push(loss);
+  for (const [index, tool] of tools.entries())
+    for (const loss of listLosses(tool, protocol, `tools[${index}]`)) losses.push(loss);
   for (const [index, turn] of turns.entries()) {
     const path = `turns[${index}]`;
     const last = turn.blocks.at(-1);
     if (last) refuseCompaction(last, protocol, path);
     const skipped = turn.role === 'assistant' ? reasoningDetails : undefined;
-    if (turn.vendor) losses.push(...listLosses(turn, protocol, path, skipped));
+    if (turn.vendor) for (const loss of listLosses(turn, protocol, path, skipped)) losses.push(loss);
     // Most blocks of a long conversation have nothing to look at.
     for (const [position, block] of turn.blocks.entries())
       if (block.type === 'foreign' || hasFields(block))
-        losses.push(...listBlockLosses(block, protocol, `${path}.blocks[${position}]`));
+        for (const loss of listBlockLosses(block, protocol, `${path}.blocks[${position}]`)) losses.push(loss);
   }
   return losses;
 }

@@ -1,9 +1,9 @@
-import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 /**
  * Feeds the books to an auditor, all as of one moment. Entries get their numbers before they are committed, so one may
  * appear after others with higher numbers. So the next audit finds what is new by the snapshot of the last one, and not
  * by numbers alone.
  */
+import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { count, text } from '../rows.ts';
