@@ -182,7 +182,7 @@ describe('a quote', () => {
     });
   });
 
-  it('presumes of a call that nobody hears of again what the figures that are kept of it cost, however it asked to be served', () => {
+  it('presumes that a call whose end is unknown costs its stored figures, in whatever mode it asked for', () => {
     const first = target('cheap', {
       input: '1',
       output: '2',
@@ -208,7 +208,7 @@ describe('a quote', () => {
 });
 
 describe('a grant', () => {
-  it('is left alone where everything was reserved', () => {
+  it('is unchanged if everything was reserved', () => {
     expect(
       narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
     ).toEqual({ targets: [cheap] });
@@ -228,7 +228,7 @@ describe('a grant', () => {
     ).toEqual({ targets: [cheap], outputLimit: 25 });
   });
 
-  it('is left alone where the whole was reserved and rounding made it a little cheaper than its parts', () => {
+  it('is unchanged if the whole was reserved and rounding made it cheaper than its parts', () => {
     const tiny = target('tiny', { input: '0', output: '0.0004' });
     const call = planned({ outputLimit: 31 });
     expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);

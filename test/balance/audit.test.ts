@@ -51,7 +51,7 @@ async function after(file: string, ...statements: string[]): Promise<AuditReport
 const post = "kind = 'post' AND revenue = 30";
 
 describe('an audit', () => {
-  it('finds nothing wrong with books nobody touched', async () => {
+  it('finds nothing wrong with books that only the store wrote', async () => {
     const { store } = await books();
     expect(await store.audit()).toEqual({
       ok: true,
@@ -63,7 +63,7 @@ describe('an audit', () => {
     });
   });
 
-  it('reads the rates and figures of before modes had names, and still finds what was charged beside them', async () => {
+  it('reads rates and usage that name service modes by `fast`, and still finds wrong charges', async () => {
     const { file } = await books();
     const former = [
       'DROP TRIGGER IF EXISTS prices_stay',
@@ -177,7 +177,7 @@ describe('an audit', () => {
     );
   });
 
-  it('says the first of very many, and how many there are', async () => {
+  it('lists the first of very many findings, and counts them all', async () => {
     const { store, file } = await books();
     await Promise.all(
       Array.from({ length: 80 }, (_, index) =>
@@ -188,7 +188,7 @@ describe('an audit', () => {
     expect([broken, findings.length]).toEqual([81, 50]);
   });
 
-  it('reads long books in parts, so that other reports come between them', async () => {
+  it('reads long books in parts, so that other reports do not wait for it', async () => {
     const { store, file } = await books();
     const calls = 24_000;
     for (let made = 0; made < calls; made += 2000) {
@@ -208,7 +208,7 @@ describe('an audit', () => {
     await reader.close();
   });
 
-  it('sees the books as of one moment while another writes', async () => {
+  it('reads one snapshot of the books while another process writes', async () => {
     const { store, file } = await books();
     const other = await openSqlite({ file });
     const written = new AbortController();
@@ -238,8 +238,8 @@ describe('an audit', () => {
   });
 });
 
-describe('the verb', () => {
-  it('prints the findings as lines and as JSON, and fails where there are any', async () => {
+describe('tollgate audit', () => {
+  it('prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
     const { file } = await books();
     const [verb] = ledgerCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
     expect(await verb?.run([], {})).toMatchObject({

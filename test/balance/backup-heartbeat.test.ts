@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('beats at least once in each lease while the event loop does not', async () => {
+it('the backup heartbeat beats at least once in each lease while the event loop does not', async () => {
   heartbeat.begin();
   for (let lease = 1; lease <= 5; lease += 1) {
     beat.mockClear();
@@ -23,7 +23,7 @@ it('beats at least once in each lease while the event loop does not', async () =
   }
 });
 
-it('leaves the beats to the event loop while it gives them', async () => {
+it('the backup heartbeat sends nothing while the event loop sends its own', async () => {
   heartbeat.begin();
   for (let round = 0; round < 20; round += 1) {
     await vi.advanceTimersByTimeAsync(200);
@@ -32,7 +32,7 @@ it('leaves the beats to the event loop while it gives them', async () => {
   expect(beat).not.toHaveBeenCalled();
 });
 
-it('stops once nothing is reserved, and begins again with the next reservation', async () => {
+it('the backup heartbeat stops once nothing is reserved, and begins again with the next reservation', async () => {
   beat.mockReturnValue(false);
   heartbeat.begin();
   await vi.advanceTimersByTimeAsync(6000);
@@ -44,14 +44,14 @@ it('stops once nothing is reserved, and begins again with the next reservation',
   expect(beat.mock.calls.length).toBeGreaterThan(given);
 });
 
-it('does not stop before what was just asked for can be in the tables', async () => {
+it('the backup heartbeat does not stop before a new reservation can be in the tables', async () => {
   beat.mockReturnValueOnce(false);
   heartbeat.begin();
   await vi.advanceTimersByTimeAsync(1200);
   expect(beat.mock.calls.length).toBeGreaterThan(1);
 });
 
-it('tries again at once where the ledger cannot be used', async () => {
+it('the backup heartbeat tries again at once if the ledger cannot be used', async () => {
   beat.mockImplementationOnce(() => {
     throw new Error('busy');
   });

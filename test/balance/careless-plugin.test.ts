@@ -1,4 +1,4 @@
-/** Something throws at each step between a reservation and its end, in a plugin that means no good: the reservation ends all the same. */
+/** A careless plugin throws at each step between a reservation and its end: the reservation ends all the same. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -180,7 +180,7 @@ async function call(
   };
 }
 
-describe.each(Object.entries(steps))('what throws at %s', (name, effect) => {
+describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect) => {
   const step = Object.keys(steps).find((each): each is Step => each === name);
 
   it.each(Object.keys(families))(
@@ -208,6 +208,6 @@ describe.each(Object.entries(steps))('what throws at %s', (name, effect) => {
   );
 });
 
-it('the books are sound after all of this, and nothing is pending', async () => {
+it('the books are sound after every throw, and nothing is pending', async () => {
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
 });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { clockRun } from './clock.ts';
 
-it('a clock that jumps makes nobody dead and no reservation old, and every call is settled by its own process', async () => {
+it('a clock jump makes no process dead and no reservation old, and each process settles its own calls', async () => {
   const { streams, whole, ids, strange, due, used, audit } = await clockRun({ milliseconds: 600, lease: 1 });
   expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
   expect(strange).toEqual([]);

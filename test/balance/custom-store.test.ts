@@ -6,7 +6,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { startGateway } from '../support/gateway.ts';
 
-it("the ledger is kept in a store of another's making, which its verbs open as well", async () => {
+it('a custom store keeps the ledger, and the commands open it too', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-custom-'));
   let opened = 0;
   const open = (): ReturnType<typeof openSqlite> => {
@@ -27,7 +27,7 @@ it("the ledger is kept in a store of another's making, which its verbs open as w
   rmSync(folder, { recursive: true });
 });
 
-it('a store that cannot be opened that way is told of as a wrong option', () => {
+it('a custom store without a function to open it is reported as a wrong option', () => {
   expect(() => balance({ store: JSON.parse('{"kind":"custom","name":"elsewhere","open":"soon"}') })).toThrow(
     'plugin "balance": option "store.open": has to be a function',
   );

@@ -46,7 +46,7 @@ function sent(id: string, delivered: number): Routed {
 }
 
 describe('a beat', () => {
-  it('is not given while nothing is reserved, unless the ledger was out of order', async () => {
+  it('is not sent while nothing is reserved, unless the ledger failed', async () => {
     const own = heartbeat();
     await own.beat();
     expect(beat).not.toHaveBeenCalled();
@@ -55,7 +55,7 @@ describe('a beat', () => {
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
-  it('tells what a call would cost if it ended now, and tells it again once it came further', async () => {
+  it('reports what a call would cost if it ended now, and again after more of its reply', async () => {
     const own = heartbeat();
     const exchange = sent('call-1', 8);
     own.begin(exchange);
@@ -88,7 +88,7 @@ describe('a beat', () => {
     expect(beat).not.toHaveBeenCalled();
   });
 
-  it('is given for a call that began and ended since the last one', async () => {
+  it('is sent for a call that began and ended since the last one', async () => {
     const own = heartbeat();
     own.begin(sent('call-1', 8));
     own.end('call-1');
@@ -97,14 +97,14 @@ describe('a beat', () => {
     expect(beat).toHaveBeenCalledOnce();
   });
 
-  it('says nothing of a call that no vendor was sent', async () => {
+  it('reports nothing about a call that no provider was sent', async () => {
     const own = heartbeat();
     own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
     await own.beat();
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
-  it('says that a call costs nothing whose attempt has failed', async () => {
+  it('reports that a call costs nothing after its attempt failed', async () => {
     const own = heartbeat();
     const exchange = sent('call-3', 0);
     Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
@@ -134,7 +134,7 @@ describe('another process', () => {
     }
   }
 
-  it('is dead once its beat stood still for its lease, and not before; what it left is recovered', async () => {
+  it('is dead after a lease without a new beat, and not before; its calls are recovered', async () => {
     const own = heartbeat();
     await looks(own, [7, 7, 7]);
     expect(recover).not.toHaveBeenCalled();
@@ -149,7 +149,7 @@ describe('another process', () => {
     expect(recovered).toEqual(['left']);
   });
 
-  it('that was idle is not dead when it reserves again, and what it reserves is not touched', async () => {
+  it('is not dead when it reserves again after being idle, and keeps its reservations', async () => {
     const own = heartbeat();
     const idle: OwnerRecord = { ...other(7), pending: 0 };
     for (const [second, record] of [idle, idle, idle, other(7), other(7), other(7)].entries()) {
@@ -162,19 +162,19 @@ describe('another process', () => {
     expect(recover).toHaveBeenCalledOnce();
   });
 
-  it('that has nothing reserved is forgotten and nothing more, even where it reserves at that moment', async () => {
+  it('is only forgotten if it has nothing reserved, even if it reserves at that moment', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([{ ...other(7), pending: 0 }]);
     for (let second = 0; second < 4; second += 1) await own.look(second * 1000);
     expect(recover).toHaveBeenCalledWith(expect.objectContaining({ owner: 'other', limit: 0 }));
   });
 
-  it('lives as long as its beat goes on, however slowly', async () => {
+  it('is alive as long as its beats continue, however slowly', async () => {
     await looks(heartbeat(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
     expect(recover).not.toHaveBeenCalled();
   });
 
-  it('is given the longer of both leases', async () => {
+  it('gets the longer of both leases', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([other(1, 5000)]);
     for (const second of [0, 1, 2, 3, 4]) await own.look(second * 1000);
@@ -183,7 +183,7 @@ describe('another process', () => {
     expect(recover).toHaveBeenCalledTimes(1);
   });
 
-  it('is not dead because the ledger was away, nor because this process was', async () => {
+  it('is not dead because the ledger failed, nor because this process slept', async () => {
     const own = heartbeat();
     await looks(own, [1, 1, 'fails', 1, 1, 1]);
     expect(recover).not.toHaveBeenCalled();
@@ -195,7 +195,7 @@ describe('another process', () => {
 });
 
 describe('a machine that sleeps for a moment', () => {
-  it('wakes with everyone alive who was', async () => {
+  it('takes no other process for dead when it wakes', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
     for (const now of [0, 1000, 3900]) await own.look(now);
@@ -203,11 +203,11 @@ describe('a machine that sleeps for a moment', () => {
   });
 });
 
-describe('the rhythm', () => {
+describe('the heartbeat loop', () => {
   let own: Heartbeat | undefined;
   afterEach(() => own?.stop());
 
-  it('goes on after a ledger that was away, and stops when it is told to', async () => {
+  it('continues after a ledger failure, and stops when asked to', async () => {
     own = new Heartbeat({
       store,
       every: 5,
@@ -259,7 +259,7 @@ describe('a reservation that is too old', () => {
     expect(asked?.before).toBe((asked?.at ?? 0) - 300);
   });
 
-  it('cannot be told by a clock that jumps, back or forth: nothing is given back', async () => {
+  it('is not given back after a clock jump, back or forth', async () => {
     const now = Date.now.bind(Date);
     let off = 0;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + off);
@@ -273,7 +273,7 @@ describe('a reservation that is too old', () => {
   });
 });
 
-describe('a ledger full of what dead processes left', () => {
+describe('a ledger full of calls of dead processes', () => {
   it('is cleared within moments of a start, in parts that let others write between them', async () => {
     const { store: ledger, another, books, dispose } = await openTemporary();
     await ledger.definePrice(price);

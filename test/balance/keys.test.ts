@@ -14,11 +14,11 @@ describe('a secret', () => {
     expect(createSecret('operator')).toMatch(/^gw-[0-9A-Za-z]{42}$/);
   });
 
-  it('is known as one without asking anyone', () => {
+  it('is recognised without asking the ledger', () => {
     for (const secret of Array.from({ length: 100 }, createSecret)) expect(isSecret(secret)).toBe(true);
   });
 
-  it('is not one any more once any of its characters changed', () => {
+  it('is no longer valid after any of its characters changed', () => {
     const secret = createSecret();
     for (let index = 0; index < secret.length; index += 1) {
       const changed = `${secret.slice(0, index)}${secret[index] === 'a' ? 'b' : 'a'}${secret.slice(index + 1)}`;
@@ -40,7 +40,7 @@ describe('a secret', () => {
     expect(isSecret(text)).toBe(false);
   });
 
-  it('is of one kind: the checksum covers its prefix', () => {
+  it('has one kind: the checksum covers its prefix', () => {
     const operators = createSecret('operator');
     expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([
       false,
@@ -92,7 +92,7 @@ describe('the keyring', () => {
 
   afterEach(() => findKey.mockClear());
 
-  it('tells whose key a secret is', async () => {
+  it('finds the principal of a secret', async () => {
     const secret = issue('someone');
     expect(await createKeyring(() => store).verify(secret)).toMatchObject({
       kind: 'user',
@@ -108,7 +108,7 @@ describe('the keyring', () => {
     expect(findKey).not.toHaveBeenCalled();
   });
 
-  it('asks once for calls that come together, and again after a second', async () => {
+  it('asks once for simultaneous calls, and again after a second', async () => {
     const keyring = createKeyring(() => store);
     const secret = issue('someone');
     await Promise.all([keyring.verify(secret), keyring.verify(secret), keyring.verify(secret)]);
@@ -160,12 +160,12 @@ describe('the keyring', () => {
     vi.useRealTimers();
   });
 
-  it("tells an operator's key from a user's", async () => {
+  it("distinguishes an operator's key from a user's", async () => {
     const secret = issue('', { kind: 'operator', account: undefined });
     expect(await createKeyring(() => store).verify(secret)).toMatchObject({ kind: 'operator', account: '' });
   });
 
-  it('remembers a secret nobody has, and forgets it among many others', async () => {
+  it('remembers an unknown secret, and forgets it after many others', async () => {
     const keyring = createKeyring(() => store);
     const nobodys = createSecret();
     expect([await keyring.verify(nobodys), await keyring.verify(nobodys)]).toEqual([undefined, undefined]);
@@ -186,7 +186,7 @@ describe('the keyring', () => {
     expect(findKey).not.toHaveBeenCalled();
   });
 
-  it('rejects where the ledger cannot be asked, and asks again the next time', async () => {
+  it('rejects if the ledger fails, and asks again the next time', async () => {
     const keyring = createKeyring(() => store);
     const secret = issue('someone');
     findKey.mockRejectedValueOnce(new Error('disk'));

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { drawer } from './drawer.ts';
 import { kills } from './kills.ts';
 
-it('a gateway that is killed has lost nothing it told, and leaves nothing pending; one that lives is not touched', async () => {
+it('a killed gateway loses nothing it acknowledged and leaves nothing pending; a live one keeps its calls', async () => {
   const {
     resolvedAfter,
     completed,

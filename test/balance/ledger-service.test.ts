@@ -58,7 +58,7 @@ async function metric(name: string): Promise<number | undefined> {
 }
 
 describe('a reservation whose answer was lost', () => {
-  it('is given back once the ledger is well again, and asked for no longer', async () => {
+  it('is given back once the ledger works again, and not asked for again', async () => {
     reserve.mockRejectedValueOnce(away);
     settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
     await expect(service.reserve(request('lost', 'a'))).rejects.toBe(away);
@@ -70,7 +70,7 @@ describe('a reservation whose answer was lost', () => {
     expect(settle).toHaveBeenCalledTimes(2);
   });
 
-  it('is none where the ledger refused it for what it was', async () => {
+  it('is not remembered if the ledger refused the request itself', async () => {
     reserve.mockRejectedValueOnce(new Error('UNIQUE'));
     await expect(service.reserve(request('twice', 'a'))).rejects.toThrow('UNIQUE');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -79,7 +79,7 @@ describe('a reservation whose answer was lost', () => {
 });
 
 describe('metrics', () => {
-  it('tell what is pending, as the ledger says with each scrape', async () => {
+  it('report what is pending, read from the ledger with each scrape', async () => {
     expect([
       await metric('tollgate_ledger_pending_calls'),
       await metric('tollgate_ledger_pending_usd'),
@@ -87,7 +87,7 @@ describe('metrics', () => {
     expect(await metric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
   });
 
-  it('count overages, late ends and figures that were not believed', async () => {
+  it('count overages, late ends and suspect figures', async () => {
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
     await service.settle(settlement('dear', 7n));
     settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
@@ -100,7 +100,7 @@ describe('metrics', () => {
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ level: 40, provider: 'liar', model: 'house/model' });
   });
 
-  it('tell of the last audit, and the log of what it found', async () => {
+  it('show the result of the last audit, and the log shows its findings', async () => {
     const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
     audit.mockResolvedValueOnce(report);
     await service.audit();
@@ -120,7 +120,7 @@ describe('metrics', () => {
 });
 
 describe('closing', () => {
-  it('tries once more what could not be written, and then lets go', async () => {
+  it('tries failed writes once more, and then closes the store', async () => {
     settle.mockRejectedValue(away);
     const settled = service.settle(settlement('r1', 5n));
     await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1), 120_000);

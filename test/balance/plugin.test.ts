@@ -151,7 +151,7 @@ describe('a call', () => {
     expect(vendor.asked).toMatchObject([{ limit: 50 }]);
   });
 
-  it('is refused with 402 and how to go on, below the least it can cost, without the vendor being asked', async () => {
+  it('is refused with 402 and advice if the balance is below the least it can cost, without asking the provider', async () => {
     const vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } };
     const gateway = await start(vendor);
     const { key } = await newKey(gateway, { account: 'poor', credit: '0.000036999' });
@@ -166,14 +166,14 @@ describe('a call', () => {
     expect((await call(gateway, key)).status).toBe(200);
   });
 
-  it('is refused where the balance is below its worst case, if the configuration says so', async () => {
+  it('is refused if the balance is below its worst case and the configuration says `refuse`', async () => {
     const gateway = await start(undefined, { whenShort: 'refuse' });
     const { key } = await newKey(gateway, { account: 'short', credit: '0.000105' });
     expect((await call(gateway, key, { limit: 51 })).status).toBe(402);
     expect((await call(gateway, key, { limit: 50 })).status).toBe(200);
   });
 
-  it('of a free model needs no balance, and is booked all the same', async () => {
+  it('needs no balance if its model is free, and is booked all the same', async () => {
     const gateway = await start({
       asked: [],
       answer: { in: 3, out: 4 },
@@ -188,7 +188,7 @@ describe('a call', () => {
     ).toEqual(['reserve', 'post']);
   });
 
-  it('that the vendor failed costs nothing, and says why in the books', async () => {
+  it('costs nothing if the provider failed, and the books say why', async () => {
     const gateway = await start({ asked: [], answer: { status: 500 } });
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     expect((await call(gateway, key)).status).toBe(502);
@@ -196,7 +196,7 @@ describe('a call', () => {
     expect(books().entries.at(-1)).toMatchObject({ kind: 'void', reason: 'upstream_failed' });
   });
 
-  it('that a later plugin refuses gives its reservation back', async () => {
+  it('gives its reservation back if a later plugin refuses it', async () => {
     const gateway = await start(undefined, {}, (host) =>
       host.hooks.authorize.tapPromise('limiter', async () => {
         throw new GatewayError('rate_limited', 'slow down');
@@ -208,7 +208,7 @@ describe('a call', () => {
     expect(books().entries.at(-1)).toMatchObject({ kind: 'void', reason: 'rate_limited' });
   });
 
-  it('that used more than was reserved is charged in full, and counted as overage', async () => {
+  it('is charged in full if it used more than was reserved, and counted as overage', async () => {
     let metrics: Host['metrics'] | undefined;
     const gateway = await start({ asked: [], answer: { in: 3, out: 5000 } }, {}, (host) => {
       ({ metrics } = host);
@@ -251,7 +251,7 @@ describe('the balance endpoint', () => {
     },
   );
 
-  it('answers 401 in its own words without a key, with junk, with a key nobody has and with a disabled one', async () => {
+  it('answers 401 in its own format without a key, with junk, with an unknown key and with a disabled one', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway);
     await gateway.verb('keys disable', [id]);
@@ -263,7 +263,7 @@ describe('the balance endpoint', () => {
     }
   });
 
-  it("answers 401 to operator keys and to accounts of somebody else's", async () => {
+  it('answers 401 to operator keys and to accounts of other plugins', async () => {
     const kinds = new Map([
       ['op-1', 'operator'],
       ['other-1', 'user'],
@@ -285,7 +285,7 @@ describe('the balance endpoint', () => {
     }
   });
 
-  it('answers 500 in its own words while the ledger cannot be asked', async () => {
+  it('answers 500 in its own format while the ledger fails', async () => {
     const host = hostWith([balance()]);
     const [route] = host.routes.all();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
@@ -299,13 +299,13 @@ describe('the balance endpoint', () => {
 });
 
 describe('a first start', () => {
-  it('makes no key without credit, and tells how one is made', async () => {
+  it('makes no key without credit, and prints how to make one', async () => {
     const gateway = await start(undefined, { firstCredit: '0' });
     expect(await gateway.verb('keys list')).toEqual([]);
     expect(gateway.told).toEqual([expect.stringContaining('`keys create --credit 5`')]);
   });
 
-  it('makes a key with credit and tells it once', async () => {
+  it('makes a key with credit and prints it once', async () => {
     const told: string[] = [];
     const closers: (() => unknown)[] = [];
     const host: TestHost = {
@@ -332,8 +332,8 @@ describe('a first start', () => {
   });
 });
 
-describe('the verbs', () => {
-  it('make a key whose secret is shown this once, list it without, and disable it by its last four', async () => {
+describe('the commands', () => {
+  it('make a key and show its secret once, list it without the secret, and disable it by its last four characters', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
     const listed = await gateway.verb('keys list');
@@ -352,7 +352,7 @@ describe('the verbs', () => {
     expect((await call(gateway, key)).status).toBe(401);
   });
 
-  it('name the candidates where a key is not named well enough', async () => {
+  it("list the candidates if a key's name is ambiguous", async () => {
     const gateway = await start();
     await expect(gateway.verb('keys disable', ['????'])).rejects.toThrow('no key "????"');
     const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
@@ -364,7 +364,7 @@ describe('the verbs', () => {
     );
   });
 
-  it('add credit once for one reference, and refuse what makes no sense', async () => {
+  it('add credit once for one reference, and refuse invalid amounts', async () => {
     const gateway = await start();
     await newKey(gateway, { account: 'someone' });
     expect(
@@ -374,7 +374,7 @@ describe('the verbs', () => {
       total: '5',
     });
     await expect(gateway.verb('credit add', ['someone', '6'], { reference: 'invoice-1' })).rejects.toThrow(
-      'stands for another credit',
+      'belongs to another credit',
     );
     await expect(gateway.verb('credit add', ['someone', '-1'])).rejects.toThrow('above 0');
     await expect(gateway.verb('credit add', ['someone', 'lots'])).rejects.toThrow('not an amount');

@@ -57,7 +57,7 @@ describe('a group', () => {
     );
   });
 
-  it('keeps the others where one is refused and one breaks a rule of the tables', async () => {
+  it('keeps the other operations if one is refused and one breaks a rule of the tables', async () => {
     const { store, books } = await open();
     const answers = await Promise.allSettled([
       store.reserve(request('r1', 'a')),
@@ -79,7 +79,7 @@ describe('a group', () => {
     expectSound(await books());
   });
 
-  it('is written again where it met another transaction the other way round', async () => {
+  it('is written again after a deadlock with another transaction', async () => {
     const { store, url, books } = await open();
     await store.createAccount({ name: 'b', at: 1 });
     const holder = await startHolder(url);
@@ -98,7 +98,7 @@ describe('a group', () => {
 });
 
 describe('a database that is stopped', () => {
-  it('is told as such at once, and is used again once it is back, with nothing lost or done twice', async () => {
+  it('is reported at once, and is used again once it is back, with nothing lost or done twice', async () => {
     const server = await startPostgres();
     closers.push(() => server.end());
     const store = await openPostgres({ url: server.url });
@@ -137,7 +137,7 @@ describe('a network that fails', () => {
     return { cable, store, url };
   }
 
-  it('is noticed where nothing is answered any more, within the time a reply waits for its entry', async () => {
+  it('is noticed if answers stop, within the time a reply waits for its entry', async () => {
     const { cable, store } = await wired();
     cable.hold();
     const answers = await Promise.allSettled([
@@ -152,7 +152,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
-  it('leaves nothing to come late: once it is over, what was reserved without an answer can be given back', async () => {
+  it('leaves no late write: afterwards, reservations without an answer can be given back', async () => {
     const { cable, store, url } = await wired();
     cable.holdAfter('batch commit');
     const asked = store.reserve(request('r1', 'a'));
@@ -166,7 +166,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
-  it('ends what the server still works on for it, before anything else is asked', async () => {
+  it("makes the store end the server's unfinished work first when it reconnects", async () => {
     const { cable, store, url } = await wired();
     const holder = await startHolder(url);
     await holder.freeze('pending');
@@ -183,7 +183,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
-  it('ends no process where a connection is ended behind an answer', async () => {
+  it('ends no process if a connection closes after an answer', async () => {
     const { store, url } = await open();
     await store.balance('a');
     const asked = store.balance('a');
@@ -198,7 +198,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toMatchObject({ total: 1000n });
   });
 
-  it('settles once where the answer of the first try was lost', async () => {
+  it('settles once if the answer of the first try was lost', async () => {
     const { cable, store, url } = await wired();
     await store.reserve(request('r1', 'a'));
     cable.holdAfter('batch commit');
@@ -215,7 +215,7 @@ describe('a network that fails', () => {
 });
 
 describe('a server that became a standby', () => {
-  it('is left for the one that can be written to', async () => {
+  it('is replaced by a connection to the server that accepts writes', async () => {
     const { store, url } = await open();
     const name = new URL(url).pathname.slice(1);
     await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
@@ -237,7 +237,7 @@ describe('a server that became a standby', () => {
 });
 
 describe('two machines', () => {
-  it('never both have the last of a balance, however close they come', async () => {
+  it('never both reserve the last of a balance, even at the same moment', async () => {
     const { store, url, another } = await open();
     const other = await another();
     closers.push(() => other.close());
@@ -252,8 +252,8 @@ describe('two machines', () => {
   });
 });
 
-describe('another machine that stands still', () => {
-  it('keeps nobody waiting for an account it holds', async () => {
+describe('another machine that freezes', () => {
+  it('does not block the others with an account that it has locked', async () => {
     const { store, url } = await open();
     const holder = await startHolder(url);
     await holder.take('a');
@@ -272,7 +272,7 @@ describe('the database', () => {
     }
   });
 
-  it('is audited to the last entry, though one with a lower number turned up behind others', async () => {
+  it('is audited to the last entry, even if a lower number appears after higher ones', async () => {
     const { store, url, another } = await open();
     await store.createAccount({ name: 'b', at: 1 });
     const other = await another();
@@ -295,7 +295,7 @@ describe('the database', () => {
     ]);
   });
 
-  it('has room for one end of a reservation, whoever writes it', async () => {
+  it('accepts one end of a reservation, even from another program', async () => {
     const { store, url } = await open();
     await store.reserve(request('r1', 'a'));
     await store.settle(settlement('r1', 3n));
@@ -305,7 +305,7 @@ describe('the database', () => {
     await expect(inDatabase(url, another)).rejects.toThrow('one_end');
   });
 
-  it('is opened by several at once when it is new', async () => {
+  it('can be opened by several processes at once when it is new', async () => {
     const { url, drop } = await freshDatabase();
     closers.push(drop);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres({ url })));
@@ -334,7 +334,7 @@ describe('the database', () => {
     );
   });
 
-  it('is not opened where a newer program wrote it, where commits are not durable, or where nobody answers; the password stays untold', async () => {
+  it('is refused if a newer program wrote it, if commits are not durable, or if no server answers; the error hides the password', async () => {
     const { store, url } = await open();
     await store.close();
     await inDatabase(url, 'UPDATE steps SET count = 99');

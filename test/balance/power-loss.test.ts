@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { drawer } from './drawer.ts';
 import { powerLoss } from './power-loss.ts';
 
-it('a log that was cut or garbled at any byte opens with sound books, and with all that was acknowledged up to there', async () => {
+it('a log cut or garbled at any byte opens with sound books and with everything acknowledged up to there', async () => {
   const { unsound, lost, shortened } = await powerLoss({ turns: 12, remains: 60, draw: drawer(20_260_702) });
   expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
   expect(shortened).toBeGreaterThan(30);

@@ -67,7 +67,7 @@ function states(): Map<string, string> {
 }
 
 describe('several processes on one file', () => {
-  it('open it anew together and spend from one account to the nano', async () => {
+  it('create it together and spend from one account to the nano', async () => {
     const pairs = 150;
     const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
     const store = await openSqlite({ file });
@@ -103,7 +103,7 @@ describe('several processes on one file', () => {
 });
 
 describe('a full disk', () => {
-  it('refuses what it has no room for, and keeps what was acknowledged before', async () => {
+  it('refuses writes without room, and keeps what was acknowledged before', async () => {
     const filler = [process.execPath, join(import.meta.dirname, 'filler.ts'), file];
     const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -119,7 +119,7 @@ describe('a full disk', () => {
 });
 
 describe('a process that is killed', () => {
-  it.each([40, 333, 900])('lost nothing that it was told, killed after %i answers', async (answers) => {
+  it.each([40, 333, 900])('loses nothing acknowledged when killed after %i answers', async (answers) => {
     const child = spend('a', 'victim', 1_000_000);
     await child.reached(answers);
     child.kill();

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { repricing } from './repricing.ts';
 
-it('a call is charged at the price it was reserved at, whatever prices came into service while it ran', async () => {
+it('a call is charged at the price it was reserved at, even if prices change while it runs', async () => {
   const { statuses, versions, wrong, overtaken, audit } = await repricing({
     changes: 8,
     every: 250,

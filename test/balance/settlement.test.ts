@@ -58,7 +58,7 @@ describe('the settlement of an end', () => {
     });
   });
 
-  it('posts nothing where a call was free, and voids where nothing is owed', () => {
+  it('posts zero if a call was free, and voids if nothing is owed', () => {
     const free: Answered = {
       ...facts,
       type: 'answered',
@@ -118,7 +118,7 @@ describe('settling durably', () => {
     return settleDurably(store, settlement('r1', 5n, more), { logger, closing: closing.signal });
   }
 
-  it('says nothing where all is well', async () => {
+  it('logs nothing if the ledger works', async () => {
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
     expect(await run()).toEqual({ status: 'posted', posted: 5n, overage: 0n });
     expect(log).toEqual([]);
@@ -134,13 +134,13 @@ describe('settling durably', () => {
     expect(log).toMatchObject([{ level: 40 }]);
   });
 
-  it('takes "already posted" behind a failed try for the answer that was lost', async () => {
+  it('takes "already posted" after a failed try for the lost answer', async () => {
     settle.mockRejectedValueOnce(outOfOrder).mockResolvedValueOnce({ status: 'already_posted' });
     expect(await run()).toEqual({ status: 'already_posted' });
     expect(log).toMatchObject([{ level: 40 }]);
   });
 
-  it('logs an error where a first try finds nothing to settle', async () => {
+  it('logs an error if a first try finds nothing to settle', async () => {
     settle.mockResolvedValueOnce({ status: 'not_found' });
     expect(await run()).toEqual({ status: 'not_found' });
     expect(log).toMatchObject([{ level: 50, call: 'r1', settled: { status: 'not_found' } }]);
@@ -156,7 +156,7 @@ describe('settling durably', () => {
     expect(log.at(-1)).toMatchObject({ level: 50, settlement: { id: 'r1', amount: '5' } });
   });
 
-  it('tells the log nothing of the reply that was to be kept', async () => {
+  it('keeps the stored reply out of the log', async () => {
     settle.mockRejectedValueOnce(new Error('entries sum to 1'));
     await run({
       outcome: { status: 200, headers: { 'x-said': 'a secret' }, body: Buffer.from('a secret'), whole: true },

@@ -7,7 +7,7 @@ vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =
   (await import('./weather.ts')).weathered(await original()),
 );
 
-it('a disk that takes 700 ms for each commit keeps calls waiting for it, and the event loop not', async () => {
+it('a disk that takes 700 ms for each commit delays calls, but not the event loop', async () => {
   const { statuses, slowest, lag, audit } = await runSlowDisk({
     commit: 700,
     milliseconds: 1000,

@@ -55,7 +55,7 @@ describe('group commit', () => {
     expect(commitsLogged(file) - before).toBe(1);
   });
 
-  it('forms the next group of what is asked while one is being committed', async () => {
+  it('forms the next group from operations asked during a commit', async () => {
     const groups: number[] = [];
     const { store } = await open({ onGroup: ({ operations }) => groups.push(operations) });
     groups.length = 0;
@@ -66,7 +66,7 @@ describe('group commit', () => {
     expect(groups).toEqual([1, 8]);
   });
 
-  it('keeps the others of a turn where one is refused and one breaks a rule of the tables', async () => {
+  it('keeps the other operations of a turn if one is refused and one breaks a rule of the tables', async () => {
     const { store, books } = await open();
     const answers = await Promise.allSettled([
       reserve(store, 'r1'),
@@ -104,7 +104,7 @@ describe('faults', () => {
     expect(await reserve(store, 'r1')).toMatchObject({ status: 'reserved', amount: 10n });
   });
 
-  it('rejects all that waits once its thread is gone, and is served again by another thread', async () => {
+  it('rejects waiting operations when its thread dies, and starts another thread', async () => {
     const { file } = await open();
     let started = 0;
     const dying = () =>
@@ -163,14 +163,14 @@ describe('the file', () => {
     }
   });
 
-  it('has no room for legs that do not sum to zero', async () => {
+  it('refuses legs that do not sum to zero', async () => {
     const { file } = await open();
     const unbalanced =
       "INSERT INTO entries (kind, account, at, credits, available) VALUES ('credit', 1, 0, -5, 6)";
     expect(() => withDatabase(file, (database) => database.exec(unbalanced))).toThrow(/CHECK/);
   });
 
-  it('has room for one end of a reservation, whoever writes it', async () => {
+  it('accepts one end of a reservation, even from another program', async () => {
     const { store, file } = await open();
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 3n));
@@ -202,7 +202,7 @@ describe('the file', () => {
     );
   });
 
-  it('is not opened where a newer program wrote it, or where it is no ledger', async () => {
+  it('is refused if a newer program wrote it, or if it is not a ledger', async () => {
     const { store, file } = await open();
     await store.close();
     withDatabase(file, (database) => database.exec('PRAGMA user_version = 99'));

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { suspended } from './suspended.ts';
 
-it('a process that was taken for dead and lives makes good what was settled for it: each call costs what its vendor says, once', async () => {
+it("a live process that was taken for dead adjusts what was settled for it: each call costs its provider's usage, once", async () => {
   const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
     streams: 10,
     words: 400,

@@ -22,7 +22,7 @@ describe('a signature', () => {
     () =>
       checkSignature(header, text, options, now * 1000);
 
-  it('is believed over time and body, within the tolerance', () => {
+  it('is valid for its time and body, within the tolerance', () => {
     expect(check(sign(body))).not.toThrow();
     expect(check(sign(body), body, seconds + 300)).not.toThrow();
     expect(check(sign(body), body, seconds - 300)).not.toThrow();
@@ -90,7 +90,7 @@ describe('the webhook', () => {
     return route.handle(request).catch((error: unknown) => route.errors(error));
   }
 
-  it('credits an account, and the same message that comes again only once', async () => {
+  it('credits an account, and only once if the message is repeated', async () => {
     const replies = await Promise.all(Array.from({ length: 100 }, () => post(body)));
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
     expect(credits).toMatchObject([
@@ -121,7 +121,7 @@ describe('the webhook', () => {
     expect(credits).toHaveLength(before);
   });
 
-  it('refuses what is not signed before it looks at it', async () => {
+  it('refuses an unsigned message before it reads the body', async () => {
     expect(await post('{"account":1}', 'forged')).toMatchObject({
       status: 403,
       body: { error: { code: 'forbidden', param: null } },

@@ -16,7 +16,7 @@ export function testAccounts({ account, store }: Bench): void {
       expect(await store().balance(name)).toEqual({ total: 0n, used: 0n, pending: 0n });
     });
 
-    it('has no balance for an account nobody made', async () => {
+    it('has no balance for an unknown account', async () => {
       expect(await store().balance('nobody')).toBeUndefined();
     });
 
@@ -47,7 +47,7 @@ export function testAccounts({ account, store }: Bench): void {
       expect((await store().balance(name))?.total).toBe(5n);
     });
 
-    it('refuses a credit beyond what an account can hold, and goes on', async () => {
+    it('refuses a credit beyond what an account can hold, and keeps working', async () => {
       const name = await account(0n);
       const large = 10n ** 18n;
       const answers = [];
@@ -59,7 +59,7 @@ export function testAccounts({ account, store }: Bench): void {
       ]);
     });
 
-    it('refuses a reference that stands for another amount or account', async () => {
+    it('refuses a reference that belongs to another amount or account', async () => {
       const [name, other] = [await account(0n), await account(0n)];
       await credit(name, 5n, `${name}-r`);
       expect([await credit(name, 6n, `${name}-r`), await credit(other, 5n, `${name}-r`)]).toEqual([
@@ -69,7 +69,7 @@ export function testAccounts({ account, store }: Bench): void {
       expect((await store().balance(other))?.total).toBe(0n);
     });
 
-    it('credits no account that is not there, and nothing that is no credit', async () => {
+    it('refuses unknown accounts and amounts that are not above zero', async () => {
       expect(await credit('nobody', 5n, 'for-nobody')).toBe('not_found');
       await expect(credit(await account(0n), 0n)).rejects.toThrow('above zero');
     });
@@ -102,7 +102,7 @@ export function testKeys({ account, store }: Bench): void {
       expect(await store().findKey('b'.repeat(64))).toBeUndefined();
     });
 
-    it('makes operator keys, which have no account, and no user key for an account that is not there', async () => {
+    it('makes operator keys, which have no account, and no user key for an unknown account', async () => {
       expect(await store().createKey(newKey('00000000000000a0', undefined))).toBe(true);
       expect(await store().findKey(newKey('00000000000000a0', undefined).hash)).toMatchObject({
         kind: 'operator',

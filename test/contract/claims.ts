@@ -25,7 +25,7 @@ export function testClaims({ account, opened, store }: Bench): void {
   };
 
   describe('claims', () => {
-    it('are had by one of those who ask at once; the others are told by whom', async () => {
+    it('go to one of the calls that ask at once; the others learn which call has it', async () => {
       const name = await account(1000n);
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
@@ -43,7 +43,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       expect(await store().balance(name)).toEqual({ total: 1000n, used: 0n, pending: 10n });
     });
 
-    it('stand for the outcome of a call that was posted, until their time is over', async () => {
+    it('keep the outcome of a posted call until they expire', async () => {
       const name = await account(100n);
       await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
       expect(await found(name)).toMatchObject({ state: 'running', outcome: undefined });
@@ -70,7 +70,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       });
     });
 
-    it('are free again where nothing was owed, or nothing could be reserved', async () => {
+    it('are free again if nothing was owed or nothing could be reserved', async () => {
       const name = await account(100n);
       await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
       await store().settle(settlement(`${name}-1`, undefined, { outcome }));
@@ -81,7 +81,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       expect(await found(name)).toBeUndefined();
     });
 
-    it('are never taken from a call that runs, however long', async () => {
+    it('are never taken from a running call, however long it runs', async () => {
       const name = await account(100n);
       await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
       expect(
@@ -89,7 +89,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       ).toMatchObject({ status: 'claimed' });
     });
 
-    it('are done without an outcome where a call was recovered as owed, and free where it was not', async () => {
+    it('end without an outcome if a call was recovered as owed, and are free if it was not', async () => {
       const name = await account(100n);
       const other = await opened().another();
       await other.reserve(request(`${name}-1`, name, { claim: claimOf(`${name}-sent`) }));
@@ -109,7 +109,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       await other.close();
     });
 
-    it('are swept away once their time is over, and not before, nor while they run', async () => {
+    it('are swept once they expire, not before and not while their calls run', async () => {
       const name = await account(100n);
       for (const word of ['old', 'new', 'running']) {
         await store().reserve(

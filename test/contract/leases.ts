@@ -10,7 +10,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
     store().recover({ owner, beat: await beatOf(owner), limit, at: 5000 });
 
   describe('leases', () => {
-    it('knows who has reservations pending, and that each beat makes a difference', async () => {
+    it('lists owners with pending reservations, and a larger number after each beat', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(10n));
       const { owner } = store();
@@ -26,7 +26,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       expect(await beatOf(owner)).toBe(first + 1);
     });
 
-    it('recovers what an owner left behind by how far it had come, once, and flags it', async () => {
+    it("recovers a dead owner's calls by their progress, once, and flags them", async () => {
       const name = await account(1000n);
       const other = await opened().another();
       const ids = ['dear', 'sent', 'unsent', 'untold'].map((word) => `${name}-${word}`);
@@ -72,7 +72,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       await other.close();
     });
 
-    it('recovers nothing of an owner that went on since it was looked at', async () => {
+    it('recovers nothing of an owner that has beaten since', async () => {
       const name = await account(100n);
       const other = await opened().another();
       await other.reserve(request(`${name}-1`, name));
@@ -83,7 +83,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       await other.close();
     });
 
-    it('never sees the same beat twice, though its owner was forgotten meanwhile', async () => {
+    it('never repeats a beat, even if its owner was forgotten meanwhile', async () => {
       const other = await opened().another();
       await other.beat({ lease: 1, progress: [] });
       const before = await beatOf(other.owner);
@@ -107,7 +107,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       await other.close();
     });
 
-    it('makes an adjustment of what an owner knows better that was taken for dead, up or down, once', async () => {
+    it("adjusts a recovered call by its owner's own figures, up or down, once", async () => {
       const name = await account(1000n);
       const other = await opened().another();
       const [more, less, undone] = ['more', 'less', 'undone'].map((word) => `${name}-${word}`);
@@ -136,7 +136,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       await other.close();
     });
 
-    it('gives back what is too old, whoever has it, and takes a late end for an adjustment', async () => {
+    it('expires old reservations of any owner, and books a late end as an adjustment', async () => {
       const name = await account(100n);
       await store().reserve(request(`${name}-old`, name, { at: -10 }));
       await store().reserve(request(`${name}-new`, name, { at: 0 }));

@@ -22,7 +22,7 @@ export function testRates({ account, opened, store }: Bench): void {
       return { key, ask };
     }
 
-    it('lets so many calls of a minute through, whichever process they come to, and tells the others how long it lasts', async () => {
+    it('admits its calls per minute over all processes, and answers the others with the time left', async () => {
       const { ask } = await rated(3);
       const other = await opened().another();
       const at = 10 * minute;
@@ -38,7 +38,7 @@ export function testRates({ account, opened, store }: Bench): void {
       await other.close();
     });
 
-    it('never lets more through where two processes ask at the same moment', async () => {
+    it('admits no more if two processes ask at the same moment', async () => {
       const { ask } = await rated(10);
       const other = await opened().another();
       const answers = await Promise.all(
@@ -48,7 +48,7 @@ export function testRates({ account, opened, store }: Bench): void {
       await other.close();
     });
 
-    it('counts no call that was refused, and all of the keys it took the place of', async () => {
+    it('counts no refused call, and all calls of the keys it replaced', async () => {
       const { key, ask } = await rated(2);
       const at = 30 * minute;
       expect(await ask(at, store(), key.id, 5000n)).toMatchObject({ status: 'short' });
@@ -61,7 +61,7 @@ export function testRates({ account, opened, store }: Bench): void {
       ]);
     });
 
-    it('is held by its rate of the moment, and by none once it is taken away', async () => {
+    it('follows its current rate, and none once the rate is removed', async () => {
       const { key, ask } = await rated(1);
       const at = 40 * minute;
       await ask(at);

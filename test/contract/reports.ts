@@ -182,7 +182,7 @@ export function testReports({ account, store, opened }: Bench): void {
   describe('the audit', () => {
     const audited = async (): ReturnType<Store['audit']> => store().audit();
 
-    it('goes on where it stopped, and finds nothing wrong with what the store wrote', async () => {
+    it('continues where it stopped, and finds nothing wrong with what the store wrote', async () => {
       const before = await audited();
       expect(before).toMatchObject({ ok: true, findings: [] });
       const name = await account(100n);
@@ -194,7 +194,7 @@ export function testReports({ account, store, opened }: Bench): void {
       });
     });
 
-    it('of another store reads everything', async () => {
+    it('reads everything in another store', async () => {
       const [other, own] = [await opened().another(), await audited()];
       expect(await other.audit()).toMatchObject({ ok: true, entries: own.entries });
       await other.close();

@@ -17,7 +17,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 60n });
     });
 
-    it('holds all that is available where that is less than the most and enough for the least', async () => {
+    it('holds all that is available if that is less than the most and enough for the least', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(60n));
       expect(await reserve(`${name}-2`, name, quote(40n, 500n))).toEqual({
@@ -75,7 +75,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       });
     });
 
-    it('refuses an account nobody knows', async () => {
+    it('refuses an unknown account', async () => {
       expect(await reserve('nobody-1', 'nobody', quote(0n))).toEqual({
         status: 'short',
         by: 'balance',
@@ -83,7 +83,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       });
     });
 
-    it('has one winner where 200 ask at once for the last of a balance', async () => {
+    it('lets one of 200 simultaneous calls reserve the last of a balance', async () => {
       const name = await account(100n);
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, index) => reserve(`${name}-${index}`, name, quote(100n))),
@@ -164,7 +164,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
       expect([await store().balance(name), await entriesOf(name)]).toEqual([balance, entries]);
     });
 
-    it('settles once where two ask in one turn', async () => {
+    it('settles once if two ask in one turn', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
       const both = await Promise.all([

@@ -26,7 +26,7 @@ export interface Credit {
   readonly at: number;
 }
 
-/** `reference_taken`: the reference stands for another amount or account; `not_found`: no such account. */
+/** `reference_taken`: the reference belongs to another amount or account; `not_found`: no such account. */
 export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found' | 'too_much';
 
 /** The most that one account can be credited in all: both databases keep amounts as 64-bit integers. */
@@ -45,7 +45,7 @@ export interface KeyLimits {
 }
 
 export interface NewKey extends KeyLimits {
-  /** The start of its hash, by which it is named wherever it is shown. */
+  /** The start of its hash, which names it in every list and message. */
   readonly id: string;
   /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not kept anywhere. */
   readonly hash: string;

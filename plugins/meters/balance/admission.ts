@@ -62,7 +62,7 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
     const least =
       policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
     const input = inputEstimate(planned.call, target.model);
-    // At the usual rates: where the call's end is not known, nobody can say that it was served in a dearer mode.
+    // At the usual rates: where the call's end is not known, no one knows whether it was served in a dearer mode.
     const owed = costOf({ input, output: 0 }, target.price);
     return {
       model: target.model.id,

@@ -31,7 +31,7 @@ export interface PendingRow {
   readonly amount: Nano;
 }
 
-/** Sums kept beside the entries, as of the moment after the last entry that the auditor was given. */
+/** The kept sums, read right after the last entry that the auditor was given. */
 export interface Kept {
   readonly accounts: Iterable<AccountRecord>;
   readonly keys: Iterable<KeyRecord & { readonly root: string }>;

@@ -1,6 +1,6 @@
 /**
  * Reads the books and says where they break a rule. It computes everything from the entries, in their order, and
- * compares it with the sums kept beside them; it uses none of the code that writes them. The rules have numbers. I1:
+ * compares it with the kept sums; it uses none of the code that writes them. The rules have numbers. I1:
  * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has. I4: a
  * reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call says why. I7: no
  * more is posted than was reserved. I8: the charge is what the usage costs at the price of that day. I9: totals only
@@ -53,7 +53,7 @@ export class Auditor {
   #findings: Finding[] = [];
   #broken = 0;
   #entries = 0;
-  /** The number of the last entry it was given: the next audit goes on after it. */
+  /** The number of the last entry it was given. The next audit starts after it. */
   last = 0;
 
   constructor(readers: Readers) {

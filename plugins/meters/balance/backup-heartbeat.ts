@@ -1,6 +1,6 @@
 /**
- * Signs of life from a thread of their own. The event loop's own beats also record how far its calls have come. While the
- * event loop is blocked, these beats do not come, and the thread beats in their place. So no other process takes this one
+ * Heartbeats from a separate thread. The event loop's own beats also record how far its calls have come. While the
+ * event loop is blocked it sends none, and the thread sends them instead. So no other process takes this one
  * for dead while it lives, however long one turn of its loop takes. When the process dies, the thread dies with it.
  */
 
@@ -11,27 +11,27 @@ export class BackupHeartbeat {
   readonly #lease: number;
   readonly #beat: () => boolean | Promise<boolean>;
   #beatenAt = 0;
-  #toldAt = 0;
+  #askedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `beat` gives one sign of life, and returns false where nothing is reserved. */
+  /** `beat` sends one heartbeat; it returns false if nothing is reserved. */
   constructor(lease: number, beat: () => boolean | Promise<boolean>) {
     this.#lease = lease;
     this.#beat = beat;
   }
 
-  /** To be called when something is to be reserved: from then on there have to be beats. */
+  /** Call it before a reservation: from then on heartbeats are needed. */
   begin(): void {
-    this.#toldAt = performance.now();
+    this.#askedAt = performance.now();
     if (this.#timer) return;
-    this.#beatenAt = this.#toldAt;
+    this.#beatenAt = this.#askedAt;
     this.#timer = setInterval(() => void this.#look(), this.#lease / looksPerLease).unref();
   }
 
-  /** To be called when the event loop has beaten by itself. */
+  /** Call it when the event loop has sent a heartbeat itself. */
   beaten(): void {
     this.#beatenAt = performance.now();
-    this.#toldAt = this.#beatenAt;
+    this.#askedAt = this.#beatenAt;
   }
 
   stop(): void {
@@ -45,9 +45,9 @@ export class BackupHeartbeat {
     this.#beatenAt = now;
     try {
       // What was asked for just now may not be in the tables yet.
-      if (!(await this.#beat()) && now - this.#toldAt > this.#lease) this.stop();
+      if (!(await this.#beat()) && now - this.#askedAt > this.#lease) this.stop();
     } catch {
-      // The ledger cannot be used. Every process sees that, and takes nobody for dead meanwhile.
+      // The ledger cannot be used. Every process sees that, and takes no other for dead meanwhile.
       this.#beatenAt = 0;
     }
   }

@@ -60,13 +60,13 @@ function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Recor
 }
 
 function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
-  const told = [
+  const facts = [
     spendCap !== null && `at most ${spendCap} USD`,
     models !== null && `only ${models.join(', ')}`,
     expires !== null && `until ${expires}`,
     callsPerMinute !== null && `${callsPerMinute} calls a minute`,
   ];
-  return told.filter((each) => each !== false).join('; ');
+  return facts.filter((each) => each !== false).join('; ');
 }
 
 function keyLine({ id, lastFour, name, kind, account, disabled, created, limits, used }: ShownKey): string {

@@ -202,7 +202,7 @@ export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: S
   return { endings: [adjustment], settled: { status: 'adjusted', by } };
 }
 
-/** Whether anybody may take the claim again. */
+/** Whether another call may take the claim. */
 export function isOver({ state, expires }: ClaimRecord, at: number): boolean {
   return state === 'done' && expires <= at;
 }

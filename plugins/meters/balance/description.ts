@@ -66,7 +66,7 @@ const key = z
   .meta({ title: 'Key' });
 const newKey = key
   .extend({
-    key: z.string().meta({ description: 'The secret, told this once.' }),
+    key: z.string().meta({ description: 'The secret. It is shown only here.' }),
     warning: z
       .string()
       .optional()
@@ -173,7 +173,7 @@ export function operatorDescription(name: string): Description {
 }
 
 export const topUp: Description = {
-  summary: 'Credit an account, as a signed message of whoever takes the money',
+  summary: 'Credit an account by a signed message from the payment service',
   details:
     'The signature is an HMAC-SHA256, in hexadecimal digits, over `<time>.<body>` with the shared secret.',
   headers: z.object({

@@ -1,9 +1,9 @@
 /**
- * Says that this process is alive, and takes over what dead ones left behind. Each beat renews the claim of this process
- * to its own reservations and records how far their calls have come. An owner that did not beat for the length of its
+ * Sends heartbeats for this process, and settles the calls of dead ones. Each beat renews this process's claim to
+ * its own reservations and records how far their calls have come. An owner that did not beat for the length of its
  * lease is dead: its reservations are ended by what its last beat recorded. That time is measured by this process's own
  * clock, between looks that succeeded one after the other. So a clock that jumps, a machine that slept or a ledger that
- * was away does not make a living process seem dead.
+ * failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
@@ -16,7 +16,7 @@ export interface HeartbeatOptions {
   /** Milliseconds between two beats, and milliseconds without a beat after which an owner is dead. */
   readonly every: number;
   readonly lease: number;
-  /** Milliseconds after which a reservation is given back, whoever owns it. */
+  /** Milliseconds after which any process gives a reservation back. */
   readonly longestCall: number;
   /** Called after each beat that succeeded. Rejects where the ledger fails meanwhile. */
   onBeat(): Promise<void>;
@@ -34,7 +34,7 @@ const mostUneven = 60_000;
 interface Live {
   readonly exchange: Planned;
   /** What the last beat said of it, so that only what has changed is sent again. */
-  told: string;
+  reported: string;
 }
 
 interface Seen {
@@ -48,7 +48,7 @@ interface Seen {
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #live = new Running<Live>();
-  /** Where each call stands among them, by its id. */
+  /** The place of each call in `#live`, by its id. */
   readonly #places = new Map<string, number>();
   readonly #stopping = new AbortController();
   /** Whether a call began since the last beat, though it may have ended by now. */
@@ -66,7 +66,7 @@ export class Heartbeat {
 
   /** From now on beats report how far the call has come, until `end`. */
   begin(exchange: Planned): void {
-    this.#places.set(exchange.id, this.#live.add({ exchange, told: '' }));
+    this.#places.set(exchange.id, this.#live.add({ exchange, reported: '' }));
     this.#hasBegun = true;
   }
 
@@ -104,25 +104,25 @@ export class Heartbeat {
     }
   }
 
-  /** One sign of life. Where nothing is reserved none is needed, unless the ledger failed: then the beat shows when it works again. */
+  /** Sends one heartbeat. Without reservations none is needed, unless the ledger failed: then the beat shows when it works again. */
   async beat(): Promise<void> {
     const { store, lease } = this.#options;
     if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
     this.#hasBegun = false;
     const progress: Progress[] = [];
-    const telling: [live: Live, told: string][] = [];
+    const reporting: [live: Live, reported: string][] = [];
     for (const live of this.#live) {
       const known = progressOf(live.exchange);
-      const told = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
-      if (!known || told === live.told) continue;
-      telling.push([live, told]);
+      const reported = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
+      if (!known || reported === live.reported) continue;
+      reporting.push([live, reported]);
       progress.push(known);
     }
     await store.beat({ lease, progress });
-    for (const [live, told] of telling) live.told = told;
+    for (const [live, reported] of reporting) live.reported = reported;
   }
 
-  /** Looks at everyone's beat and recovers what dead owners have left. `now` is a time of the process's own clock. */
+  /** Reads every owner's beat and recovers the calls of dead owners. `now` is a time of the process's own clock. */
   async look(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
     // After a long gap this process may have slept, and the others with it. So a gap counts for little, or not at all.
@@ -144,7 +144,7 @@ export class Heartbeat {
     for (const owner of dead) await this.#recover(owner);
   }
 
-  /** Called after the ledger was away: meanwhile nobody could beat, so the silence seen so far proves nothing. */
+  /** Called after the ledger failed. No process could beat meanwhile, so the silence seen so far proves nothing. */
   forget(): void {
     this.#seen.clear();
   }

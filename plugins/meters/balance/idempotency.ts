@@ -74,7 +74,7 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
   if (held.fingerprint !== wanted?.fingerprint) {
     return new GatewayError(
       'idempotency_mismatch',
-      'This Idempotency-Key stands for a call with another body; send this one with a key of its own.',
+      'This Idempotency-Key belongs to a call with another body; send this one with its own key.',
       { param: header },
     );
   }

@@ -4,7 +4,7 @@ import type { KeyLimits, NewKey, Store } from './store.ts';
 
 const idLength = 16;
 
-/** The name of a key wherever it is shown: the start of its hash. */
+/** The public id of a key: the start of its hash. */
 export function keyId(keyHash: string): string {
   return keyHash.slice(0, idLength);
 }

@@ -14,7 +14,7 @@ export interface LedgerServiceOptions {
   readonly metrics: LedgerMetrics;
   /** Milliseconds without a beat after which a process is dead. */
   readonly lease: number;
-  /** Milliseconds after which a reservation is given back, whoever owns it. */
+  /** Milliseconds after which any process gives a reservation back. */
   readonly longestCall: number;
   /** Milliseconds between two audits of what was written since the last one; 0: there are no such audits. */
   readonly auditEvery: number;
@@ -104,7 +104,7 @@ export class LedgerService {
       if (!report.ok)
         logger.error(
           { broken: report.broken, findings: report.findings.slice(0, 5) },
-          'the books break a rule; tollgate audit tells all',
+          'the books break a rule: run `tollgate audit`',
         );
     } catch (error) {
       logger.warn({ error }, 'the books could not be audited');

@@ -1,4 +1,4 @@
-/** Which database keeps the ledger: a file beside the gateway, a PostgreSQL that several machines share, or a store that others wrote. */
+/** Which database keeps the ledger: a local file, a PostgreSQL that several machines share, or a custom store. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { openSqlite } from './sqlite/open.ts';
@@ -42,7 +42,7 @@ export type StoreOptions = z.output<typeof storeOptions>;
 /** What a gateway's own ledger needs, and a command's does not. */
 export interface Serving {
   readonly onGroup: GroupListener;
-  /** Milliseconds within which the store's thread gives a sign of life where the event loop does not. */
+  /** Milliseconds within which the store's thread sends a heartbeat if the event loop does not. */
   readonly lease: number;
 }
 

@@ -39,7 +39,7 @@ export class Queue<Asked extends Operation = Operation> {
   #sent: Waiting<Asked>[] = [];
   #sentAt = 0;
   #scheduled = false;
-  /** Whether what is asked has to wait, since the thread is not there yet. */
+  /** Whether operations wait because the thread is not open. */
   #held = true;
 
   constructor(queue: QueueName, send: (queue: QueueName, operations: readonly Asked[]) => void) {
@@ -56,13 +56,13 @@ export class Queue<Asked extends Operation = Operation> {
     this.#schedule();
   }
 
-  /** Lets what waits go: the thread is there. */
+  /** Sends what waits: the thread is open. */
   release(): void {
     this.#held = false;
     this.#schedule();
   }
 
-  /** Makes what is asked wait: the thread is not there, or not any more. */
+  /** Makes operations wait: the thread is not open. */
   hold(): void {
     this.#held = true;
   }

@@ -20,7 +20,7 @@ export interface Quote {
 export interface Claim {
   /** A digest of the account and the client's own key. At most one call has it at a time. */
   readonly name: string;
-  /** A digest of the body, which tells a retry from a different call with the same key. */
+  /** A digest of the body, which distinguishes a retry from a different call with the same key. */
   readonly fingerprint: string;
   /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
   readonly expires: number;
@@ -114,7 +114,7 @@ export interface Progress extends Consumption {
   readonly owed: Nano;
 }
 
-/** A sign of life: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
+/** A heartbeat: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
   readonly lease: number;
   /** The calls that came further since the last beat. Those that have ended meanwhile are ignored. */

@@ -27,13 +27,13 @@ export function flag(row: Row, column: string): boolean {
   return typeof value === 'boolean' ? value : integer(row, column) === 1n;
 }
 
-/** One of the words that a column may hold. */
+/** One of the values that a column may hold. */
 export function word<const Known extends string>(
   known: readonly Known[],
 ): (row: Row, column: string) => Known {
   return (row, column) => {
     const found = known.find((each) => each === row[column]);
-    if (found === undefined) throw new TypeError(`column ${column} holds a word it should not`);
+    if (found === undefined) throw new TypeError(`column ${column} holds an unknown value`);
     return found;
   };
 }

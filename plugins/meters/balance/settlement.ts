@@ -43,7 +43,7 @@ function costsText(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
 }
 
-const nobodyAsked = {
+const noAttempt = {
   model: undefined,
   provider: undefined,
   price: undefined,
@@ -55,7 +55,7 @@ const nobodyAsked = {
 
 /** The entry that gives back a reservation whose call was sent to no vendor. */
 export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
-  return { ...nobodyAsked, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
+  return { ...noAttempt, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
 }
 
 /** How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free model) is posted. */
@@ -131,7 +131,7 @@ export async function settleDurably(
         return undefined;
       }
       if (pause === firstPause)
-        logger.warn({ error, call }, 'the ledger is out of order: settling is tried again');
+        logger.warn({ error, call }, 'the ledger failed: the call is settled again later');
       await pauseFor(pause, undefined, { signal: closing }).catch(() => undefined);
     }
   }

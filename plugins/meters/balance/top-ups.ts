@@ -14,7 +14,7 @@ import type { Store } from './store.ts';
 const shortestSecret = 32;
 
 export const topUpOptions = z.strictObject({
-  /** Shared with the sender. It cannot be empty or short: anybody could sign then. */
+  /** Shared with the sender. An empty or short secret would let anyone sign. */
   secret: z
     .string()
     .refine(
@@ -61,7 +61,7 @@ export function checkSignature(
   if (Math.abs(now / 1000 - Number(time)) > tolerance) {
     throw new GatewayError(
       'forbidden',
-      `The message was signed more than ${tolerance} seconds from now; sign it anew.`,
+      `The message was signed more than ${tolerance} seconds from now; sign it again.`,
     );
   }
 }

@@ -87,7 +87,7 @@ export async function addCredit(store: Store, order: z.output<typeof creditOrder
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);
   if (status === 'reference_taken')
-    throw new GatewayError('conflict', `the reference "${order.reference}" stands for another credit`, {
+    throw new GatewayError('conflict', `the reference "${order.reference}" belongs to another credit`, {
       param: 'reference',
     });
   if (status === 'too_much')

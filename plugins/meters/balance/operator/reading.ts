@@ -15,7 +15,7 @@ export const amount = usd
 export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
 export const reference = z.string().min(1).max(200);
 
-/** A date, which stands for its first moment in UTC, or a time with its offset. The result is milliseconds since the epoch. */
+/** A date, which means its first moment in UTC, or a time with its offset. The result is milliseconds since the epoch. */
 export const moment = z
   .union(
     [z.iso.date(), z.iso.datetime({ offset: true })],
@@ -54,10 +54,10 @@ export const page = z.strictObject({
 export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const told = parsed.error.issues.map(({ path, message }) =>
+  const problems = parsed.error.issues.map(({ path, message }) =>
     path.length > 0 ? `${path.join('.')}: ${message}` : message,
   );
   const [first] = parsed.error.issues;
   const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
-  throw new GatewayError('invalid_request', told.join('; '), { param: param || undefined });
+  throw new GatewayError('invalid_request', problems.join('; '), { param: param || undefined });
 }

@@ -1,5 +1,5 @@
 /**
- * Feeds the books to an auditor, all as of one moment. Entries get their numbers before they are committed, so one may
+ * Feeds the books to an auditor, all from one snapshot. Entries get their numbers before they are committed, so one may
  * appear after others with higher numbers. So the next audit finds what is new by the snapshot of the last one, and not
  * by numbers alone.
  */
@@ -44,7 +44,7 @@ class Reading {
   /** The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its number can still appear. */
   #highest: { readonly at: number; readonly number: number }[] = [];
 
-  async goOn(query: Query): Promise<AuditReport> {
+  async audit(query: Query): Promise<AuditReport> {
     await query(sql.begin);
     await query(sql.patience);
     const [snapshot] = await query(sql.snapshot);
@@ -80,12 +80,12 @@ class Reading {
   }
 }
 
-/** Returns a function that audits what it has not audited before. Nobody else may use the connection it is passed meanwhile. */
+/** Returns a function that audits what it has not audited before. No other caller may use the connection meanwhile. */
 export function auditor(): (query: Query) => Promise<AuditReport> {
   let reading = new Reading();
   return async (query) => {
     try {
-      return await reading.goOn(query);
+      return await reading.audit(query);
     } catch (error) {
       // Only a part of what was new has been read: the next audit starts from the beginning.
       reading = new Reading();

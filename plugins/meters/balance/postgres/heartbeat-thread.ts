@@ -10,7 +10,7 @@ const thread = new URL(
 export class HeartbeatThread {
   readonly #data: HeartbeatData;
   #worker: Worker | undefined;
-  #toldAt = -Infinity;
+  #askedAt = -Infinity;
   #isClosed = false;
 
   constructor(data: HeartbeatData) {
@@ -18,17 +18,17 @@ export class HeartbeatThread {
     this.#start();
   }
 
-  /** To be called before something is reserved. It is told to the thread a few times per lease at most. */
+  /** Call it before each reservation. It sends the thread a few messages per lease at most. */
   begin(): void {
     const now = performance.now();
-    if (now - this.#toldAt < this.#data.lease / 3) return;
-    this.#toldAt = now;
+    if (now - this.#askedAt < this.#data.lease / 3) return;
+    this.#askedAt = now;
     if (!this.#worker && !this.#isClosed) this.#start();
-    this.#tell('begin');
+    this.#post('begin');
   }
 
   beaten(): void {
-    this.#tell('beaten');
+    this.#post('beaten');
   }
 
   async close(): Promise<void> {
@@ -36,7 +36,7 @@ export class HeartbeatThread {
     await this.#worker?.terminate();
   }
 
-  #tell(message: HeartbeatMessage): void {
+  #post(message: HeartbeatMessage): void {
     this.#worker?.postMessage(message, []);
   }
 

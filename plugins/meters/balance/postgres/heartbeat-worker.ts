@@ -5,7 +5,7 @@ import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import type { Address } from './options.ts';
 import { beatWhilePending } from './owners.ts';
 
-/** What the event loop tells the thread: something is to be reserved, or it has beaten by itself. */
+/** What the event loop sends the thread: a reservation follows, or the loop has sent its own heartbeat. */
 export type HeartbeatMessage = 'begin' | 'beaten';
 
 export interface HeartbeatData extends Address {

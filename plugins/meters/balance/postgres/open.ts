@@ -64,7 +64,7 @@ function runRead<Name extends Read>(
 /** Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on that. */
 async function prepare(address: Address): Promise<void> {
   const client = new Client(migrating(address));
-  // When the connection is lost, the statement fails anyway. But an `error` event that nobody listens to would end the process.
+  // When the connection is lost, the statement fails anyway. But an `error` event without a listener would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -109,14 +109,14 @@ class Readers {
   }
 }
 
-function madeUp(): string {
+function randomOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /** Rejects with the reason where the database cannot be used. The reason never contains the password. */
 export async function openPostgres({
   url,
-  owner = madeUp(),
+  owner = randomOwner(),
   connections = 4,
   onGroup = () => undefined,
   lease,

@@ -8,7 +8,7 @@ export interface Address {
   readonly url: string;
 }
 
-/** Milliseconds. The server gives up before the client does, so that the client is told how its statement ended. */
+/** Milliseconds. The server gives up before the client does, so that the client learns how its statement ended. */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
 function connecting({ url }: Address): ClientConfig {

@@ -4,7 +4,7 @@ import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import type { Session } from './session.ts';
 import type { Write } from './transaction.ts';
 
-/** Told of each group of writes when it is answered. */
+/** Called with each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;
 
 export class Writer {

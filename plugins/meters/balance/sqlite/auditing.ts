@@ -1,6 +1,6 @@
 /**
  * Feeds the books to an auditor, in parts, so that a long audit does not keep those waiting who want a report. Entries
- * are never changed, so it does not matter when they are read. The sums kept beside them are read in one transaction
+ * are never changed, so it does not matter when they are read. The kept sums are read in one transaction
  * with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';

@@ -20,7 +20,7 @@ export interface SqliteOptions {
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-const patience = 2500;
+const defaultBusyTimeout = 2500;
 
 /** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
 function remedyFor(file: string): string {
@@ -32,11 +32,11 @@ function remedyFor(file: string): string {
   }
 }
 
-function madeUp(): string {
+function randomOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Makes the file, or takes the rights of others from it. SQLite gives the files beside it the rights of this one. */
+/** Makes the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
 function makePrivate(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: folderMode });
@@ -50,9 +50,9 @@ function makePrivate(file: string): void {
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({
   file,
-  owner = madeUp(),
+  owner = randomOwner(),
   onGroup,
-  busyTimeout = patience,
+  busyTimeout = defaultBusyTimeout,
   lease,
 }: SqliteOptions): Promise<Store> {
   makePrivate(file);

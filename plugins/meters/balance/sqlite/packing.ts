@@ -1,7 +1,7 @@
 /**
  * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat lists, since a
  * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
- * are cloned beside the text, which holds their places.
+ * are cloned beside the text, which holds their positions.
  */
 import type { Operation, Outcome } from '../operations.ts';
 import type { QueueName, Quote, Reserved, Settled, Settlement } from '../store.ts';
@@ -215,7 +215,7 @@ function unpack<Each, Packed extends readonly unknown[]>(
   return packed.map((each) => {
     if (typeof each !== 'number') return unpackOne(each);
     const found = whole[each];
-    if (found === undefined) throw new RangeError(`there is no ${each} beside the text`);
+    if (found === undefined) throw new RangeError(`there is no operation ${each} outside the text`);
     return found;
   });
 }

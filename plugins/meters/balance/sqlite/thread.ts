@@ -15,7 +15,7 @@ import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import { queueNames, type QueueName } from '../store.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
-/** Told of each group of writes when it is answered. */
+/** Called with each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;
 
 const firstPause = 50;
@@ -26,7 +26,7 @@ export class Thread {
   readonly #queues: Readonly<Record<QueueName, Queue>>;
   readonly #onGroup: GroupListener;
   #worker: Worker | undefined;
-  /** Why nothing can be asked until another thread is there, or ever again. */
+  /** Why the thread cannot be asked: it failed and another one starts, or it was closed. */
   #down: Error | undefined;
   #closed = false;
   #pause = firstPause;
