@@ -3,6 +3,7 @@
  * numbers keep their digits, keys their order, and prompt-cache prefixes their hash. `JSON.parse` has
  * accepted the text already, so this only has to find positions.
  */
+import { quote, skipScalar, skipSpace, skipString } from '../util/json-text.ts';
 
 /** The position of a member in the text: the opening quote of its key, and its value. */
 interface Member {
@@ -18,37 +19,6 @@ interface Member {
 export interface Edit {
   readonly path: readonly [string] | readonly [string, string];
   readonly value: unknown;
-}
-
-const quote = 34;
-const backslash = 92;
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  for (
-    let code = text.charCodeAt(at);
-    code === 32 || code === 10 || code === 13 || code === 9;
-    code = text.charCodeAt(at)
-  )
-    at += 1;
-  return at;
-}
-
-/** Returns the position after the closing quote. */
-function skipString(text: string, from: number): number {
-  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === backslash) before -= 1;
-    if ((end - before) % 2 === 1) return end + 1;
-  }
-}
-
-const scalarEnd = /[,}\]\s]/g;
-
-function skipScalar(text: string, from: number): number {
-  scalarEnd.lastIndex = from;
-  // `exec` would create an array for each match.
-  return scalarEnd.test(text) ? scalarEnd.lastIndex - 1 : text.length;
 }
 
 /**

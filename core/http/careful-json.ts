@@ -5,20 +5,15 @@
  * `max_token\`. We would not recognise such a field, but the provider would.
  */
 import { GatewayError } from '../errors.ts';
-
-const quote = 34;
-const backslash = 92;
-
-function isSpace(code: number): boolean {
-  return code === 32 || code === 10 || code === 13 || code === 9;
-}
-
-/** True if the quote is escaped: an odd number of backslashes precedes it. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1;
-  while (text.charCodeAt(before) === backslash) before -= 1;
-  return (at - before) % 2 === 0;
-}
+import {
+  backslash,
+  isEscaped,
+  isSpace,
+  quote,
+  skipScalar,
+  skipSpace,
+  skipString,
+} from '../util/json-text.ts';
 
 /** The characters that can precede a string: `[`, `,`, `:` and `{`. */
 function opensString(code: number): boolean {
@@ -70,8 +65,6 @@ function toDuplicateError(place: string): GatewayError {
   });
 }
 
-const scalarEnd = /[,}\]\s]/g;
-
 /**
  * Parses text that `JSON.parse` accepts, value by value. It leaves only strings and numbers to `JSON.parse`.
  */
@@ -89,16 +82,14 @@ class CarefulReader {
     if (code === 123) return this.#object(path);
     if (code === 91) return this.#list(path);
     const from = this.#at;
-    scalarEnd.lastIndex = from;
-    this.#at = scalarEnd.test(this.#text) ? scalarEnd.lastIndex - 1 : this.#text.length;
+    this.#at = skipScalar(this.#text, from);
     return JSON.parse(this.#text.slice(from, this.#at));
   }
 
   /** Skips white space. Returns the next character. */
   #next(): number {
-    let code = this.#text.charCodeAt(this.#at);
-    while (isSpace(code)) code = this.#text.charCodeAt((this.#at += 1));
-    return code;
+    this.#at = skipSpace(this.#text, this.#at);
+    return this.#text.charCodeAt(this.#at);
   }
 
   /** Steps past an opening bracket or a comma. Returns false at the end of the object or list. */
@@ -111,11 +102,8 @@ class CarefulReader {
 
   #string(): string {
     const from = this.#at;
-    let end = this.#text.indexOf('"', from + 1);
-    while (this.#text.charCodeAt(end - 1) === backslash && isEscaped(this.#text, end))
-      end = this.#text.indexOf('"', end + 1);
-    this.#at = end + 1;
-    const written = this.#text.slice(from, end + 1);
+    this.#at = skipString(this.#text, from);
+    const written = this.#text.slice(from, this.#at);
     return written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1);
   }
 
