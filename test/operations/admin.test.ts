@@ -104,8 +104,8 @@ async function ask(url: string, key?: string): Promise<{ status: number; body: u
   return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
 }
 
-describe("the operators' door", () => {
-  it('opens to its secret', async () => {
+describe('the admin listener', () => {
+  it('accepts its secret', async () => {
     const { door, secret } = await open();
     expect(await ask(`${door}/secrets`, secret)).toEqual({
       status: 200,
@@ -113,7 +113,7 @@ describe("the operators' door", () => {
     });
   });
 
-  it('stays shut to everything else', async () => {
+  it('refuses every other credential', async () => {
     const { door, secret } = await open();
     for (const key of [undefined, '', 'x', secret.slice(0, -1), `${secret}0`, secret.toLowerCase()]) {
       expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({
@@ -124,7 +124,7 @@ describe("the operators' door", () => {
     expect(await ask(`${door}/secrets`, 'a-users-key')).toEqual({ status: 403, body: 'forbidden' });
   });
 
-  it('has nothing behind it but the routes for operators', async () => {
+  it('serves nothing but the routes for operators', async () => {
     const { door, secret } = await open();
     for (const path of ['/open', '/mine', '/v1/models'])
       expect((await ask(door + path, secret)).status, path).toBe(404);
@@ -136,13 +136,13 @@ describe("the operators' door", () => {
     expect(call.status).toBe(404);
   });
 
-  it('is the only way to them: the public door does not know them', async () => {
+  it('is the only way to them: the public listener does not know them', async () => {
     const { gateway, secret } = await open();
     expect((await ask(`${gateway.url}/secrets`, secret)).status).toBe(404);
     expect(await ask(`${gateway.url}/open`)).toEqual({ status: 200, body: 'open' });
   });
 
-  it("has a secret that is not a user's: it calls no models", async () => {
+  it("has a secret that is no user's key: it calls no models", async () => {
     const { gateway, secret } = await open();
     const call = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -153,7 +153,7 @@ describe("the operators' door", () => {
     expect((await ask(`${gateway.url}/mine`, secret)).status).toBe(403);
   });
 
-  it('is kept open by a new configuration, and serves its routes from then on', async () => {
+  it('stays open when the configuration is reloaded, and then serves its routes', async () => {
     const port = await freePort();
     const { door, secret } = await open({ port }, 'before');
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
@@ -163,7 +163,7 @@ describe("the operators' door", () => {
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
   });
 
-  it('is not given to a configuration that does not start', async () => {
+  it('does not change when a new configuration fails to start', async () => {
     const port = await freePort();
     const { door, secret } = await open({ port }, 'before');
     const next = startGateway({
@@ -174,7 +174,7 @@ describe("the operators' door", () => {
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
   });
 
-  it('stays shut, and says so, where its port is taken; calls are served all the same', async () => {
+  it('stays closed and reports it if its port is taken, while calls are served', async () => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
@@ -189,7 +189,7 @@ describe("the operators' door", () => {
     await expect(ask(`http://127.0.0.1:${port}/secrets`, secret)).rejects.toThrow('fetch failed');
   });
 
-  it('moves to another address of the same port, once the configuration before has gone', async () => {
+  it('moves to another address of the same port once the previous configuration has closed', async () => {
     const port = await freePort();
     const { secret } = await open({ port }, 'before');
     await open({ port, host: '0.0.0.0' }, 'after');
@@ -204,7 +204,7 @@ describe("the operators' door", () => {
 });
 
 describe('its secret', () => {
-  it('is made on the first start, for its owner alone to read, and never told', async () => {
+  it('is made on the first start, readable by its owner only, and never printed', async () => {
     const { gateway, secret } = await open();
     expect(secret).toMatch(/^gw-\w{42}$/);
     expect(statSync(join(dataFolder, 'operator-secret')).mode & 0o777).toBe(0o600);
@@ -221,7 +221,7 @@ describe('its secret', () => {
     expect((await open()).secret).toBe(secret);
   });
 
-  it('is closed to others again where its file was left open to them', async () => {
+  it('becomes private again if its file was readable for others', async () => {
     await open();
     await closers.shift()?.();
     chmodSync(join(dataFolder, 'operator-secret'), 0o644);

@@ -20,7 +20,7 @@ async function lines(count: number): Promise<Record<string, unknown>[]> {
 }
 
 describe('the call log', () => {
-  it('has one line a call: who, what, how it ended, what it took and cost', async () => {
+  it('writes one line for each call: who, what, how it ended, how long it took and what it cost', async () => {
     const response = await house.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: secret }],
@@ -43,7 +43,7 @@ describe('the call log', () => {
     });
   });
 
-  it('tells why a call failed, with each attempt', async () => {
+  it('states why a call failed, with each attempt', async () => {
     const attempt = { provider: 'openai', code: 'upstream_failed' };
     house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
@@ -57,7 +57,7 @@ describe('the call log', () => {
     });
   });
 
-  it('tells of strangers at the level debug alone', async () => {
+  it('logs calls without a valid key only at the level debug', async () => {
     await fetch(`${house.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-nobody' },

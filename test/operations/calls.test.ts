@@ -42,15 +42,15 @@ async function remembered(id: string): Promise<{ status: number; length: number 
   return { status: response.status, length: (await response.text()).length };
 }
 
-describe('what is remembered', () => {
-  it('of a refused call is not all that the refusal names', async () => {
+describe('the memory of past calls', () => {
+  it('keeps only a part of the names in a refusal', async () => {
     const id = await call({ tool_choice: { type: 'function', function: { name: 'a'.repeat(500_000) } } });
     const { status, length } = await remembered(id);
     expect(status).toBe(200);
     expect(length).toBeLessThan(10_000);
   });
 
-  it('of calls with long lists of losses is no more than the memory has room for', async () => {
+  it('stays within its limit for calls with long lists of losses', async () => {
     const lossy = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]),
     );

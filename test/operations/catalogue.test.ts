@@ -44,7 +44,7 @@ function file(name: string, content: unknown): string {
 }
 
 describe('models', () => {
-  it('lists each once, with who serves it, what it costs and until when', async () => {
+  it('lists each model once, with its providers, prices and last day', async () => {
     const { json, text } = await run('models', []);
     expect(json).toMatchObject([
       {
@@ -59,7 +59,7 @@ describe('models', () => {
     expect(text).toMatch(/^house\/model .*inhouse, mirror\nhouse\/two .*until 2099-01-31$/);
   });
 
-  it('lists those of one owner, or says that there are none', async () => {
+  it('lists the models of one owner, or says that it has none', async () => {
     expect((await run('models', ['house'])).json).toHaveLength(2);
     expect(await run('models', ['nobody'])).toEqual({ json: [], text: 'No models of "nobody".' });
   });
@@ -72,7 +72,7 @@ describe('prices diff', () => {
     limit: { context: 100_000, output: 1000 },
   };
 
-  it('finds nothing where the same is said in another way', async () => {
+  it('finds no difference between two spellings of the same facts', async () => {
     const snapshot = file('inhouse.json', {
       models: [
         one,
@@ -104,7 +104,7 @@ describe('prices diff', () => {
     expect(text).toMatch(/5 differences in inhouse\. Nothing was applied/);
   });
 
-  it('reads all vendors of models.dev at once, and passes over those we have nothing of', async () => {
+  it('reads all vendors of models.dev at once, and skips those that the catalogue lacks', async () => {
     const snapshot = file('api.json', {
       inhouse: { models: { one } },
       stranger: { models: { x: { id: 'x', cost: { input: 1, output: 1 } } } },
@@ -115,7 +115,7 @@ describe('prices diff', () => {
     });
   });
 
-  it('reads a catalogue file of our own form, of which what is left out is gone', async () => {
+  it('reads a file in our own form, and reports models that it omits as gone', async () => {
     const model = {
       id: 'house/model',
       upstream: 'one',
@@ -143,7 +143,7 @@ describe('prices diff', () => {
     });
   });
 
-  it('says what is wrong with a file that is neither, and whose facts nobody asked for', async () => {
+  it('reports a file of neither form, and a missing vendor name', async () => {
     await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
       /neither a catalogue file of ours nor one of models\.dev/,
     );

@@ -66,7 +66,7 @@ function pages(...routes: readonly Partial<Route>[]): Plugin {
 }
 
 describe("plugins of other people's", () => {
-  it('are told of as they describe themselves, and by their address where they do not', async () => {
+  it('appear as they describe themselves, or else with their address', async () => {
     const {
       document: { paths },
       valid,
@@ -104,7 +104,7 @@ describe("plugins of other people's", () => {
     expect(new Set(turns).size).toBe(routes.length);
   });
 
-  it('are told apart where they mean different things by one name', async () => {
+  it('keep schemas of the same name apart', async () => {
     const titled = (name: string, schema: z.ZodType): Partial<Route> => {
       const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };
       return { name, openapi: async () => ({ summary: name, replies, error: z.unknown() }) };
@@ -118,7 +118,7 @@ describe("plugins of other people's", () => {
     expect(schemas).toEqual([{ $ref: '#/components/schemas/Thing' }, { type: 'number', title: 'Thing' }]);
   });
 
-  it('are told of with the credentials that are taken there, whoever reads them', async () => {
+  it('list the credentials that they accept, whichever plugin reads them', async () => {
     const {
       document: { paths, components },
       valid,
@@ -143,7 +143,7 @@ describe("plugins of other people's", () => {
     });
   });
 
-  it('are left out where they fail to describe themselves, alone and not in silence', async () => {
+  it('are left out with a warning if they fail to describe themselves, and the others remain', async () => {
     const fails = (name: string): Promise<never> =>
       Promise.reject(new Error(`${name} is in no state to say`));
     const other = definePlugin({

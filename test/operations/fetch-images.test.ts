@@ -44,7 +44,7 @@ function fetched(
 const at = (path: string): string => server.origin + path;
 
 describe('a picture', () => {
-  it('comes as it is, and is known by its bytes whatever its server says', async () => {
+  it('arrives unchanged, and its type follows from its bytes, not from the server', async () => {
     expect(await fetched(at('/picture.png'))).toEqual({
       mediaType: 'image/png',
       data: png.toString('base64'),
@@ -52,7 +52,7 @@ describe('a picture', () => {
     expect(await fetched(at('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
   });
 
-  it('is asked for without a word of who wants it', async () => {
+  it('is requested without revealing who wants it', async () => {
     await fetched(at('/picture.png'));
     expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual([
       'accept',
@@ -63,7 +63,7 @@ describe('a picture', () => {
     ]);
   });
 
-  it('is looked for where its server says it is now, without the cookies it hands out', async () => {
+  it('is fetched through redirects, without the cookies that the server sets', async () => {
     expect(await fetched(at(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
       mediaType: 'image/png',
     });
@@ -75,7 +75,7 @@ describe('a picture', () => {
     expect(server.asked.every(({ headers }) => headers.cookie === undefined)).toBe(true);
   });
 
-  it('is counted piece by piece, and stops where no more may be held', async () => {
+  it('is counted piece by piece, and the fetch stops at the memory limit', async () => {
     let sum = 0;
     await fetched(at('/picture.png'), { took: (bytes) => void (sum += bytes) });
     expect(sum).toBe(png.length);
@@ -144,7 +144,7 @@ describe('an address that leads inside', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('is not connected to where a name has it among honest ones', async () => {
+  it('gets no connection if a name resolves to it and to public addresses', async () => {
     const mixed = async () => [
       { address: '8.8.8.8', family: 4 },
       { address: '127.0.0.1', family: 4 },
@@ -162,7 +162,7 @@ describe('an address that leads inside', () => {
     },
   );
 
-  it('is told like a name that nobody knows', async () => {
+  it('gets the same error as an unknown name', async () => {
     const told = (reach: Reach): Promise<unknown> =>
       fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
     expect(await told(reachOf(undefined, [], async () => []))).toEqual(
@@ -172,7 +172,7 @@ describe('an address that leads inside', () => {
 });
 
 describe('a name that changes its mind', () => {
-  it('is asked once, and what it said then is what is connected to', async () => {
+  it('is resolved once, and the connection goes to that address', async () => {
     let asked = 0;
     const flipping = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
     const reach = reachOf(undefined, [], flipping, (address) => address === '127.0.0.1');
@@ -182,7 +182,7 @@ describe('a name that changes its mind', () => {
     expect(asked).toBe(1);
   });
 
-  it('is looked at again behind a redirect', async () => {
+  it('is checked again after a redirect', async () => {
     let asked = 0;
     const reach = reachOf(undefined, [], loopback, () => asked++ === 0);
     await expect(
@@ -215,7 +215,7 @@ describe('an address that is refused before anything is looked up', () => {
     expect(asked).toBe(0);
   });
 
-  it('is one at another host than those that are named', async () => {
+  it('is at a host that the option does not allow', async () => {
     const reach = reachOf(['images.test', '*.below.test'], [], loopback, () => true);
     const to = (host: string): Promise<unknown> =>
       fetched(`http://${host}:${server.port}/picture.png`, { reach });
@@ -232,7 +232,7 @@ describe('an address that is refused before anything is looked up', () => {
   });
 });
 
-describe('a server that is no good', () => {
+describe('a faulty server', () => {
   it.each<[string, RegExp]>([
     ['/page', /none of the pictures/],
     ['/short', /none of the pictures/],
@@ -253,21 +253,21 @@ describe('a server that is no good', () => {
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 
-  it.each(['/slow', '/silent'])('is given up in time: %s', async (path) => {
+  it.each(['/slow', '/silent'])('times out at %s', async (path) => {
     const signal = AbortSignal.timeout(200);
     await expect(fetched(at(path), { signal })).rejects.toBeDefined();
     expect(signal.aborted).toBe(true);
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 
-  it('is given up in time while its name is looked for', async () => {
+  it('times out while its name is resolved', async () => {
     const endless = reachOf(undefined, [], () => new Promise(() => undefined));
     await expect(
       fetched('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('follows no more redirects than it is told', async () => {
+  it('is followed through at most the configured number of redirects', async () => {
     await fetched(at('/loop'), { wanted: { maxRedirects: 5 } }).catch(() => undefined);
     expect(server.asked).toHaveLength(6);
   });

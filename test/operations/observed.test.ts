@@ -102,8 +102,8 @@ const expressions = [
     .groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [`alert: ${alert}`, expr] as const)),
 ];
 
-describe('what operators watch by', () => {
-  it.each(expressions)('%s reads what there is', (_, expression) => {
+describe('the metrics in dashboards and alerts', () => {
+  it.each(expressions)('%s reads metrics that exist', (_, expression) => {
     const { names, labels } = readBy(expression);
     expect(names.length).toBeGreaterThan(0);
     for (const name of names) expect([...offered()]).toContain(declared(name));
@@ -111,12 +111,12 @@ describe('what operators watch by', () => {
     for (const label of labels) expect([...known]).toContain(label);
   });
 
-  it('is documented to the last name', () => {
+  it('are all documented', () => {
     const own = [...offered()].filter((name) => name.startsWith('tollgate_'));
     expect(own.toSorted()).toEqual([...documented.keys()].toSorted());
   });
 
-  it('has the labels that are documented, and no others', () => {
+  it('have the documented labels, and no others', () => {
     for (const [, name = '', labels = ''] of text.matchAll(/^(tollgate_\w+)\{(.*)\} /gm)) {
       const told = [...labels.matchAll(/(\w+)="/g)]
         .map(([, label = '']) => label)

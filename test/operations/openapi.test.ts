@@ -149,7 +149,7 @@ describe('the document', () => {
 });
 
 describe('what there is to call', () => {
-  it('is told of, each route of each plugin', () => {
+  it('includes each route of each plugin', () => {
     const routes = [...host.routes.all()]
       .filter((route) => route.openapi !== false)
       .map(({ method, path }) => `${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
@@ -184,7 +184,7 @@ describe('what there is to call', () => {
     expect(operations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
   });
 
-  it('states what it takes and gives, each route of ours', () => {
+  it('describes request and reply of each of our routes', () => {
     const silent = [...host.routes.all()]
       .filter((route) => route.openapi === undefined)
       .map(({ name }) => name);
@@ -198,7 +198,7 @@ describe('what there is to call', () => {
     expect(bare.map(({ path }) => path)).toEqual([]);
   });
 
-  it('answers at every address that is told of', async () => {
+  it('answers at every documented address', async () => {
     for (const { method, path, told } of operations()) {
       const base = told.tags.includes('on the admin listener') ? door : gateway.url;
       const response = await fetch(`${base}${filled(path)}`, { method });
@@ -209,7 +209,7 @@ describe('what there is to call', () => {
     }
   });
 
-  it('takes each credential that is told of at an address', async () => {
+  it('accepts each credential documented for an address', async () => {
     for (const { method, path, told } of operations().filter(
       ({ told: { tags } }) => !tags.includes('on the admin listener'),
     )) {

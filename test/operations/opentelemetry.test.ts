@@ -92,7 +92,7 @@ describe('the trace of a call', () => {
     expect(client?.attributes['gen_ai.provider.name']).toBe(expected);
   });
 
-  it('takes as long as the call did, the attempt within it', async () => {
+  it('lasts as long as the call, with the attempt inside it', async () => {
     const {
       server,
       clients: [client],
@@ -104,7 +104,7 @@ describe('the trace of a call', () => {
     expect(time(client.endTime)).toBeLessThanOrEqual(time(server.endTime));
   });
 
-  it("goes on from the client's own", async () => {
+  it("continues the client's own trace", async () => {
     const { server } = await spansOf(() =>
       house.post(body, {
         headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
@@ -116,7 +116,7 @@ describe('the trace of a call', () => {
     ]);
   });
 
-  it('tells what failed, and of a call nobody was asked for that there was no attempt', async () => {
+  it('shows what failed, and no attempt if no provider was called', async () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     const failed = await spansOf(() => house.post(body));
     house.vendor.unscript();

@@ -35,11 +35,11 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe('an overloaded gateway', () => {
-  it('lets calls in while it has room', async () => {
+  it('accepts calls while it has room', async () => {
     expect(await knock(busyHost({ calls: 10 }, 10))).toBeUndefined();
   });
 
-  it('turns a call away that is one too many, and says when to come again', async () => {
+  it('refuses one call too many, with a retry-after', async () => {
     const host = busyHost({ calls: 10 }, 11);
     expect(await knock(host)).toMatchObject({
       code: 'overloaded',
@@ -50,7 +50,7 @@ describe('an overloaded gateway', () => {
     expect(await shedBy(host)).toBe('calls');
   });
 
-  it('turns calls away and is not ready while its event loop lags, and takes them again afterwards', async () => {
+  it('refuses calls and is not ready while its event loop lags, and accepts them again afterwards', async () => {
     const host = busyHost({ lag: 100 });
     await host.calls.ready.promise();
     lag.nanoseconds = 250e6;
@@ -64,7 +64,7 @@ describe('an overloaded gateway', () => {
     await host.calls.close.promise();
   });
 
-  it('takes calls after one long pause of its event loop', async () => {
+  it('accepts calls after one long pause of its event loop', async () => {
     const host = busyHost({ lag: 100 });
     await host.calls.ready.promise();
     for (const lagged of [250e6, 20e6, 250e6]) {
@@ -75,7 +75,7 @@ describe('an overloaded gateway', () => {
     await host.calls.close.promise();
   });
 
-  it('turns calls away while its heap is nearly full', async () => {
+  it('refuses calls while its heap is nearly full', async () => {
     const host = busyHost({ heap: 0.0001 });
     await host.calls.ready.promise();
     vi.advanceTimersByTime(1000);

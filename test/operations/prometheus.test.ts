@@ -94,7 +94,7 @@ function cancelled(): Cancellation {
 }
 
 describe('GET /metrics', () => {
-  it('tells how the process does, event loop and memory among it', async () => {
+  it('reports the state of the process, with event loop and memory', async () => {
     const text = await scrape(watched());
     expect(text).toContain('nodejs_eventloop_lag_seconds');
     expect(text).toContain('process_resident_memory_bytes');
@@ -108,7 +108,7 @@ describe('GET /metrics', () => {
     });
   });
 
-  it('goes on counting after a reload', async () => {
+  it('keeps counting after a reload', async () => {
     const before = watched();
     await before.calls.observe.promise(answered(before));
     const after = hostWith([demo(), prometheus()], before.metrics);
@@ -133,7 +133,7 @@ describe('an answered call', () => {
     );
   });
 
-  it('is measured from its head to its first event where it streams, fallbacks included', async () => {
+  it('is measured from its headers to the first event of its stream, fallbacks included', async () => {
     const host = watched();
     const waiting = { waited: 2000, firstEventAfter: 250 };
     const seen = await samplesAfter(
@@ -171,7 +171,7 @@ describe('an answered call', () => {
     expect(seen).toContain('tollgate_cost_usd_total{model="demo/echo",provider="demo"} 0.00125');
   });
 
-  it('that the vendor cut is counted by its error, and one that the client left by 499', async () => {
+  it('is counted by its error if the provider cut it, and as 499 if the client disconnected', async () => {
     const host = watched();
     const cut = answered(host, { outcome: 'cut', error: new GatewayError('upstream_failed', 'cut') });
     const aborted = answered(host, { outcome: 'aborted', error: new GatewayError('client_gone', 'gone') });
@@ -185,7 +185,7 @@ describe('an answered call', () => {
     expect(seen).toContain('tollgate_client_aborts_total{phase="reply"} 1');
   });
 
-  it('tells how many fields were dropped on its way', async () => {
+  it('is counted with the fields it lost', async () => {
     const host = watched();
     const losses = [
       { path: 'tools[2].strict', reason: 'unknown', code: 'model' },
@@ -199,7 +199,7 @@ describe('an answered call', () => {
 });
 
 describe('a call that got no reply', () => {
-  it('is counted by its error where every provider failed', async () => {
+  it('is counted by its error if every provider failed', async () => {
     const host = watched();
     const seen = await samplesAfter(host, failed(host, new GatewayError('timeout', 'late')));
     expect(seen).toContain(
@@ -213,7 +213,7 @@ describe('a call that got no reply', () => {
     ).toBe(false);
   });
 
-  it('is one the client left where its signal fired meanwhile', async () => {
+  it('is counted as aborted if its client disconnected', async () => {
     const host = watched();
     const seen = await samplesAfter(
       host,
@@ -225,7 +225,7 @@ describe('a call that got no reply', () => {
     expect(seen).toContain('tollgate_client_aborts_total{phase="waiting"} 1');
   });
 
-  it('is a refusal by its code where no provider was asked', async () => {
+  it('is counted as a refusal if no provider was called', async () => {
     const host = watched();
     const seen = await samplesAfter(
       host,
@@ -239,7 +239,7 @@ describe('a call that got no reply', () => {
     expect(seen).toContain('tollgate_client_aborts_total{phase="before-attempt"} 1');
   });
 
-  it('makes no series of a model the client made up, nor of its key or account', async () => {
+  it('creates no series for an unknown model, a key or an account', async () => {
     const host = watched();
     const exchange = routed(target(host));
     const call = { ...exchange.call, model: 'made/up' };
@@ -254,7 +254,7 @@ describe('a call that got no reply', () => {
   });
 });
 
-it('a stored outcome that is sent again is counted by its status', async () => {
+it('counts a replayed outcome by its status', async () => {
   const host = watched();
   const replayed: Replayed = {
     type: 'replayed',
@@ -267,7 +267,7 @@ it('a stored outcome that is sent again is counted by its status', async () => {
   );
 });
 
-it('attempts are counted at their end, by provider and outcome', async () => {
+it('counts attempts at their end, by provider and outcome', async () => {
   const host = watched();
   const during = (phase: Attempt['phase'], error?: GatewayError): void => {
     const exchange: Routed = routed(target(host), error ? { error } : {});

@@ -83,7 +83,7 @@ async function first(limits: Parameters<typeof rateLimits>[0], conduct = well): 
 }
 
 describe('requests', () => {
-  it('are told with each reply, and refused with the time to come again when there are too many', async () => {
+  it('are reported in each reply, and refused with a retry-after beyond the limit', async () => {
     const gateway = await first({ perKey: { requests: 2 } });
     const ok = await call(gateway);
     expect([
@@ -109,7 +109,7 @@ describe('requests', () => {
     expect((await call(gateway, 'a-2')).status).toBe(200);
   });
 
-  it('are told to clients of messages in their own words', async () => {
+  it('are reported to clients of messages in their own headers', async () => {
     const gateway = await first({ perKey: { requests: 1, tokens: 5000 } });
     const ask = (): Promise<Response> =>
       fetch(`${gateway.url}/alpha/v1/messages`, {
@@ -139,7 +139,7 @@ describe('requests', () => {
     expect(refused.headers.get('retry-after')).not.toBeNull();
   });
 
-  it('of all keys of an account count together, and what one key is refused counts for nobody', async () => {
+  it('of all keys of an account count together, and refused ones do not count', async () => {
     const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 1 } });
     const statuses: number[] = [];
     for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1'])
@@ -147,7 +147,7 @@ describe('requests', () => {
     expect(statuses).toEqual([200, 429, 200, 429, 200, 429, 200]);
   });
 
-  it('are told of the key or of its account, whichever has less left', async () => {
+  it('are reported for the key or its account, whichever has less left', async () => {
     const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 2 } });
     const told: (string | null)[][] = [];
     for (const key of ['a-1', 'a-2', 'a-3']) {
@@ -174,7 +174,7 @@ describe('tokens', () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  it('that never fit are refused as too many, and not to be sent again', async () => {
+  it('that can never fit are refused without a retry-after', async () => {
     const gateway = await first({ perKey: { tokens: 50 } });
     const refused = await call(gateway, 'a-1', 'x'.repeat(1000));
     expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([413, 'false']);
@@ -183,7 +183,7 @@ describe('tokens', () => {
 });
 
 describe('a stream', () => {
-  it('tells what is left though it has nothing else to say yet', async () => {
+  it('reports what is left in its headers, before its first event', async () => {
     vendor = await startScriptedVendor(
       (response) => void setTimeout(() => response.writeHead(500).end(), 500),
     );
@@ -212,7 +212,7 @@ describe('a stream', () => {
 });
 
 describe('a call that every vendor fails', () => {
-  it('tells what is left as well', async () => {
+  it('reports what is left as well', async () => {
     const failed = await call(
       await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()),
     );
@@ -221,7 +221,7 @@ describe('a call that every vendor fails', () => {
 });
 
 describe('a window', () => {
-  it('has no more than its limit, whatever calls of the one before have left', async () => {
+  it('allows no more than its limit, whatever the previous window left', async () => {
     const gateway = await first(
       { perKey: { tokens: 1000 }, window: 1 },
       (response) => void setTimeout(() => response.writeHead(500).end(), 1200),
@@ -232,8 +232,8 @@ describe('a window', () => {
   });
 });
 
-describe('calls at one time', () => {
-  it('are held to their number, and let in again when one ends, however it ends', async () => {
+describe('concurrent calls', () => {
+  it('are limited, and admitted again when one ends in any way', async () => {
     const held: (() => void)[] = [];
     const refusal = '{"error":{"message":"No."}}';
     const gateway = await first(
@@ -258,7 +258,7 @@ it('nothing is limited until a limit is named', async () => {
 });
 
 describe('through PostgreSQL', () => {
-  it('processes count together, and each for itself once it is out of reach', async () => {
+  it('processes count together, and each for itself while the database is out of reach', async () => {
     const database = await createDatabase(await (await fetch(inject('postgres'))).text());
     const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
     // Another limit makes another counter in this process; what they share is the database.
@@ -271,7 +271,7 @@ describe('through PostgreSQL', () => {
     expect((await call(two, 'b-1')).status).toBe(200);
   });
 
-  it('processes count calls at one time together, and those of one that died no more', async () => {
+  it('processes count concurrent calls together, without those of a dead process', async () => {
     const database = await createDatabase(await (await fetch(inject('postgres'))).text());
     const held: (() => void)[] = [];
     const limits = { perKey: { parallel: 2 }, postgres: database.url };
@@ -302,8 +302,8 @@ describe('through PostgreSQL', () => {
   });
 });
 
-describe('calls at one time in a PostgreSQL', () => {
-  it('that could not be opened give no sign of life', async () => {
+describe('concurrent calls in a PostgreSQL', () => {
+  it('send no heartbeat if the database could not be opened', async () => {
     vi.useFakeTimers();
     const pool = {
       query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))),
@@ -341,7 +341,7 @@ describe('public pages', () => {
     return running[0]?.url ?? '';
   }
 
-  it('are shown to an address so many times in a window, in each family the last time with when to come again', async () => {
+  it('are limited for each address in a window, and the refusal has a retry-after in every family', async () => {
     const url = await open({ perAddress: { requests: 3 } });
     for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
     const bodies = {
@@ -370,7 +370,7 @@ describe('public pages', () => {
     await expect.poll(async () => (await look(url, '203.0.113.7')).status).toBe(200);
   });
 
-  it('are not shown more often to whoever writes an address of their own', async () => {
+  it('are limited for a client that forges its address too', async () => {
     const url = await open({ perAddress: { requests: 1 } });
     expect((await look(url, '203.0.113.7')).status).toBe(200);
     for (const told of [
@@ -382,7 +382,7 @@ describe('public pages', () => {
       expect((await look(url, told)).status, told).toBe(429);
   });
 
-  it('are shown without end to this machine, and limit no call', async () => {
+  it('are not limited for this machine, and limit no call', async () => {
     const url = await open({ perAddress: { requests: 1 } }, 0);
     for (let count = 0; count < 5; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
   });
@@ -414,7 +414,7 @@ describe('an address', () => {
     expect(visitors.drawerOf('2001:db8:1:2::9')).toBe(visitors.drawerOf('2001:db8:1:2:3:4:5:6'));
   });
 
-  it('has drawers that nobody outside can tell', () => {
+  it('has a drawer that an outsider cannot predict', () => {
     const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
     const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
     expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(

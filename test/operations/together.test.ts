@@ -74,7 +74,7 @@ describe('several workers', () => {
   });
 
   // Whose children a process has is read where only Linux has it.
-  it.runIf(onLinux)('count the calls at one time together, and those of one that dies no more', async () => {
+  it.runIf(onLinux)('count concurrent calls together, without those of a dead worker', async () => {
     const gateway = await start('{ perKey: { parallel: 6 } }');
     const letGo = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));

@@ -80,7 +80,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
 );
 
 describe('a messages client', () => {
-  it('has its body go on byte for byte, but for what the cloud wants otherwise', async () => {
+  it('has its body passed byte for byte, except for what the cloud requires', async () => {
     const text = `{"model":"${model}" , "max_tokens": 50,"stream":false,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}`;
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
     expect(cloud.arrived.at(-1)?.body.toString()).toBe(
@@ -218,7 +218,7 @@ describe('what goes wrong', () => {
     ]);
   });
 
-  it('lets go of the vendor as soon as the client leaves, who pays for what was delivered', async () => {
+  it('cancels the upstream request when the client disconnects, and charges what was delivered', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     await after(async () => {
@@ -234,7 +234,7 @@ describe('what goes wrong', () => {
     await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
-  it('tells nothing of the credential, not even where the vendor does', async () => {
+  it('reveals nothing of the credential, even if the provider does', async () => {
     const wrong = await openCloudHouse(
       amazonBedrock({ region: 'us-east-1', baseUrl: cloud.origin, credentials }),
     );
@@ -283,7 +283,7 @@ describe('credentials', () => {
     await other.close();
   });
 
-  it("that cannot be had are the provider's failure, told without their words", async () => {
+  it("that cannot be obtained are the provider's failure, without the library's error text", async () => {
     const fail = async (): Promise<never> => {
       throw Object.assign(new Error(`the profile holds ${keys.secret}`), {
         name: 'CredentialsProviderError',

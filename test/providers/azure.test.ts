@@ -115,7 +115,7 @@ describe('the address', () => {
     await preview.close();
   });
 
-  it('is of a deployment that is there, or the model is told as missing', async () => {
+  it('names a deployment that exists, or the model is reported as missing', async () => {
     const response = await house.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
     expect([response.status, await response.json()]).toMatchObject([
       404,
@@ -178,7 +178,7 @@ describe('pictures', () => {
     });
   });
 
-  it('that the filter does not want are told so', async () => {
+  it('that the content filter refuses get its error', async () => {
     cloud.painter.script('*', {
       reply: {
         status: 400,
@@ -224,7 +224,7 @@ describe('several keys', () => {
 });
 
 describe('the time it has', () => {
-  it('is its own where it says so', async () => {
+  it('is its own if it sets one', async () => {
     const hasty = await openCloudHouse(
       azure({ baseUrl: cloud.origin, apiKey: key, timeouts: { reply: 0.2 } }),
     );
@@ -276,7 +276,7 @@ describe('what goes wrong', () => {
     ]);
   });
 
-  it('lets go of the vendor as soon as the client leaves', async () => {
+  it('cancels the upstream request when the client disconnects', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     const count = house.gateway.ends.length;
@@ -292,7 +292,7 @@ describe('what goes wrong', () => {
     await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
-  it('tells nothing of the key, not even where the vendor does', async () => {
+  it('reveals nothing of the key, even if the provider does', async () => {
     const wrong = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: 'a-wrong-resource-key' }));
     const response = await wrong.post('/v1/chat/completions', { model, messages: hello });
     const text = await response.text();
@@ -347,7 +347,7 @@ describe('the switch', () => {
     expect(hostWith([azure()]).providers.get('azure').endpoints).toHaveProperty('chat-completions');
   });
 
-  it('names the models there are where one is deployed that is not', () => {
+  it('lists the known models if a deployment names an unknown one', () => {
     expect(() =>
       hostWith([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })]),
     ).toThrow(/Azure has no model "gpt-9"; it has .*gpt-5/);

@@ -107,7 +107,7 @@ describe('every catalogue file', () => {
     ]);
   });
 
-  it('tells of reasoning what its style needs', () => {
+  it('states what each style of reasoning needs', () => {
     for (const {
       id,
       capabilities: { reasoning },

@@ -337,7 +337,7 @@ describe('its stream', () => {
     expect(text.endsWith('\n\ndata: [DONE]\n\n')).toBe(true);
   });
 
-  it.each([0, 60_000])('stops at once when the client leaves, %i ms between its words', async (pace) => {
+  it.each([0, 60_000])('stops at once when the client disconnects, %i ms between its words', async (pace) => {
     const host = hostWith([demo({ pace })]);
     const gone = new AbortController();
     const exchange = routed(targetIn(host, 'demo/echo'), { cancellation: following(gone.signal) });
@@ -419,7 +419,7 @@ describe('its pictures', () => {
     }
   });
 
-  it('are painted no further once their client has left', async () => {
+  it('are painted no further once their client has disconnected', async () => {
     const left = new Cancellation();
     left.cancel();
     await expect(order({ n: 10 }, left)).rejects.toThrow(/abort/i);
@@ -448,7 +448,7 @@ describe('a request that makes no sense', () => {
     );
   });
 
-  it('is told as such where it is no JSON', async () => {
+  it('is reported as invalid if it is no JSON', async () => {
     const host = hostWith([demo()]);
     expect((await ask(host, routed(targetIn(host, 'demo/echo')), '{"model":'))?.status).toBe(400);
   });

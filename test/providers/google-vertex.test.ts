@@ -89,7 +89,7 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
     },
   );
 
-  it('is let go of as soon as the client leaves', async () => {
+  it('has its request cancelled when the client disconnects', async () => {
     cloud[which].script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();
     const count = house.gateway.ends.length;
@@ -107,7 +107,7 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
 });
 
 describe('the wire', () => {
-  it('has messages go on byte for byte, but for what the cloud wants otherwise', async () => {
+  it('passes messages byte for byte, except for what the cloud requires', async () => {
     const text = `{"model":"${models.claude}" , "max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}`;
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
     const { path, body } = cloud.arrived.at(-1) ?? {};
@@ -117,7 +117,7 @@ describe('the wire', () => {
     );
   });
 
-  it('has generate-content go on byte for byte', async () => {
+  it('passes generate-content byte for byte', async () => {
     const text =
       '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], "generationConfig":{"temperature":1.0} }';
     expect((await house.post(`${geminiPath}:generateContent`, text)).status).toBe(200);
@@ -196,7 +196,7 @@ describe('a token', () => {
     await other.close();
   });
 
-  it('is renewed before it lapses, and while that cannot be done the old one serves', async () => {
+  it('is renewed before it expires, and the old one serves while renewal fails', async () => {
     signIn.lifetime = 120;
     const other = await open();
     const before = signIn.given;
@@ -219,7 +219,7 @@ describe('a token', () => {
     await Promise.all([other.close(), third.close()]);
   });
 
-  it("that cannot be had is the provider's failure, and nothing of the key or the assertion is told", async () => {
+  it("that cannot be obtained is the provider's failure, and reveals nothing of the key or the assertion", async () => {
     const other = await open();
     signIn.closed = true;
     const response = await other.post('/alpha/v1/messages', {

@@ -117,7 +117,7 @@ const ollamaList = {
 /** What an operator has left to its default. */
 const unsaid = { contextLength: 8192 };
 
-describe('a list that tells prices', () => {
+describe('a list with prices', () => {
   const models = readListing('openrouter', openrouterList, unsaid);
   const byId = new Map(models.map((model) => [model.id, model]));
 
@@ -177,7 +177,7 @@ describe('a list that tells prices', () => {
   });
 });
 
-describe('a list that tells no prices', () => {
+describe('a list without prices', () => {
   it('gives nothing until the options say what its models cost', () => {
     expect(readListing('vllm', vllmList, unsaid)).toEqual([]);
     expect(readListing('ollama', ollamaList, unsaid)).toEqual([]);

@@ -91,7 +91,7 @@ describe('a conversation', () => {
     ).toEqual(Array.from({ length: 8 }, () => moved));
   });
 
-  it('stays with it whichever worker is asked, and moves for all of them', async () => {
+  it('stays with its target in all workers, and moves in all of them', async () => {
     let broken = '';
     const vendor: Vendor = ({ provider }) => ({
       after: 10,
@@ -127,7 +127,7 @@ describe('a conversation', () => {
     expect(later.some((each) => each !== home)).toBe(true);
   });
 
-  it('is not held where the caller has an order of its own, nor where it is too short to be cached', async () => {
+  it('is not kept if the caller sets an order, nor if it is too short to be cached', async () => {
     const started = await traffic();
     await homes(started, [said('one')]);
     const ordered = await started.route(targets, { ...said('one'), preferences: { order: ['a', 'b'] } });

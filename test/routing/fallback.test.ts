@@ -330,7 +330,7 @@ describe('a connection that was kept, and is closed as it is used again', () => 
     };
   };
 
-  it('costs nobody a reply', async () => {
+  it('loses no reply', async () => {
     for (const stream of [true, false, true]) {
       const fault = closing();
       await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });

@@ -48,7 +48,7 @@ async function one(started: Traffic, ...targets: Parameters<Traffic['call']>[0])
 const sent = (outcomes: readonly Outcome[]): number =>
   outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
 
-describe('a dead vendor', () => {
+describe('a dead provider', () => {
   const dead: Vendor = () => ({ after: 20, error: down });
 
   it('is asked by a thousand clients at once at most 1.2 times each, and once more for each of its models and keys', async () => {
@@ -81,7 +81,7 @@ describe('a dead vendor', () => {
     expect(await one(started, targetAt('dead'))).toMatchObject({ provider: 'dead', error: undefined });
   });
 
-  it('is hardly asked by clients that come one after the other, where they are to be refused', async () => {
+  it('gets few calls from successive clients if calls are to be refused', async () => {
     const started = await traffic(dead, refusing);
     const outcomes: Outcome[] = [];
     for (let second = 0; second < 60; second += 1) outcomes.push(await one(started, targetAt('dead')));
@@ -95,7 +95,7 @@ describe('a dead vendor', () => {
     ).toBe(true);
   });
 
-  it('costs nobody a reply where another vendor does well, and after a few calls no time', async () => {
+  it('loses no reply while another provider is healthy, and after a few calls no time', async () => {
     const started = await traffic(({ provider }) =>
       provider.name === 'dead' ? { after: 20, error: down } : { after: 100 },
     );
@@ -106,8 +106,8 @@ describe('a dead vendor', () => {
   });
 });
 
-describe('a vendor that comes back', () => {
-  it('is seen by one call, while the others go elsewhere, and then asked by all', async () => {
+describe('a provider that recovers', () => {
+  it('is tested by one call while the others go elsewhere, and then gets all calls', async () => {
     let isDown = true;
     const started = await traffic(({ provider }) =>
       provider.name === 'a' && isDown ? { after: 10, error: down } : { after: 200 },
@@ -128,7 +128,7 @@ describe('a vendor that comes back', () => {
     expect(sent(await together(20, () => started.call([targetAt('a')])))).toBe(1);
   });
 
-  it('is not taken for well because the client that was to see has left', async () => {
+  it('does not count as healthy because the client of the test call disconnected', async () => {
     let patient = false;
     const started = await traffic(() => (patient ? { after: 10, error: down } : { after: 50_000 }), refusing);
     patient = true;
@@ -143,7 +143,7 @@ describe('a vendor that comes back', () => {
   });
 });
 
-describe('what is no fault of the vendor', () => {
+describe('a failure that is not the fault of the provider', () => {
   it.each([
     ['requests that are wrong', wrong, 400],
     ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
@@ -160,7 +160,7 @@ describe('what is no fault of the vendor', () => {
 describe('a key that is full', () => {
   const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
 
-  it('rests alone, as long as the vendor said', async () => {
+  it('rests alone, for as long as the provider asked', async () => {
     const started = await traffic((target, number) => ({
       after: 10,
       ...(target.provider.credential === 1 && number < 3 ? { error: full(30), status: 429 } : {}),
@@ -190,7 +190,7 @@ describe('a key that is full', () => {
     },
   );
 
-  it('is taken up again as soon as it answers', async () => {
+  it('is used again as soon as it answers', async () => {
     let isFull = true;
     const started = await traffic(() => ({ after: 10, ...(isFull ? { error: full(60), status: 429 } : {}) }));
     await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1));
@@ -280,7 +280,7 @@ describe('retries at a vendor that fails now and then', () => {
     },
   );
 
-  it('are free where the other target does well', async () => {
+  it('are free if the other target is healthy', async () => {
     const outcomes = await calls(({ provider }, number) => ({
       after: 10,
       ...(provider.name === 'a' && number % 3 > 0 ? { error: down } : {}),
@@ -288,7 +288,7 @@ describe('retries at a vendor that fails now and then', () => {
     expect(outcomes.every(({ error }) => error === undefined)).toBe(true);
   });
 
-  it('are free where only the key was full', async () => {
+  it('are free if only the key reached its limit', async () => {
     const outcomes = await calls(
       ({ provider }) => ({
         after: 10,
@@ -319,7 +319,7 @@ describe('workers that share the port', () => {
     expect(await ask(second)).toMatchObject({ provider: 'b', attempts: 1 });
   });
 
-  it('ask again after a while, each for itself', async () => {
+  it('test again after a while, each for itself', async () => {
     let isDown = true;
     const [first, second] = await pair(({ provider }) => ({
       after: 10,

@@ -169,7 +169,7 @@ describe('a wish', () => {
     expect(down.bodies.length).toBeGreaterThan(0);
   });
 
-  it('for whole calls passes over whoever would lose a part', async () => {
+  it('for whole calls skips targets that would lose a part', async () => {
     const response = await ask(
       { fallback: ['house/model'], require_parameters: true, only: ['anthropic-like', 'free'] },
       { model: 'other/claude', seed: 7 },
@@ -240,7 +240,7 @@ describe('a fallback to another model', () => {
     expect(JSON.stringify([vendor.requests, down.bodies])).not.toMatch(/fallback|"provider"/);
   });
 
-  it('is left out where it could cost more than was reserved, and the lookup tells so', async () => {
+  it('is skipped if it could cost more than was reserved, and the lookup reports it', async () => {
     const response = await ask({ fallback: ['other/dear', 'other/claude'] }, { model: 'house/broken' });
     expect(await response.json()).toMatchObject({ model: 'other/claude' });
     const told: unknown = await (
@@ -254,7 +254,7 @@ describe('a fallback to another model', () => {
     });
   });
 
-  it('goes to one that costs more where the operator has the dearest reserved for, and what it cost is charged', async () => {
+  it('reaches a dearer target if the dearest is reserved for, and charges its real cost', async () => {
     const endpoints = { messages: `${vendor.origin}/v1/messages` };
     const generous = await startGateway({
       plugins: [
@@ -296,7 +296,7 @@ describe('a fallback to another model', () => {
     await generous.close();
   });
 
-  it('takes an alias by the model it stands for', async () => {
+  it('resolves an alias to its model', async () => {
     expect(await (await ask(undefined, { model: 'house/fast' })).json()).toMatchObject({
       model: 'house/model',
     });
@@ -359,7 +359,7 @@ describe('the lookup of a call', () => {
     expect(JSON.stringify(body)).not.toContain('Hi');
   });
 
-  it('tells refused calls too', async () => {
+  it('includes refused calls', async () => {
     const response = await ask({ only: ['nobody'] });
     const { body } = await look(response.headers.get('x-request-id'));
     expect(body).toMatchObject({

@@ -50,7 +50,7 @@ describe('priority', () => {
     expect(names(await (await traffic([priority()])).route(targets))).toEqual(['a', 'b', 'c']);
   });
 
-  it('is asked for by name where another way is the default', async () => {
+  it('can be requested by name if another strategy is the default', async () => {
     const started = await traffic([priority({ order: ['c'], byDefault: false }), cost({ byDefault: true })]);
     expect(names(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual([
       'c',
@@ -73,7 +73,7 @@ describe('cost', () => {
   const cheap = targetAt('cheap', { price: { input: '1', output: '2' } });
   const cached = targetAt('cached', { price: { input: '3', output: '2', cacheRead: '0.1' } });
 
-  it('asks the cheapest, where the caller or the operator says so and not otherwise', async () => {
+  it('calls the cheapest target if the caller or the operator asks for it, and only then', async () => {
     const started = await traffic([cost()]);
     expect(names(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual([
       'cheap',
@@ -162,7 +162,7 @@ describe.each([
     expect(stuck).toBeLessThan(60);
   });
 
-  it('goes back to one that became quick again', async () => {
+  it('returns to a target that became quick again', async () => {
     let wait = 2000;
     const started = await traffic([plugin], ({ provider }) => ({
       after: provider.name === 'quick' ? wait : 300,
@@ -173,7 +173,7 @@ describe.each([
     expect(calls.slice(-100).every(({ provider }) => provider === 'quick')).toBe(true);
   });
 
-  it('asks one that nobody knows once, and waits for its answer', async () => {
+  it('calls an unknown target once, and waits for its answer', async () => {
     const started = await traffic([plugin], at({ slow: 5000, quick: 100 }));
     await steady(started, [targetAt('quick')], { every: 10, count: 10 });
     const calls = await steady(started, [targetAt('quick'), targetAt('slow')], { every: 10, count: 300 });
@@ -195,7 +195,7 @@ describe('balanced', () => {
 });
 
 describe('throughput', () => {
-  it('asks the one that writes fastest, and first those nobody knows', async () => {
+  it('calls unknown targets first, then the fastest', async () => {
     const started = await traffic([throughput()]);
     const [brisk, tardy] = [targetAt('brisk'), targetAt('tardy')];
     const wrote = async (target: Target, duration: number): Promise<void> => {

@@ -278,7 +278,7 @@ describe.each(Object.entries(failures))(
   (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
     beforeAll(() => vendor.conduct(conduct()));
 
-    it.concurrent.each(clients)('has %s come no oftener than can help', async (client) => {
+    it.concurrent.each(clients)('keeps %s from retrying more often than can help', async (client) => {
       const gateway = houses[at];
       const key = await keyOf(gateway, client, as);
       if (at === 'limited') await takeAll(gateway, key, client);
