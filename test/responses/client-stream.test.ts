@@ -9,7 +9,7 @@ const { client } = protocol;
 type Fields = Record<string, unknown>;
 
 /** Parses the events of a stream. Expects `[DONE]` at its end and leaves it out. */
-function told(frames: string): Fields[] {
+function parseEvents(frames: string): Fields[] {
   const blocks = frames.split('\n\n').filter(Boolean);
   expect(blocks.pop()).toBe('data: [DONE]');
   return blocks.map((block) => {
@@ -28,7 +28,7 @@ function stream(events: readonly CanonicalEvent[], fields: Fields = {}): Fields[
     created: 1_790_000_000,
     call: callWith({ stream: true, ...fields }),
   });
-  return told(events.map((event) => encoder.push(event)).join(''));
+  return parseEvents(events.map((event) => encoder.push(event)).join(''));
 }
 
 const start: CanonicalEvent = { type: 'response-start', id: 'vendor', model: 'vendors-own' };
@@ -424,8 +424,8 @@ describe('the response object', () => {
       .flatMap(
         (frame) => /^event: response\.(?:created|in_progress|completed)\ndata: (.*)$/.exec(frame)?.[1] ?? [],
       );
-    const told = events.map((data): unknown => JSON.parse(data));
-    expect(told).toMatchObject(
+    const received = events.map((data): unknown => JSON.parse(data));
+    expect(received).toMatchObject(
       [null, null, 1_790_000_009].map((at) => ({
         response: { completed_at: at, presence_penalty: 0, frequency_penalty: 0, tools: echoed },
       })),
@@ -492,9 +492,9 @@ describe('the end of a response', () => {
   });
 
   it('does not end a call after which the reply broke off', () => {
-    const told = types(stream([start, ...called(0, ['{}']), { type: 'error', message: 'It broke.' }]));
-    expect(told).toContain('function_call_arguments.done');
-    expect(told).not.toContain('output_item.done');
+    const received = types(stream([start, ...called(0, ['{}']), { type: 'error', message: 'It broke.' }]));
+    expect(received).toContain('function_call_arguments.done');
+    expect(received).not.toContain('output_item.done');
   });
 
   it("names the provider's own reason if the provider ended the reply early", () => {
@@ -513,7 +513,7 @@ describe('the end of a response', () => {
   });
 
   it('ends a broken stream with the error in both shapes, the failed response and [DONE]', () => {
-    const [error, failed, ...more] = told(
+    const [error, failed, ...more] = parseEvents(
       client.encodeStreamError(
         new GatewayError('upstream_failed', 'It broke.'),
         callWith({ temperature: 0.5 }),
@@ -548,7 +548,9 @@ describe('the end of a response', () => {
     ['context_length_exceeded', 'context_length_exceeded'],
     ['internal', 'server_error'],
   ] as const)('reports %s with a code that clients know', (code, word) => {
-    const failed = told(client.encodeStreamError(new GatewayError(code, 'x'), callWith(), false)).at(-1);
+    const failed = parseEvents(client.encodeStreamError(new GatewayError(code, 'x'), callWith(), false)).at(
+      -1,
+    );
     expect(failed).toMatchObject({ response: { error: { code: word } } });
   });
 

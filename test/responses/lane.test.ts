@@ -95,7 +95,7 @@ describe('a verbatim stream', () => {
   it.each([
     ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],
     ['invalid_prompt', 400, 'invalid_prompt'],
-  ])('that begins with an error gets the status of the error: %s', async (code, status, told) => {
+  ])('that begins with an error gets the status of the error: %s', async (code, status, sentCode) => {
     says = {
       type: 'text/event-stream',
       body:
@@ -103,7 +103,7 @@ describe('a verbatim stream', () => {
         event('error', { error: { type: 'some', code, message: 'No.', param: null } }),
     };
     const refused = await post('{"model":"openai/gpt-4.1","input":"Hi","stream":true}');
-    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([status, { error: { code: told } }]);
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([status, { error: { code: sentCode } }]);
   });
 
   it('with the status incomplete counts as complete, because the provider ended it on purpose', async () => {

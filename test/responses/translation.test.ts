@@ -642,7 +642,7 @@ describe('losses', () => {
     ['turns[0].blocks[0].opaque', 'input[1].content[0].encrypted_content'],
     ['tools[0].strict', 'tools[0].tools[0].strict'],
     ['turns[0].blocks[0].item.phase', 'input[1].phase'],
-  ])("names the canonical path %s as the client's path %s", (path, told) => {
+  ])("names the canonical path %s as the client's path %s", (path, expected) => {
     const request = callWith({
       input: [
         { type: 'reasoning', summary: [] },
@@ -655,7 +655,7 @@ describe('losses', () => {
     ).toBe('safety_identifier');
     const [reasoning, text] = request.turns[0]?.blocks ?? [];
     const turns: Turn[] = [{ role: 'assistant', blocks: text && reasoning ? [text, reasoning] : [] }];
-    expect(clientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(told);
+    expect(clientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(expected);
   });
 
   it('reports fields that only this protocol has, but not those that agents send needlessly', () => {

@@ -227,11 +227,12 @@ function encodeReasoning(
   const { parts: left, ...fields } = bag.fields(block);
   const lefts: readonly unknown[] = Array.isArray(left) ? left : [];
   const raw = form.includes('content');
+  const type = raw ? 'reasoning_text' : 'summary_text';
   const texts = splitText(text, readNote(form, 'parts'));
   const parts = texts.map((part, index): Fields => {
     const rest = lefts[index];
     return overlay(isObject(rest) ? rest : {}, {
-      type: form.includes('typeless') ? undefined : raw ? 'reasoning_text' : 'summary_text',
+      type: form.includes('typeless') ? undefined : type,
       text: part,
     });
   });

@@ -62,7 +62,7 @@ export function encodeRequest(
     {
       model: model.upstream,
       ...encodeConversation(request, plan, encoding),
-      stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
+      stream: request.stream || (form.includes('stream-false') ? false : undefined),
       max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, {
         own,
         least: leastLimit,

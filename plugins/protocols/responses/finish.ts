@@ -21,8 +21,8 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 /** Undefined if the response has not ended, or failed. */
 export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
   const { status, incomplete_details: details } = response;
-  if (status === 'completed')
-    return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
+  const otherwise = refusal ? 'refusal' : 'stop';
+  if (status === 'completed') return { unified: calls ? 'tool-calls' : otherwise, raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details.reason === 'string' ? details.reason : status;
   return { unified: finishReasons.get(reason) ?? 'other', raw: reason };
