@@ -1,7 +1,7 @@
 /**
- * Canonical turns as the system prompt and messages. What this protocol read is restored turn by turn; from others,
- * turns of one side that follow each other become one message, in which the results of tools stand first, since the
- * vendor wants all results of a step in the message after it.
+ * Encodes canonical turns as the system prompt and messages. A request of this protocol is restored turn by turn. For
+ * other clients, consecutive turns of one role become one message with tool results first, because Anthropic requires all
+ * results of a step in the message after it.
  */
 import type { Turn } from '../../../core/index.ts';
 import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
@@ -93,7 +93,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   return { system: systemOf(system, plain), messages: ordered };
 }
 
-/** The vendor wants a first message, and wants it to be the user's: the last instruction, where there is nothing else. */
+/** Makes the first message the user's, as Anthropic requires: without any messages, from the last instruction. */
 function beginWithUser(
   messages: Message[],
   system: Fields[],
@@ -128,8 +128,8 @@ function beginWithUser(
 }
 
 /**
- * Newer models go on with no answer that was begun, and refuse a conversation that ends with one. Older ones would take an
- * answer for begun behind which the user said an empty word.
+ * Ends the conversation with the user. Newer models refuse to continue an answer. Older ones would continue an answer that
+ * is followed by an empty text of the user.
  */
 function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose }: Encoding): void {
   const spoken = messages.findLast(({ role }) => role !== 'system');
@@ -150,7 +150,7 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
   lose(`turns[${last}]`, told, 'approximated');
 }
 
-/** An answer that the model is to go on with must not end in space. */
+/** Trims an answer that the model continues: Anthropic refuses one that ends in white space. */
 function trimLast(messages: readonly Message[], last: number, { lose }: Encoding): void {
   const { role, content = [] } = messages.at(-1) ?? {};
   const said = content.at(-1);
@@ -183,7 +183,7 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
 
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
-/** An assistant's message holds no media here: what a model showed is shown to it again, by the user. */
+/** An assistant's message cannot contain media here, so a picture of the assistant becomes one of the user. */
 function answer(
   messages: Message[],
   content: readonly Fields[],
@@ -201,16 +201,16 @@ function answer(
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
-/** Instructions in mid-conversation: as such where the model takes them, else said by the user, in the same place. */
+/** Adds instructions in the middle of a conversation: as system text if the model accepts it, or else as user text. */
 function instruct(messages: Message[], content: readonly Fields[], index: number, encoding: Encoding): void {
   const last = messages.at(-1);
-  // Between a call and its result nothing but results may stand.
+  // Only results may come between a call and its result.
   const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
   if (readFlags(encoding.model.capabilities).midSystem && !open) append(messages, 'system', content);
   else append(messages, 'user', asUserText(content, index, encoding));
 }
 
-/** How the user says what the system would. */
+/** Marks system text in a user's message. */
 const opening = '<system>\n';
 const closing = '\n</system>';
 

@@ -1,6 +1,6 @@
 /**
- * Structured output. This wire knows one kind, a schema in which every object is closed and few keywords hold; what a
- * schema says beyond that is said to the model in words.
+ * Encodes structured output. Anthropic enforces only schemas with closed objects and a few keywords. Other keywords go
+ * into the descriptions, for the model to read.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
@@ -12,9 +12,9 @@ import type { Encoding } from './encoding.ts';
 
 export interface EncodedFormat {
   readonly format?: Fields | undefined;
-  /** What has to be said to the model instead. */
+  /** An instruction for the model instead. */
   readonly instruction?: string | undefined;
-  /** What the reply is checked for, since the vendor does not keep to it. */
+  /** What the gateway checks the reply for, because the provider does not enforce it. */
   readonly expects?: EncodedRequest['expects'];
 }
 
@@ -32,7 +32,7 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
   return { format: { type: 'json_schema', schema: tightSchema(named(format), 'format', lose) } };
 }
 
-/** The schema with the name and the description that other wires have beside it, unless it has its own. */
+/** The schema with the name and description that other protocols have next to it, unless it has its own. */
 function named({
   schema,
   name,
@@ -47,7 +47,7 @@ function named({
     : schema;
 }
 
-/** A schema as the vendor keeps to it; told where it is not the one that was asked for. */
+/** The schema as Anthropic enforces it. Reports a loss if that differs from the client's. */
 export function tightSchema(schema: unknown, path: string, lose: Lose): unknown {
   const fitted = fitSchema(schema);
   const { $schema: _, ...asked } = isObject(schema) ? schema : {};
@@ -96,7 +96,7 @@ function isKept([name, value]: [string, unknown]): boolean {
   return kept.has(name);
 }
 
-/** A schema the vendor takes: objects closed, `oneOf` read as `anyOf`, and other keywords put into the description. */
+/** Closes objects, turns `oneOf` into `anyOf`, and moves other keywords into the description. */
 function fitSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const { oneOf, $schema: _, ...rest } = schema;

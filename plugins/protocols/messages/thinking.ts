@@ -1,7 +1,6 @@
 /**
- * How hard a model is to think, in the manner its generation understands: a budget of tokens, or an effort for a model
- * that decides itself. What cannot go with it in one request gives way: thinking where a tool is forced, or where
- * the thoughts a tool loop began with are gone.
+ * Encodes reasoning as the model's generation expects it: a budget of tokens, or an effort for a model that decides
+ * itself. Thinking is left out if a tool is forced, or if the reasoning at the start of a tool loop is missing.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import { effortFor, efforts, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
@@ -17,11 +16,11 @@ export interface EncodedThinking {
 export interface ThinkingPlace {
   readonly limit: number;
   readonly messages: readonly Fields[];
-  /** Whether a tool has to be called. */
+  /** True if the model must call a tool. */
   readonly forced: boolean;
 }
 
-/** The least budget the vendor takes. */
+/** Anthropic's minimum budget in tokens. */
 export const leastBudget = 1024;
 const displays = { none: 'omitted', summary: 'summarized', full: 'summarized' } as const;
 
@@ -35,7 +34,7 @@ export function encodeThinking(
   const form = bag.form(request);
   const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
   const { effort, budget, display } = reasoning;
-  // Only the effort was said, or a manner that stands in the bag.
+  // The client wrote only the effort, or a kind of thinking that is in the bag.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
@@ -43,7 +42,7 @@ export function encodeThinking(
       encoding.lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
-  // Another protocol's client that only wants no thoughts shown has not asked for any.
+  // A client of another protocol that only hides reasoning has not asked for any.
   if (!encoding.own && effort === undefined && budget === undefined && display === 'none') return {};
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
   const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
@@ -67,7 +66,7 @@ function withEffort(
   const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
   if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
-  // Newer models show no thoughts unless they are asked to.
+  // Newer models hide their reasoning by default.
   const shown =
     display === undefined
       ? form.includes('thinking-adaptive')
@@ -115,14 +114,14 @@ function withBudget(
   };
 }
 
-/** Tokens for a step; a model that is only told to think gets what a medium effort does. */
+/** The budget for an effort; without one, that of "medium". */
 function budgetFor(effort = 'medium'): number {
   return efforts.find(({ name }) => name === effort)?.budget ?? budgetFor();
 }
 
 const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
-/** In a loop of tool calls the vendor wants the assistant's last message to begin with the thoughts it had. */
+/** In a loop of tool calls, Anthropic requires the assistant's last message to start with its reasoning. */
 function beginsWithThoughts(messages: readonly Fields[]): boolean {
   const last: unknown = messages.at(-1)?.content;
   const inLoop = Array.isArray(last) && last.some((block: Fields) => block.type === 'tool_result');

@@ -1,6 +1,6 @@
 /**
- * Token counts of this wire. Its `input_tokens` leave out what was read from the cache or written to it; canonical
- * input is whole. What is not known is null here, and absent there.
+ * Translates token counts. Anthropic's `input_tokens` exclude cache reads and writes; canonical input includes them.
+ * Unknown counts are null here, and absent in the canonical usage.
  */
 import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -14,12 +14,12 @@ function inside(wire: Fields, name: string): Fields {
 
 type Lifetime = '5m' | '1h';
 
-/** How much was written to the cache for each lifetime. */
+/** Tokens written to the cache for each lifetime. */
 type Split = Readonly<Record<Lifetime, number>>;
 
 /**
- * A later report laid over an earlier one. The end of a stream reports cache writes as one figure and not by their
- * lifetime: the split from the stream's beginning is kept.
+ * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so the split by
+ * lifetime stays from its start.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
   const told = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
@@ -78,12 +78,12 @@ function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** A conversation that was summed up on the way was read once more for it: that is billed, and stands beside the sums, not in them. */
+/** Compacting a conversation reads it once more. Anthropic bills that separately, outside the totals. */
 function summariesIn({ iterations }: Fields): Fields[] {
   return listOf(iterations).filter(({ type }) => type === 'compaction');
 }
 
-/** Undefined where nothing in it is a count. `asked` is for how long the request asks to cache. */
+/** The canonical usage; undefined if no count is known. `asked` is the requested cache lifetime. */
 export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undefined {
   const counts: Record<string, number> = {};
   for (const part of [wire, ...summariesIn(wire)]) {
@@ -109,7 +109,7 @@ function countsOf(wire: Fields, asked: Lifetime): Readonly<Record<string, number
   };
 }
 
-/** The whole object, as a message has it; passed what stands for counts that nobody told. */
+/** The complete usage object. `unknown` replaces counts that the provider did not report. */
 export function encodeUsage(
   usage: Usage,
   unknown: { readonly input: number; readonly output: number },

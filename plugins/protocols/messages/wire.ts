@@ -1,7 +1,6 @@
 /**
- * The request body of messages as clients send it: every documented field with its type and range. Unknown fields
- * pass, here and at every depth, and so do unknown words and things of unknown types, since clients send what vendor
- * betas have.
+ * The schema of a request body: every documented field with its type and range. Unknown fields, values and types pass at
+ * every depth, because clients use the vendor's betas.
  */
 import { z } from 'zod';
 import { otherThan } from '../../shared/wire-kit/open-values.ts';
@@ -39,7 +38,7 @@ const knownTypes = new Set([
   'tool_use',
   'tool_result',
 ]);
-/** What a vendor's own tools and betas put between the others. */
+/** Blocks of the vendor's own tools and betas. */
 const otherBlock = otherThan(knownTypes);
 
 const documentContent = z.union(
@@ -120,7 +119,7 @@ function isPlainText(block: unknown): boolean {
   );
 }
 
-/** Whether a block is a text, a call or its result in text, and nothing else. */
+/** Whether a block is a text, a call or a result in text, without any other field. */
 function isPlainBlock(value: unknown): boolean {
   if (!isObject(value)) return false;
   const fields = Object.keys(value).length;
@@ -143,7 +142,7 @@ const content = z.union(
 );
 const message = z.looseObject({ role: z.string('the role of who speaks'), content });
 
-/** Whether a message holds nothing but plain blocks, or is one text. */
+/** Whether a message has only plain blocks, or is one text. */
 function isPlainMessage(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 2) return false;
   const { role, content: said } = value;
@@ -223,7 +222,7 @@ const fields = {
   provider: providerObject.nullish(),
 };
 
-/** A limit of 0 is allowed: the prompt is cached, and nothing is said. */
+/** A limit of 0 is allowed: it fills the cache without an answer. */
 const tokenLimit = z.int(limit).nonnegative(limit);
 export const requestWire = z.looseObject({ ...fields, max_tokens: tokenLimit });
 /** A count generates nothing, and needs no limit. */
@@ -279,7 +278,7 @@ export function isSchemaFormat(format: WireFormat): format is z.output<typeof sc
 const vendorBlock =
   /^(server_tool_use|container_upload|compaction|tool_reference|browser_state|mcp_tool_use|\w+_tool_result)$/;
 
-/** Whether blocks of this type are what the vendor's own tools put among the others. */
+/** Whether blocks of this type are state of the vendor's own tools. */
 export function isVendorState(type: string): boolean {
   return vendorBlock.test(type);
 }
