@@ -104,6 +104,6 @@ const mostBytesPerToken = 16;
 export function checkContext({ call, attempt }: Routed): void {
   const { contextLength, id } = attempt.target.model;
   if (call.size.textBytes <= contextLength * mostBytesPerToken) return;
-  const text = `The call has ${call.size.textBytes} bytes, more than fit into the ${contextLength} tokens of "${id}".`;
+  const text = `${call.size.textBytes} bytes do not fit into the ${contextLength} tokens of "${id}".`;
   throw new GatewayError('context_length_exceeded', `${text} Send less of the conversation.`);
 }

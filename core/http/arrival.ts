@@ -15,8 +15,8 @@ interface HttpRequest {
 }
 
 /**
- * A class with all later fields, because V8 is slow to make and read objects that grow, and gives each object literal with
- * an accessor a shape of its own.
+ * A class with all later fields, because V8 is slow to make and read objects that grow, and gives each object
+ * literal with an accessor a shape of its own.
  */
 export class Arrival implements Received {
   readonly id: string;
