@@ -1,5 +1,5 @@
 /**
- * Tools and the choice among them as canonical ones. `functions` and `function_call` are the old names of `tools` and
+ * Decodes tools and the choice of a tool. `functions` and `function_call` are the old names of `tools` and
  * `tool_choice`; which ones a client used is kept in the form.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';

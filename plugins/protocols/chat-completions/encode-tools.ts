@@ -1,4 +1,4 @@
-/** Turns tools and the choice among them into fields of this protocol, under the old names if the client used those. */
+/** Encodes tools and the choice of a tool, under the old names if the client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import {
   loseHosted,

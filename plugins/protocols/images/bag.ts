@@ -1,4 +1,4 @@
-/** The protocol's name, and its slots on canonical things. */
+/** The protocol's name, and its slots in the canonical form. */
 import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'images';

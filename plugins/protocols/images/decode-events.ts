@@ -1,6 +1,6 @@
 /**
- * Reads a vendor's reply as canonical events. Each image is a candidate of its own, with one block that holds it. What
- * the vendor says about how it was made (size, quality) is in the block's bag.
+ * Reads a provider's reply as canonical events. Each image is a candidate of its own, with one block that holds it. What
+ * the provider states about it (size, quality) is in the block's bag.
  */
 import {
   GatewayError,
@@ -65,7 +65,7 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  /** A stream is only complete if an event said so. */
+  /** A stream is only complete if an event states so. */
   end(): CanonicalEvent[] {
     return [];
   }

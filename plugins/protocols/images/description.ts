@@ -1,4 +1,4 @@
-/** What images takes and returns, for the OpenAPI document. What vendors add is allowed too. */
+/** What images takes and returns, for the OpenAPI document. What providers add is allowed too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';

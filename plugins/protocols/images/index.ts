@@ -61,7 +61,7 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
 
 export const images = definePlugin({
   name: protocolName,
-  /** `optional` also accepts calls without `quality`, as the vendor does. They get the quality `auto`. */
+  /** `optional` also accepts calls without `quality`, as OpenAI does. They get the quality `auto`. */
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
     host.protocols.add(protocolWith(options));
