@@ -60,7 +60,8 @@ export default defineConfig({
     googleApiKey(),
     // Protocols clients may speak.
     chatCompletions(),
-    // 'lenient' also takes an assistant's message without the id and status it was given, as older versions of Codex send it.
+    // 'lenient' also takes an assistant's message without the id and status it was given, as older versions
+    // of Codex send it.
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),
@@ -83,7 +84,8 @@ export default defineConfig({
     ollama({ free: true }),
     vllm({ free: true }),
     demo(),
-    // The `provider` object of a request, and the ways to choose it can ask for; `byDefault` is for calls that ask for none.
+    // The `provider` object of a request, and the ways to choose it can ask for; `byDefault` is for calls
+    // that ask for none.
     preferences(),
     cost(),
     latency(),
@@ -101,12 +103,15 @@ export default defineConfig({
     catalogue(),
     // /openapi.json for machines, /docs for people; loaded when somebody asks.
     openapi(),
-    // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
+    // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second:
+    // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
-    // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of plugins/operations/fetch-images.ts, where you want it.
+    // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of
+    // plugins/operations/fetch-images.ts, where you want it.
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
-    // The operators' door, at the next port unless another is named; at the one before the last where there is no next.
+    // The operators' door, at the next port unless another is named; at the one before the last where there
+    // is no next.
     admin({
       port:
         fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),

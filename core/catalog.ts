@@ -71,7 +71,9 @@ const capabilitiesSchema = z.strictObject({
   imageUrls: z.boolean().default(true),
   /** Maximum tokens of one input image. A reservation uses it. */
   imageTokens: z.int().positive().default(4000),
-  /** Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them. */
+  /**
+   * Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them.
+   */
   wire: wireSchema,
 });
 

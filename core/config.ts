@@ -7,12 +7,12 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { faultsOf } from './host/option-errors.ts';
-import { mostBodies } from './http/bodies.ts';
+import { computeBodiesLimit } from './http/bodies.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
 import { mostConnections } from './process/open-files.ts';
 import { meanRunningCopy } from './process/self-resolution.ts';
 import { retriesSchema, type RetrySettings } from './retries/policy.ts';
-import { mostReplies } from './upstream/reply-memory.ts';
+import { computeRepliesLimit } from './upstream/reply-memory.ts';
 import { longestDeadline } from './util/deadlines.ts';
 
 const seconds = (fallback: number) =>
@@ -164,8 +164,8 @@ export function checkConfig(input: unknown, file: string): Config {
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
   const {
     maxConnections = mostConnections(),
-    bodiesLimit = mostBodies(settings.server),
-    repliesLimit = mostReplies(settings.server),
+    bodiesLimit = computeBodiesLimit(settings.server),
+    repliesLimit = computeRepliesLimit(settings.server),
   } = settings.server;
   const server = { ...settings.server, maxConnections, bodiesLimit, repliesLimit };
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };

@@ -1,12 +1,15 @@
-/** What one request needs of the gateway. The pipeline, the listener and the reply all take it; `gateway.ts` builds it. */
+/**
+ * What one request needs of the gateway. The pipeline, the listener and the reply all take it; `gateway.ts`
+ * builds it.
+ */
 import type { Logger } from 'pino';
 import type { Catalog } from './catalog.ts';
 import type { Parsed, Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import type { Registry } from './host/registry.ts';
-import type { Bodies } from './http/bodies.ts';
+import type { BodyBudget } from './http/bodies.ts';
 import type { Routes } from './http/routes.ts';
-import type { Calls } from './http/running-calls.ts';
+import type { RunningCalls } from './http/running-calls.ts';
 import type { ClientAddress, Command, Guard, Readiness } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Retries } from './retries/next-attempt.ts';
@@ -25,10 +28,10 @@ export interface Core {
   readonly guards: Registry<Guard>;
   readonly catalog: Catalog;
   /** The calls that run now. */
-  readonly calls: Calls;
+  readonly calls: RunningCalls;
   readonly logger: Logger;
   /** Memory for request bodies. */
-  readonly bodies: Bodies;
+  readonly bodies: BodyBudget;
   /** Memory for replies. */
   readonly replies: ReplyBudget;
   /** Where the files of a form are kept while it is read. */

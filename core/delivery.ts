@@ -1,16 +1,17 @@
 /**
- * Delivers a started reply to its client. Nothing is retried from here on. The last bytes, which mean success, wait until
- * the call is settled. If the client disconnects or the provider breaks off, the call ends by the written policy.
+ * Delivers a started reply to its client. Nothing is retried from here on. The last bytes, which mean
+ * success, wait until the call is settled. If the client disconnects or the provider breaks off, the call
+ * ends by the written policy.
  */
 import type { RunningAttempt } from './attempt.ts';
-import { chargeFor } from './billing/charge.ts';
+import { computeCharge } from './billing/charge.ts';
 import { GatewayError } from './errors.ts';
 import { endFacts, type Answered, type Attempt } from './exchange.ts';
 import type { Piece } from './lanes.ts';
 import type { Client, Meter } from './pipeline.ts';
-import { failureOf } from './upstream/failures.ts';
+import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
-import { within } from './util/timeouts.ts';
+import { withTimeout } from './util/timeouts.ts';
 
 /** Milliseconds a provider may take to close a complete reply, so that its connection can be used again. */
 const longestTail = 1000;
@@ -49,12 +50,13 @@ export async function deliverReply(
     }
     throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
   } catch (thrown) {
-    const error = failureOf(thrown, routed);
+    const error = toAttemptError(thrown, routed);
     const hadAll = tally.hasAll(routed.call.candidates);
     if (!hadAll) await drainReply(pieces, running);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
-    // If the client is gone, only the recording for `replay` gets this error. Without it the recording would look complete.
+    // If the client is gone, only the recording for `replay` gets this error. Without it the recording would
+    // look complete.
     const lastText = protocol.client.encodeStreamError(error, routed.call, true, { first, last });
     const { left } = routed.cancellation;
     if (left && hadAll) return settleCall(running, started, delivery, { outcome: 'completed', lastText });
@@ -83,7 +85,7 @@ async function settleCall(
     exchange: routed,
     outcome,
     error,
-    charge: chargeFor(outcome, routed, tally),
+    charge: computeCharge(outcome, routed, tally),
     ...endFacts(routed, attempts),
     losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses,
     recording,
@@ -93,20 +95,25 @@ async function settleCall(
   return end;
 }
 
-/** Reads the rest of a reply whose client is gone, if its provider bills the whole of it, for the usage at its end. */
+/**
+ * Reads the rest of a reply whose client is gone, if its provider bills the whole of it, for the usage at its
+ * end.
+ */
 async function drainReply(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
   const drain = running.drain();
   if (!drain) return;
   try {
     for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next())
-      drain.took(step.value.text.length);
+      drain.count(step.value.text.length);
   } catch {
     // The reply broke off or reached the limits of draining. The charge uses what is known so far.
   }
 }
 
-/** Reads to the provider's own end of the stream, for a moment, so that its connection can serve another call. */
+/**
+ * Reads to the provider's own end of the stream, for a moment, so that its connection can serve another call.
+ */
 async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
-  const tail = await within(pieces.next(), longestTail).catch(() => undefined);
+  const tail = await withTimeout(pieces.next(), longestTail).catch(() => undefined);
   if (!tail?.done) running.stop();
 }

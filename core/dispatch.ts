@@ -9,8 +9,8 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
-import { unpacked } from './upstream/decompress.ts';
-import { send, smallReads, wasKept } from './upstream/transport.ts';
+import { decompress } from './upstream/decompress.ts';
+import { send, smallReads, wasReused } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to connect, and between two chunks of a body. */
@@ -79,7 +79,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
           resolve(
-            unpacked(
+            decompress(
               await ask().catch((error: unknown) =>
                 mayAskAnew(error, exchange) ? ask() : Promise.reject(error),
               ),
@@ -111,7 +111,7 @@ const atOnce = 1000;
  */
 function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
   return (
-    wasKept(error) &&
+    wasReused(error) &&
     performance.now() - attempt.startedAt < atOnce &&
     !attempt.target.model.output.includes('image')
   );

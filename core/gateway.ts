@@ -17,9 +17,9 @@ import { watchListing } from './host/model-discovery.ts';
 import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
 import { freezeTaps, tappable } from './host/taps.ts';
-import { Bodies } from './http/bodies.ts';
+import { BodyBudget } from './http/bodies.ts';
 import { Routes } from './http/routes.ts';
-import { Calls } from './http/running-calls.ts';
+import { RunningCalls } from './http/running-calls.ts';
 import { sweepUploads } from './http/uploads.ts';
 import {
   namingPlugin,
@@ -38,9 +38,9 @@ import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Retries } from './retries/next-attempt.ts';
 import { checkRoutes, openServer, type GatewayServer } from './server.ts';
-import { attemptTimeouts } from './upstream/attempt-timeouts.ts';
+import { computeTimeouts } from './upstream/attempt-timeouts.ts';
 import { ReplyBudget } from './upstream/reply-memory.ts';
-import { targetFinder } from './upstream/targets.ts';
+import { createTargetFinder } from './upstream/targets.ts';
 
 export interface Gateway extends Core {
   /** Lines that plugins print at the start, and example commands. */
@@ -106,7 +106,7 @@ function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
     longestStall: timeouts.write,
     trustedProxies: server.trustedProxies,
     rejectsLoss: loss === 'reject',
-    timeoutsOf: (parsed, target) => attemptTimeouts(parsed, target, timeouts),
+    timeoutsOf: (parsed, target) => computeTimeouts(parsed, target, timeouts),
   };
 }
 
@@ -134,7 +134,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const examinations = new Registry<Examination>('examination');
   const dispatcher = createDispatcher(config.timeouts);
 
-  const targetsFor = targetFinder(catalog, protocols);
+  const targetsFor = createTargetFinder(catalog, protocols);
 
   const core: Core = {
     hooks,
@@ -147,8 +147,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     logger,
     targetsFor,
     addresses: notes.addresses,
-    calls: new Calls(),
-    bodies: new Bodies(config.server),
+    calls: new RunningCalls(),
+    bodies: new BodyBudget(config.server),
     replies: new ReplyBudget(config.server),
     retries: new Retries(config.retries),
     ...settingsOf(config),

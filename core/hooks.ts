@@ -44,8 +44,8 @@ interface SyncTap<Args extends unknown[], Result> {
 }
 
 /**
- * Use `tapPromise` to wait for something, otherwise `tap`. A tap without a result returns undefined; the type `void` would
- * accept a promise that is never awaited.
+ * Use `tapPromise` to wait for something, otherwise `tap`. A tap without a result returns undefined; the type
+ * `void` would accept a promise that is never awaited.
  */
 export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
   Args,
@@ -58,15 +58,21 @@ export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
 export interface Hooks {
   /** All plugins are applied: check names, open resources. Throwing stops the start. */
   readonly ready: AsyncTap<[], void>;
-  /** Receives a request's headers. Return a principal; undefined: not my credential; throw: mine, and invalid. */
+  /**
+   * Receives a request's headers. Return a principal; undefined: not my credential; throw: mine, and invalid.
+   */
   readonly authenticate: AsyncTap<[Received], Principal | undefined>;
-  /** Receives a parsed call. Return a stored reply to send instead of calling; undefined: call the provider. */
+  /**
+   * Receives a parsed call. Return a stored reply to send instead of calling; undefined: call the provider.
+   */
   readonly replay: AsyncTap<[Parsed], Replay | undefined>;
   /** Receives the targets so far. Return the targets in the order to try; none: model not found. */
   readonly route: AsyncTap<[readonly Target[], Parsed], readonly Target[]>;
   /** Receives the grant so far. Return a narrower one; throw to refuse the call. */
   readonly authorize: AsyncTap<[Grant, Planned], Grant>;
-  /** Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call. */
+  /**
+   * Receives an attempt at its start, first event and end, for health, load and latency. Cannot fail a call.
+   */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
   /** Receives the canonical request of one attempt. Return a new one; mutate nothing. */
   readonly transformRequest: {
@@ -75,7 +81,10 @@ export interface Hooks {
       tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>,
     ): void;
   };
-  /** Receives the signed request. The first response wins; undefined: the next tap sends it. Core's proxy is last. */
+  /**
+   * Receives the signed request. The first response wins; undefined: the next tap sends it. Core's proxy is
+   * last.
+   */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   /** Receives the events of a reply. Return an iterable around them. Runs once per reply, not per event. */
   readonly transformStream: {
@@ -84,7 +93,10 @@ export interface Hooks {
       tap: (events: AsyncIterable<CanonicalEvent>, exchange: Routed) => AsyncIterable<CanonicalEvent>,
     ): void;
   };
-  /** Receives the end of a call that reached `authorize`, exactly once: settle or void. The reply's last bytes wait for it. */
+  /**
+   * Receives the end of a call that reached `authorize`, exactly once: settle or void. The reply's last bytes
+   * wait for it.
+   */
   readonly meter: AsyncTap<[End], void>;
   /** Receives the end of every call, refused ones too. Never awaited; cannot fail a reply. */
   readonly observe: AsyncTap<[End], void>;

@@ -1,20 +1,20 @@
 /**
- * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken if client and provider speak the same
- * protocol and no tap wants the body, the sender's own bytes go on with a few edits in place, and a copy is read for
- * metering. In the translated lane the body goes through the canonical form.
+ * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken if client and provider
+ * speak the same protocol and no tap wants the body, the sender's own bytes go on with a few edits in place,
+ * and a copy is read for metering. In the translated lane the body goes through the canonical form.
  */
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import { checkedJson } from './crossing/json-check.ts';
-import { repliedEvents, streamedEvents, type Reading } from './crossing/reply-events.ts';
+import { checkJson } from './crossing/json-check.ts';
+import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { spliceBytes } from './crossing/splice.ts';
-import { answeredApart, answeredOnce, type Answered } from './crossing/tool-results.ts';
+import { completeToolResults, dedupeToolResults, type Answered } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
 import { forwardReply, forwardStream } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { conditionOf } from './host/taps.ts';
-import { Form, writeForm } from './http/form.ts';
+import { Form, encodeForm } from './http/form.ts';
 import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
@@ -93,7 +93,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   }));
   const { body } = encoded;
   return {
-    ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }),
+    ...(body instanceof Form ? encodeForm(body) : { body: JSON.stringify(body), contentType: json }),
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost],
     stops: encoded.stops ?? [],
@@ -103,9 +103,9 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
 
 /** One result for each tool call, and for another protocol each result where that protocol wants it. */
 function repairResults(asked: CanonicalRequest, { protocol, attempt }: Routed): Answered {
-  const once = answeredOnce(asked);
+  const once = dedupeToolResults(asked);
   if (protocol === attempt.target.protocol) return once;
-  const { request, losses } = answeredApart(once.request);
+  const { request, losses } = completeToolResults(once.request);
   return { request, losses: [...once.losses, ...losses] };
 }
 
@@ -117,8 +117,9 @@ export interface ReplyLane extends Pick<EncodedBody, 'stops' | 'expects'> {
 }
 
 /**
- * A provider's reply as text for the client, piece by piece. The first piece that is not `opening` is the commit point. It
- * ends with a piece that is `last`, or throws: a reply that stops before it is complete is an error.
+ * A provider's reply as text for the client, piece by piece. The first piece that is not `opening` is the
+ * commit point. It ends with a piece that is `last`, or throws: a reply that stops before it is complete is
+ * an error.
  */
 export function crossReply(
   exchange: Routed,
@@ -132,11 +133,11 @@ export function crossReply(
   const streamed = contentType.includes('text/event-stream');
   if (verbatim && streamed === call.stream)
     return (streamed ? forwardStream : forwardReply)(exchange, response, reading);
-  const decode = streamed ? streamedEvents : repliedEvents;
+  const decode = streamed ? decodeStream : decodeWholeReply;
   const decoded = decode(target.protocol, exchange, response, reading);
   const changed =
     stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
-  const batches = expects ? checkedJson(changed, expects, reading.tally) : changed;
+  const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
   return (call.stream ? writeStream : writeReply)(protocol, replyContext(exchange, reading), batches);
 }
 

@@ -1,17 +1,17 @@
 /**
- * The pipeline: one call from its headers to its end. Every hook is called in this file, in order: authenticate, replay,
- * route, authorize, then for each attempt transformRequest, dispatch and transformStream, and at the end meter and observe.
- * What a step does in detail is in the file it calls.
+ * The pipeline: one call from its headers to its end. Every hook is called in this file, in order:
+ * authenticate, replay, route, authorize, then for each attempt transformRequest, dispatch and
+ * transformStream, and at the end meter and observe. What a step does in detail is in the file it calls.
  */
 import { startAttempt, type RunningAttempt } from './attempt.ts';
-import { chargeFor } from './billing/charge.ts';
-import { atKnownRates } from './billing/service-modes.ts';
+import { computeCharge } from './billing/charge.ts';
+import { filterPriced } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
-import { loweredLimit } from './crossing/output-limit.ts';
-import { unwrapCharged } from './crossing/reply-events.ts';
-import { checkContext, withinContext, type Shortened } from './crossing/truncation.ts';
-import { withoutReasoning } from './crossing/without-reasoning.ts';
+import { reportLoweredLimit } from './crossing/output-limit.ts';
+import { removeReasoning } from './crossing/remove-reasoning.ts';
+import { unwrapCounted } from './crossing/reply-events.ts';
+import { checkContext, sendWithinContext, type Shortened } from './crossing/truncation.ts';
 import { deliverReply } from './delivery.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import {
@@ -29,22 +29,22 @@ import {
   type Routed,
   type Target,
 } from './exchange.ts';
-import { admitted, checkReplay, permitted } from './http/access.ts';
+import { requireAccess, checkReplay, filterPermitted } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
-import { answerHead, sendError, streamHead } from './http/reply-headers.ts';
+import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
-import { headersNaming } from './http/request-id.ts';
+import { buildIdHeaders } from './http/request-id.ts';
 import { crossReply, encodeTranslated, encodeVerbatim, isTapped, isVerbatim } from './lanes.ts';
 import { boundLosses, lossRefusal, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
-import { firstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
-import { failureOf, finalError, howFailed, refusedBy } from './upstream/failures.ts';
+import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
+import { toAttemptError, buildFinalError, classifyNoOutput, decodeRefusal } from './upstream/failures.ts';
 import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
 import type { ReplyMemory } from './upstream/reply-memory.ts';
-import { fitWires } from './upstream/targets.ts';
-import { countsTokens, crossCount, estimatedCount, lacksCount } from './upstream/token-count.ts';
-import { requestFor } from './upstream/upstream-request.ts';
-import { heeding, within } from './util/timeouts.ts';
+import { chooseProtocols } from './upstream/targets.ts';
+import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
+import { buildRequest } from './upstream/upstream-request.ts';
+import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -58,10 +58,16 @@ export interface Client {
 /** Settles a call with its end. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
 
-/** Milliseconds that a finished reply waits for the ledger. The entry is retried after the client has its reply. */
+/**
+ * Milliseconds that a finished reply waits for the ledger. The entry is retried after the client has its
+ * reply.
+ */
 const longestHold = 5000;
 
-/** Runs a call to its end. Never rejects: every error becomes the call's end, and the client reads it in its protocol. */
+/**
+ * Runs a call to its end. Never rejects: every error becomes the call's end, and the client reads it in its
+ * protocol.
+ */
 export async function runCall(core: Core, received: Received, client: Client): Promise<void> {
   const end = await runToEnd(core, received, client);
   void core.hooks.observe.promise(end);
@@ -70,14 +76,14 @@ export async function runCall(core: Core, received: Received, client: Client): P
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
   let planned: Planned;
   try {
-    const principal = admitted(await core.hooks.authenticate.promise(received), 'user');
+    const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user');
     const parsed = await parseCall(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
       const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
       checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
       // A replay has its own request id, whatever the stored headers say.
-      client.reply.head(replay.status, { ...replay.headers, ...headersNaming(parsed.id) });
+      client.reply.head(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
       client.reply.finish(replay.body);
       return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
     }
@@ -107,15 +113,19 @@ async function parseCall(exchange: Authenticated, { body, protocol, match, reply
 async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const offered = core.targetsFor(parsed.call.model, parsed.protocol);
   const targets = await core.hooks.route.promise(offered, parsed);
-  if (targets.length > 0) return fitWires(atKnownRates(permitted(targets, parsed.principal), parsed), parsed);
+  if (targets.length > 0)
+    return chooseProtocols(filterPriced(filterPermitted(targets, parsed.principal), parsed), parsed);
   throw core.catalog.missing(parsed.call.model);
 }
 
-/** Reserves, calls and settles. From `authorize` on every end is metered exactly once, before the reply's last bytes. */
+/**
+ * Reserves, calls and settles. From `authorize` on every end is metered exactly once, before the reply's last
+ * bytes.
+ */
 async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
   const meter: Meter = async (end) => {
-    await within((metered ??= core.hooks.meter.promise(end)), longestHold);
+    await withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold);
   };
   try {
     const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
@@ -138,29 +148,29 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   const { planned, grant } = granted;
   const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
-    client.reply.head(200, { ...grant.headers, ...streamHead(call) });
+    client.reply.head(200, { ...grant.headers, ...buildStreamHeaders(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
-  for (let next: Next | NoneLeft = firstAttempt(grant.targets[0]); next.target;) {
+  for (let next: Next | NoneLeft = planFirstAttempt(grant.targets[0]); next.target;) {
     const running = startAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
     const { routed } = running;
     attempts.push(routed.attempt);
     let started: StartedReply;
     try {
-      started = await heeding(startReply(core, running, client), routed.attempt.cancellation);
+      started = await rejectIfIgnored(startReply(core, running, client), routed.attempt.cancellation);
     } catch (thrown) {
-      running.ended(failureOf(thrown, routed));
-      next = await core.retries.after(routed, attempts);
+      running.ended(toAttemptError(thrown, routed));
+      next = await core.retries.planNextAttempt(routed, attempts);
       // The client may have disconnected during the wait, so the error is worked out again.
-      const error = finalError(attempts, failureOf(thrown, routed), !next.target && next.isFinal);
-      const charge = chargeFor(howFailed(routed), routed, running.tally);
+      const error = buildFinalError(attempts, toAttemptError(thrown, routed), !next.target && next.isFinal);
+      const charge = computeCharge(classifyNoOutput(routed), routed, running.tally);
       failure = { type: 'failed', exchange: routed, error, charge, ...endFacts(routed, attempts) };
       continue;
     }
     running.begun();
-    client.reply.head(200, answerHead(routed, started.losses, started.estimated));
+    client.reply.head(200, buildReplyHeaders(routed, started.losses, started.estimated));
     return deliverReply(running, started, { client, meter, attempts });
   }
   if (!failure)
@@ -172,25 +182,27 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
 }
 
 /**
- * Sends one attempt's request and waits for the first output of its reply. Whatever fails before that concerns no client
- * yet: the same target can be retried, or another one can take over.
+ * Sends one attempt's request and waits for the first output of its reply. Whatever fails before that
+ * concerns no client yet: the same target can be retried, or another one can take over.
  */
 async function startReply(core: Core, running: RunningAttempt, { reply }: Client): Promise<StartedReply> {
   const { routed } = running;
   const { memory } = reply;
   memory.reset();
-  if (routed.operation === 'count' && !countsTokens(routed.attempt.target))
-    return awaitOutput(running, memory, estimatedCount(routed), estimate);
-  const stripped = routed.attempt.withoutReasoning ? withoutReasoning(routed.canonical()) : undefined;
+  if (routed.operation === 'count' && !canCountTokens(routed.attempt.target))
+    return awaitOutput(running, memory, estimateCount(routed), estimate);
+  const stripped = routed.attempt.withoutReasoning ? removeReasoning(routed.canonical()) : undefined;
   if (stripped) refuseLosses(core, routed, stripped.losses);
   const send = (shortened?: Shortened): Promise<StartedReply> =>
     sendRequest(core, running, memory, shortened);
-  return routed.call.truncates ? withinContext(routed, stripped, send) : send(stripped);
+  return routed.call.truncates ? sendWithinContext(routed, stripped, send) : send(stripped);
 }
 
 const estimate = { losses: [], estimated: true } as const;
 
-/** `shortened` replaces a request that was too long for its model, or whose reasoning the provider refused. */
+/**
+ * `shortened` replaces a request that was too long for its model, or whose reasoning the provider refused.
+ */
 async function sendRequest(
   core: Core,
   running: RunningAttempt,
@@ -210,24 +222,24 @@ async function sendRequest(
         await hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed),
       );
   refuseLosses(core, routed, encoded.losses);
-  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...loweredLimit(routed)];
+  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
   routed.attempt.losses = losses;
 
-  const request = await requestFor(routed, encoded);
+  const request = await buildRequest(routed, encoded);
   const wrapped = await hooks.dispatch.promise(request, routed);
   if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
   const { unwrap } = target.provider;
   const response = unwrap
-    ? await unwrapCharged(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
+    ? await unwrapCounted(wrapped, memory, (whole) => unwrap(whole, target, encoded.operation))
     : wrapped;
   routed.attempt.status = response.status;
 
-  if (routed.operation === 'count' && lacksCount(response))
-    return awaitOutput(running, memory, estimatedCount(routed), estimate);
-  if (response.status !== 200) throw await refusedBy(target, response, request);
+  if (routed.operation === 'count' && isCountUnsupported(response))
+    return awaitOutput(running, memory, estimateCount(routed), estimate);
+  if (response.status !== 200) throw await decodeRefusal(target, response, request);
   const pieces =
     routed.operation === 'count'
-      ? crossCount(routed, response)
+      ? translateCount(routed, response)
       : crossReply(
           routed,
           response,
@@ -237,7 +249,9 @@ async function sendRequest(
   return awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
 
-/** The `transformStream` hook for one reply; undefined if no tap applies, so that the reply can stay verbatim. */
+/**
+ * The `transformStream` hook for one reply; undefined if no tap applies, so that the reply can stay verbatim.
+ */
 function transformFor(
   { transformStream }: Core['hooks'],
   routed: Routed,

@@ -1,6 +1,6 @@
 /**
- * The HTTP server: Koa takes requests in, exchanges go out. Calls of a protocol are read as raw bytes and run through the
- * pipeline. Everything else is a route of a plugin, or health.
+ * The HTTP server: Koa takes requests in, exchanges go out. Calls of a protocol are read as raw bytes and run
+ * through the pipeline. Everything else is a route of a plugin, or health.
  */
 import Router from '@koa/router';
 import Koa from 'koa';
@@ -8,17 +8,17 @@ import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError } from './errors.ts';
-import { admitted } from './http/access.ts';
+import { requireAccess } from './http/access.ts';
 import { Arrival } from './http/arrival.ts';
-import { refuseCompressed, wrongBody, type Share } from './http/bodies.ts';
-import { clientAddress } from './http/client-address.ts';
+import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
+import { resolveClientAddress } from './http/client-address.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
-import { closeListener, listen, urlOf, type Address } from './http/listener.ts';
-import { faultsOf } from './http/readiness.ts';
+import { closeListener, listen, formatUrl, type Address } from './http/listener.ts';
+import { findReadinessFaults } from './http/readiness.ts';
 import { Reply } from './http/reply.ts';
-import { headersNaming, timeOrderedId } from './http/request-id.ts';
-import { replyOf } from './http/route-reply.ts';
-import { PageRequest, routeRequest, withBody } from './http/route-request.ts';
+import { buildIdHeaders, createRequestId } from './http/request-id.ts';
+import { buildRouteReply } from './http/route-reply.ts';
+import { BodilessRequest, readRouteRequest, methodsWithBody } from './http/route-request.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
@@ -45,7 +45,7 @@ export async function openServer(
   let answer = createHandler(core, audience);
   const server = await listen(address, (request, response) => void answer(request, response), core.logger);
   return {
-    url: urlOf(server, address.host),
+    url: formatUrl(server, address.host),
     serve(next) {
       answer = createHandler(next, audience);
     },
@@ -75,21 +75,21 @@ function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback
         { method: context?.method, path: context?.path },
         'a client closed its connection',
       );
-    const id = timeOrderedId();
+    const id = createRequestId();
     core.logger.error(
       { error, request: id, method: context?.method, path: context?.path },
       'a request failed outside the pipeline',
     );
     // Koa removes every header except those that the error carries.
-    if (error instanceof Error) Object.assign(error, { headers: headersNaming(id) });
+    if (error instanceof Error) Object.assign(error, { headers: buildIdHeaders(id) });
   });
   const pages: Pages = new LRUCache({ max: mostPages });
   app.use(servePages(core, pages));
   if (audience === 'everyone') app.use(serveCalls(core));
   app.use(createRouter(core, audience, pages).routes());
   app.use((context) => {
-    const id = timeOrderedId();
-    context.set(headersNaming(id));
+    const id = createRequestId();
+    context.set(buildIdHeaders(id));
     Object.assign(context, notFoundReply(core, context, id));
   });
   const answer = app.callback();
@@ -146,7 +146,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const reply = new Reply(context.res, received.id, core);
   const halfClosed = (): void => reply.probe(context.req.httpVersion, protocol.client.keepAlive);
   context.req.socket.once('end', halfClosed);
-  const share = core.bodies.share();
+  const share = core.bodies.openShare();
   const running = core.calls.begin(received);
   try {
     await runCall(core, received, {
@@ -158,21 +158,24 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   } finally {
     context.req.socket.off('end', halfClosed);
     core.calls.end(running);
-    share.giveBack();
+    share.release();
   }
 }
 
-/** Reads the body of a call. Anything without a form content type is parsed as JSON: many clients send no content type. */
+/**
+ * Reads the body of a call. Anything without a form content type is parsed as JSON: many clients send no
+ * content type.
+ */
 async function readCall(
   core: Core,
   context: Koa.Context,
   protocol: Protocol,
   match: Match,
-  share: Share,
+  share: BodyShare,
 ): Promise<ReadBody> {
   const isForm = isUpload(context.req.headers);
-  if (isForm && (match.body ?? protocol.body) === 'json') throw wrongBody('application/json');
-  if (!isForm && match.body === 'multipart') throw wrongBody('multipart/form-data');
+  if (isForm && (match.body ?? protocol.body) === 'json') throw toWrongBodyError('application/json');
+  if (!isForm && match.body === 'multipart') throw toWrongBodyError('multipart/form-data');
   refuseCompressed(context.req);
   core.replies.checkRoom();
   if (!isForm) return parseJson(await share.read(context.req));
@@ -192,19 +195,19 @@ export function checkRoutes(core: Core): void {
 function createRouter(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
-    context.set(headersNaming(timeOrderedId()));
+    context.set(buildIdHeaders(createRequestId()));
     context.body = { status: 'ok' };
   });
   router.get('/readyz', (context) => {
-    const faults = faultsOf(core);
-    context.set(headersNaming(timeOrderedId()));
+    const faults = findReadinessFaults(core);
+    context.set(buildIdHeaders(createRequestId()));
     context.status = faults.length > 0 ? 503 : 200;
     context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });
   const protocols = audience === 'everyone' ? [...core.protocols.all()] : [];
   for (const route of core.routes.all()) {
     if ((route.access === 'operator') !== (audience === 'operators') && !route.everywhere) continue;
-    core.routes.reachable(route, protocols, () =>
+    core.routes.register(route, protocols, () =>
       router.register(route.path, [route.method], async (context) => {
         await sendRoute(core, route, context, context.params);
         if (route.access === 'public' && context.method === 'GET' && context.status === 200)
@@ -221,8 +224,8 @@ async function sendRoute(
   context: Koa.Context,
   params: Record<string, string>,
 ): Promise<void> {
-  const id = timeOrderedId();
-  const { status, headers, body } = await replyOf(core, route, id, () =>
+  const id = createRequestId();
+  const { status, headers, body } = await buildRouteReply(core, route, id, () =>
     answerRoute(core, route, context, params, id),
   );
   const { res } = context;
@@ -231,12 +234,12 @@ async function sendRoute(
   if (context.method === 'GET' && typeof body === 'string' && body !== '' && headers['content-type']) {
     context.respond = false;
     res
-      .writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...headersNaming(id) })
+      .writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...buildIdHeaders(id) })
       .end(body);
     return;
   }
   context.status = status;
-  context.set({ ...headersNaming(id), ...headers });
+  context.set({ ...buildIdHeaders(id), ...headers });
   context.body = body;
 }
 
@@ -247,17 +250,17 @@ async function answerRoute(
   params: Record<string, string>,
   id: string,
 ): Promise<RouteReply> {
-  if (route.access !== 'public' || withBody.has(context.method))
+  if (route.access !== 'public' || methodsWithBody.has(context.method))
     return answerCaller(core, route, context, params, id);
   for (const guard of core.guards.all())
     await guard.admit(
-      clientAddress(
+      resolveClientAddress(
         context.req.headers['x-forwarded-for'],
         context.req.socket.remoteAddress ?? '',
         core.trustedProxies,
       ),
     );
-  return route.handle(new PageRequest(context, params));
+  return route.handle(new BodilessRequest(context, params));
 }
 
 async function answerCaller(
@@ -267,15 +270,15 @@ async function answerCaller(
   params: Record<string, string>,
   id: string,
 ): Promise<RouteReply> {
-  if (route.access === 'public') return route.handle(await routeRequest(context, params));
+  if (route.access === 'public') return route.handle(await readRouteRequest(context, params));
   // The caller is authenticated before the body is read.
-  const principal = admitted(
+  const principal = requireAccess(
     await core.hooks.authenticate.promise(
       new Arrival(core, context, core.routes.ownerOf(route), 'generate', id),
     ),
     route.access,
   );
-  return route.handle(await routeRequest(context, params), principal);
+  return route.handle(await readRouteRequest(context, params), principal);
 }
 
 /** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */

@@ -1,6 +1,7 @@
 /**
- * A credential scheme of your own: this one takes `Authorization: Basic`, as in `curl --user anyone:sk-…`, with the key
- * as the password. It finds the secret and asks the keyrings whose it is; where keys are kept is not its concern.
+ * A credential scheme of your own: this one takes `Authorization: Basic`, as in `curl --user anyone:sk-…`,
+ * with the key as the password. It finds the secret and asks the keyrings whose it is; where keys are kept is
+ * not its concern.
  */
 import { definePlugin, GatewayError } from 'tollgate';
 import { z } from 'zod';
@@ -19,7 +20,8 @@ export const basic = definePlugin({
     credentials.add({ name: 'basic', openapi: { basic: { type: 'http', scheme: 'basic' } } });
     hooks.authenticate.tapPromise('basic', async ({ headers }) => {
       const secret = passwordIn(headers.authorization);
-      // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be bad.
+      // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be
+      // bad.
       if (secret === undefined) return undefined;
       for (const keyring of keyrings.all()) {
         const principal = await keyring.verify(secret);

@@ -1,7 +1,7 @@
 /**
- * A meter of your own: this one gives each account so many tokens a day. What it counts it keeps in memory, as a process-
- * owned resource: a reload of the configuration does not forget it, a restart does. The ledger of `plugins/meters/balance`
- * shows what it takes to be exact where processes die and calls run at once.
+ * A meter of your own: this one gives each account so many tokens a day. What it counts it keeps in memory,
+ * as a process- owned resource: a reload of the configuration does not forget it, a restart does. The ledger
+ * of `plugins/meters/balance` shows what it takes to be exact where processes die and calls run at once.
  */
 import { definePlugin, GatewayError, type End } from 'tollgate';
 import { z } from 'zod';

@@ -1,7 +1,8 @@
 /**
  * A gateway with a plugin of each kind that are all in this folder, beside the demo model. Start it with
- * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and ask with the key it prints:
- * `curl --user me:$KEY http://127.0.0.1:8787/ask -H "Content-Type: application/json" -d '{"model":"demo/echo","ask":"Hello!"}'`.
+ * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and ask with the key it prints: `curl --user
+ * me:$KEY http://127.0.0.1:8787/ask -H "Content-Type: application/json" -d
+ * '{"model":"demo/echo","ask":"Hello!"}'`.
  */
 import { defineConfig } from 'tollgate';
 import { balance } from 'tollgate/plugins/meters/balance';
@@ -16,7 +17,8 @@ import { prices } from './route.ts';
 export default defineConfig({
   dataFolder: process.env.TOLLGATE_DATA || './data',
   server: { port: Number(process.env.PORT || 8787) },
-  // Which protocols clients may speak, and vendors do: the demo model's and the house's own is chat-completions.
+  // Which protocols clients may speak, and vendors do: the demo model's and the house's own is
+  // chat-completions.
   plugins: [
     basic(),
     ask(),

@@ -1,10 +1,12 @@
 /**
- * A protocol of your own is a pair of pure maps. Its client side reads what callers send and writes what they get; its
- * upstream side does the same towards a vendor that speaks it. All protocols meet in the canonical request and events,
- * so that with these two sides any client of yours reaches any model, and any other client a vendor of yours.
+ * A protocol of your own is a pair of pure maps. Its client side reads what callers send and writes what they
+ * get; its upstream side does the same towards a vendor that speaks it. All protocols meet in the canonical
+ * request and events, so that with these two sides any client of yours reaches any model, and any other
+ * client a vendor of yours.
  *
- * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by `{"model":…,"answer":…,
- * "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after the other and an `{"ended":…}`.
+ * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by
+ * `{"model":…,"answer":…, "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after
+ * the other and an `{"ended":…}`.
  */
 import {
   definePlugin,
@@ -41,7 +43,9 @@ function frame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** Follows a reply as its events come. What an answer in plain text has no place for is told to the caller. */
+/**
+ * Follows a reply as its events come. What an answer in plain text has no place for is told to the caller.
+ */
 class Listener {
   readonly #texts = new Set<number>();
   readonly #context: ReplyContext;

@@ -1,6 +1,6 @@
 /**
- * A provider of your own is data: where it speaks which protocol, what it is switched on by, and its models. This
- * one is a vendor on your own network that speaks chat-completions and lists its models itself.
+ * A provider of your own is data: where it speaks which protocol, what it is switched on by, and its models.
+ * This one is a vendor on your own network that speaks chat-completions and lists its models itself.
  */
 import { defineProvider } from 'tollgate';
 

@@ -1,6 +1,7 @@
 /**
  * A gateway on each of several machines, with one ledger for all of them in PostgreSQL. Start it on each with
- * `TOLLGATE_CONFIG=examples/several-machines.config.ts TOLLGATE_LEDGER_URL=postgres://user:password@host:5432/name npm start`.
+ * `TOLLGATE_CONFIG=examples/several-machines.config.ts
+ * TOLLGATE_LEDGER_URL=postgres://user:password@host:5432/name npm start`.
  */
 import { defineConfig } from 'tollgate';
 import { bearer } from 'tollgate/plugins/auth/bearer';

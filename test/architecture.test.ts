@@ -1,4 +1,7 @@
-/** Reads the sources and holds the project's rules: who imports what, how long a file may be, how files are named. */
+/**
+ * Reads the sources and holds the project's rules: who imports what, how long a file may be, how files are
+ * named.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';

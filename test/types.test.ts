@@ -1,4 +1,7 @@
-/** What the types promise to plugin authors: each wrong tap below does not compile, which `tsc` holds as part of the tests. */
+/**
+ * What the types promise to plugin authors: each wrong tap below does not compile, which `tsc` holds as part
+ * of the tests.
+ */
 import { expectTypeOf, it } from 'vitest';
 import { defineConfig } from '../core/index.ts';
 import type {

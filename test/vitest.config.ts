@@ -1,7 +1,7 @@
 /**
- * Three projects. `unit` is the fast part. `flows` is everything else over sockets, databases and processes. Both keep
- * loaded modules from file to file, because most files take longer to load the gateway than to test it. `apart` holds
- * files that replace Node's own modules and so need modules of their own.
+ * Three projects. `unit` is the fast part. `flows` is everything else over sockets, databases and processes.
+ * Both keep loaded modules from file to file, because most files take longer to load the gateway than to test
+ * it. `apart` holds files that replace Node's own modules and so need modules of their own.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,8 @@ function project(
   exclude: string[] = [],
 ): TestProjectInlineConfiguration {
   return {
-    // The bare name `tollgate` resolves to the sources, never to the build, which would be a second core. The condition
+    // The bare name `tollgate` resolves to the sources, never to the build, which would be a second core. The
+    // condition
     // `module` is left out: Node cannot always run what packages offer bundlers under it.
     ssr: { resolve: { conditions: ['tollgate-source', 'node', 'development'] } },
     test: {

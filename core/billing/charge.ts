@@ -22,7 +22,7 @@ const bytesPerToken = 4;
 
 const noCharge: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
 
-export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
+export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (
     exchange.operation === 'count' ||
     outcome === 'failed' ||
@@ -118,7 +118,7 @@ function isUnpriced(
 export function chargeSoFar(exchange: Routed): Charge {
   const { phase, error, tally } = exchange.attempt;
   if (phase === 'end' && error) return noCharge;
-  return chargeFor(phase === 'start' ? 'left-before-output' : 'cut', exchange, tally);
+  return computeCharge(phase === 'start' ? 'left-before-output' : 'cut', exchange, tally);
 }
 
 /**

@@ -33,7 +33,7 @@ export function askedMode({ modes }: ClientCall): string | undefined {
  * since encoders leave out what has no price. Throws `unsupported_parameter` naming the field if none
  * remains.
  */
-export function atKnownRates(
+export function filterPriced(
   targets: readonly Target[],
   { call, operation, protocol }: Parsed,
 ): readonly Target[] {

@@ -14,7 +14,7 @@ const longest = 1024 * 1024;
 const deepest = 64;
 
 /** Passes all events through. Reports a mismatch to the tally when its candidate ends. */
-export async function* checkedJson(
+export async function* checkJson(
   batches: Batches,
   { schema }: { readonly schema?: unknown },
   tally: Pick<Tally, 'lost'>,

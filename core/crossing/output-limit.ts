@@ -6,7 +6,7 @@ import { outputBound } from '../billing/cost-bounds.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
 
-export function loweredLimit(exchange: Routed): readonly Loss[] {
+export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
   const { call, grant, attempt } = exchange;
   const { model } = attempt.target;
   const limit = outputBound(call, model, grant.outputLimit);

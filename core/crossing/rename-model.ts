@@ -6,7 +6,7 @@ import { locateString } from './splice.ts';
 /** Returns a block of a stream unchanged or edited. */
 export type BlockWriter = (raw: string, data: string | undefined) => string;
 
-export function renamedReply(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
+export function renameModelInReply(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
   const place = locateModel(text, paths);
   return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;
 }
@@ -15,7 +15,7 @@ export function renamedReply(text: string, paths: UpstreamSide['modelPaths'], id
  * Replaces the model name in each event. The events of one stream begin alike, so the place is found once,
  * and later events are recognised by their beginning.
  */
-export function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
+export function createModelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
   const json = JSON.stringify(id);
   const names = [...new Set(paths.map((path) => `"${path.at(-1)}"`))];
   let beginning: string | undefined;

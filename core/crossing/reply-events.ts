@@ -8,7 +8,7 @@ import { GatewayError, isGatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { type ReplyMemory, weighBytes, weighText, tooLong } from '../upstream/reply-memory.ts';
+import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
 /** Bytes of an error body or a token count at most. */
@@ -29,7 +29,7 @@ export interface Reading {
  */
 export type Batches = AsyncGenerator<readonly CanonicalEvent[]>;
 
-export async function* streamedEvents(
+export async function* decodeStream(
   protocol: Protocol,
   { call, attempt, protocol: client }: Routed,
   response: UpstreamResponse,
@@ -78,7 +78,7 @@ function sumLarge(blocks: readonly SseBlock[]): number {
 const noEvents: readonly CanonicalEvent[] = [];
 const asDecoded = (events: readonly CanonicalEvent[]): readonly CanonicalEvent[] => events;
 
-export async function* repliedEvents(
+export async function* decodeWholeReply(
   protocol: Protocol,
   exchange: Routed,
   response: UpstreamResponse,
@@ -133,7 +133,7 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
  * Unwraps a body with the provider plugin. Bytes that went in and have not come out count as memory of the
  * call.
  */
-export function unwrapCharged(
+export function unwrapCounted(
   response: UpstreamResponse,
   memory: ReplyMemory,
   unwrap: (response: UpstreamResponse) => UpstreamResponse | Promise<UpstreamResponse>,
@@ -166,7 +166,7 @@ export async function readText({ body }: UpstreamResponse, limit = longestText):
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > limit) throw tooLong();
+    if (length > limit) throw toTooLongError();
     chunks.push(chunk);
   }
   return decodeText(chunks);
@@ -193,6 +193,6 @@ function decodeText(chunks: readonly Uint8Array[]): string {
   return utf8.decode(only && chunks.length === 1 ? only : Buffer.concat(chunks));
 }
 
-export function cutShort(): GatewayError {
+export function toCutError(): GatewayError {
   return new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
 }

@@ -96,6 +96,6 @@ export class SseReader {
 }
 
 /** Writes an event as a frame: its data on one line, after its name if it has one. */
-export function frame(data: string, event?: string): string {
+export function writeFrame(data: string, event?: string): string {
   return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 }

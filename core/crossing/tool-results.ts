@@ -40,7 +40,7 @@ function groupResults({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly 
 }
 
 /** Keeps one result for each call. */
-export function answeredOnce(request: CanonicalRequest): Answered {
+export function dedupeToolResults(request: CanonicalRequest): Answered {
   const all = groupResults(request);
   const repeated = [...all.values()].filter(({ length }) => length > 1);
   if (repeated.length === 0) return { request, losses: [] };
@@ -102,7 +102,7 @@ function splitResults(turn: Turn): Turn[] {
  * Puts results where other protocols expect them: after their calls, in a separate turn. A call without a
  * result before the next turn gets one that says so, since providers refuse the request otherwise.
  */
-export function answeredApart(request: CanonicalRequest): Answered {
+export function completeToolResults(request: CanonicalRequest): Answered {
   const turns = request.turns.flatMap(splitResults);
   const unanswered = findUnanswered(turns);
   const isOpen = (block: Block): block is Call => block.type === 'tool-call' && unanswered.has(block);

@@ -4,9 +4,9 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece, ReplyLane } from '../lanes.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
-import { heeding } from '../util/timeouts.ts';
-import { cutShort, type Batches } from './reply-events.ts';
-import { stopAt } from './stop-sequences.ts';
+import { rejectIfIgnored } from '../util/timeouts.ts';
+import { toCutError, type Batches } from './reply-events.ts';
+import { applyStopSequences } from './stop-sequences.ts';
 
 export async function* writeStream(
   protocol: Protocol,
@@ -28,7 +28,7 @@ export async function* writeStream(
     if (text || opening) yield { text, last: false, opening };
     if (lastText !== undefined) yield { text: lastText, last: true, opening: false };
   }
-  if (lastText === undefined) throw cutShort();
+  if (lastText === undefined) throw toCutError();
 }
 
 export async function* writeReply(
@@ -38,7 +38,7 @@ export async function* writeReply(
 ): AsyncGenerator<Piece> {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
-  if (all.at(-1)?.type !== 'response-end') throw cutShort();
+  if (all.at(-1)?.type !== 'response-end') throw toCutError();
   yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
@@ -50,10 +50,10 @@ export async function* transformEvents(
   transform: ReplyLane['transform'],
 ): Batches {
   const events = flatten(batches);
-  const stopped = stops.length > 0 ? stopAt(events, stops) : events;
+  const stopped = stops.length > 0 ? applyStopSequences(events, stops) : events;
   const transformed = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
   const next = (): Promise<IteratorResult<CanonicalEvent>> =>
-    heeding(transformed.next(), exchange.attempt.cancellation);
+    rejectIfIgnored(transformed.next(), exchange.attempt.cancellation);
   try {
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
   } finally {

@@ -21,7 +21,7 @@ const shares = [3 / 4, 1 / 2, 1 / 4] as const;
  * Calls `send` with the whole request, then with less of it while the model reports that it is too long,
  * three times at most. `whole` replaces the request if something was left out of it before.
  */
-export async function withinContext<Result>(
+export async function sendWithinContext<Result>(
   exchange: Routed,
   whole: Shortened | undefined,
   send: (shortened?: Shortened) => Promise<Result>,

@@ -9,9 +9,9 @@ import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { modelRenamer, renamedReply, type BlockWriter } from './rename-model.ts';
-import { cutShort, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
-import { frame, longestBlock, SseReader, type SseBlock } from './sse.ts';
+import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
+import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
+import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 
 export async function* forwardStream(
   exchange: Routed,
@@ -21,7 +21,7 @@ export async function* forwardStream(
   const { call, attempt } = exchange;
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call, attempt.target.model);
-  const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
+  const rename = createModelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? createArrayWriter(rename) : rename;
   let text = '';
   let lastText = '';
@@ -38,7 +38,7 @@ export async function* forwardStream(
       const isTerminator =
         event !== undefined &&
         event.data.length <= upstream.terminator.length &&
-        frame(event.data) === upstream.terminator;
+        writeFrame(event.data) === upstream.terminator;
       // An incomplete reply must not look complete.
       if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
       opened ||= event !== undefined;
@@ -82,7 +82,7 @@ export async function* forwardStream(
   forward(reader.end());
   if (opened && text) yield takePiece();
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
-  if (!tally.complete) throw cutShort();
+  if (!tally.complete) throw toCutError();
   yield {
     text: lastText + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''),
     last: true,
@@ -114,9 +114,9 @@ export async function* forwardReply(
   const { target } = exchange.attempt;
   const text = await readWhole(response, memory);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
-  if (!tally.complete) throw cutShort();
+  if (!tally.complete) throw toCutError();
   yield {
-    text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id),
+    text: renameModelInReply(text, target.protocol.upstream.modelPaths, target.model.id),
     last: true,
     opening: false,
   };

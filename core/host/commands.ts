@@ -1,4 +1,7 @@
-/** The verbs that plugins add to the command line: two that are typed alike are told when the configuration is read, and not when one of them is. */
+/**
+ * The verbs that plugins add to the command line: two that are typed alike are told when the configuration is
+ * read, and not when one of them is.
+ */
 import type { Command } from '../plugin.ts';
 import { Registry } from './registry.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What an address takes and gives, as zod schemas, for whoever tells machines and people of it. It is asked for by a
- * function, so that what is only there to be told is not loaded before somebody wants to know. A schema with a `title`
- * among its metadata is told once, by that name.
+ * What an address takes and gives, as zod schemas, for whoever tells machines and people of it. It is asked
+ * for by a function, so that what is only there to be told is not loaded before somebody wants to know. A
+ * schema with a `title` among its metadata is told once, by that name.
  */
 import type { z } from 'zod';
 

@@ -1,6 +1,7 @@
 /**
- * What `tollgate doctor` is told: each finding says what was looked at, how it is, and what to do where it is not
- * well. Plugins add examinations of their own; that of a vendor is here, since all vendors are asked alike.
+ * What `tollgate doctor` is told: each finding says what was looked at, how it is, and what to do where it is
+ * not well. Plugins add examinations of their own; that of a vendor is here, since all vendors are asked
+ * alike.
  */
 import type { Provider, UpstreamRequest } from '../provider.ts';
 
@@ -31,11 +32,17 @@ export interface Probe {
 }
 
 const patience = 10_000;
-/** Milliseconds our clock may be off: beyond the first it is worth knowing, beyond the second signatures are refused. */
+/**
+ * Milliseconds our clock may be off: beyond the first it is worth knowing, beyond the second signatures are
+ * refused.
+ */
 const noted = 5000;
 const refused = 60_000;
 
-/** The subject of what a vendor's `date` tells of our clock; every vendor tells it, and the doctor repeats the worst. */
+/**
+ * The subject of what a vendor's `date` tells of our clock; every vendor tells it, and the doctor repeats the
+ * worst.
+ */
 export const clock = 'clock';
 
 function clockFinding(date: string | null, host: string, now: number): Finding[] {
@@ -86,7 +93,10 @@ function findingOf(subject: string, host: string, status: number, variable: stri
   return { subject, state: 'well', told: `${host} is there and accepts the key` };
 }
 
-/** Whether a vendor is reached and takes the key, and what its clock says of ours. Nothing of the key is in the answer. */
+/**
+ * Whether a vendor is reached and takes the key, and what its clock says of ours. Nothing of the key is in
+ * the answer.
+ */
 export async function examineVendor(provider: Provider, probe: Probe): Promise<Finding[]> {
   const subject =
     provider.credential === undefined ? provider.name : `${provider.name}, key ${provider.credential}`;

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { longestDeadline } from '../util/deadlines.ts';
 
 /**
- * A variable, checked as the option is that it stands for. One that is set to nothing, as compose files do, is not set;
- * the line break that a file of secrets ends in is no part of it. What is wrong is told by the variable's name, never its text.
+ * A variable, checked as the option is that it stands for. One that is set to nothing, as compose files do,
+ * is not set; the line break that a file of secrets ends in is no part of it. What is wrong is told by the
+ * variable's name, never its text.
  */
 export function fromEnvironment<Value>(variable: string, schema: z.ZodType<Value>): Value | undefined {
   const text = process.env[variable]?.trim();

@@ -1,6 +1,6 @@
 /**
- * The one set of metrics a process has, whatever is reloaded. Where several workers share the port, whichever is
- * scraped answers for all: it asks the process they were started by, which asks every worker.
+ * The one set of metrics a process has, whatever is reloaded. Where several workers share the port, whichever
+ * is scraped answers for all: it asks the process they were started by, which asks every worker.
  */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Registry } from 'prom-client';
@@ -31,7 +31,10 @@ if (cluster.isWorker) {
   });
 }
 
-/** All metrics in Prometheus' own text, of every worker together. Rejects where some worker's are not to be had: sums without them would be wrong. */
+/**
+ * All metrics in Prometheus' own text, of every worker together. Rejects where some worker's are not to be
+ * had: sums without them would be wrong.
+ */
 export function scrape(): Promise<string> {
   if (!cluster.isWorker) return metrics.metrics();
   lastAsked += 1;

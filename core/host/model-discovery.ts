@@ -1,4 +1,7 @@
-/** Looks at a vendor's own list of models when the gateway is ready and from time to time, and offers what it finds. */
+/**
+ * Looks at a vendor's own list of models when the gateway is ready and from time to time, and offers what it
+ * finds.
+ */
 import type { Logger } from 'pino';
 import type { Catalog, Model } from '../catalog.ts';
 import type { CoreHooks } from '../hooks.ts';
@@ -8,7 +11,10 @@ import { readListing } from './model-listing.ts';
 
 const patienceForListing = 5000;
 
-/** What a vendor answered last. It outlives the configuration: the models of the next one are there before it is asked again. */
+/**
+ * What a vendor answered last. It outlives the configuration: the models of the next one are there before it
+ * is asked again.
+ */
 interface Listed {
   models?: readonly Model[];
 }

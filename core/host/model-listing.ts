@@ -1,6 +1,6 @@
 /**
- * A vendor's own list of models (`GET /models` in the chat style) as facts for the catalogue. A model is left out
- * where neither the list nor the operator says what it costs.
+ * A vendor's own list of models (`GET /models` in the chat style) as facts for the catalogue. A model is left
+ * out where neither the list nor the operator says what it costs.
  */
 import { z } from 'zod';
 import { checkModel, type Model } from '../catalog.ts';
@@ -24,13 +24,18 @@ const listedSchema = z.looseObject({
     })
     .nullish(),
   supported_parameters: z.array(z.string()).nullish(),
-  /** OpenRouter's own: USD per token, and per request, as decimal strings; "-1" where the price is not fixed. */
+  /**
+   * OpenRouter's own: USD per token, and per request, as decimal strings; "-1" where the price is not fixed.
+   */
   pricing: z.record(z.string(), z.unknown()).nullish(),
 });
 
 type Listed = z.output<typeof listedSchema>;
 
-/** `"0.00000014"` USD a token → `"0.14"` USD a million, exact to the nano and rounded up behind it; undefined for what is no fixed price. */
+/**
+ * `"0.00000014"` USD a token → `"0.14"` USD a million, exact to the nano and rounded up behind it; undefined
+ * for what is no fixed price.
+ */
 function perMillion(perToken: unknown): string | undefined {
   const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
   if (!match) return undefined;
@@ -39,7 +44,10 @@ function perMillion(perToken: unknown): string | undefined {
   return formatUsd(BigInt(whole + digits.slice(0, 15)) + (/[1-9]/.test(digits.slice(15)) ? 1n : 0n));
 }
 
-/** What a list says a model costs. A part at "0" is one that has no price of its own, not one that is given away. */
+/**
+ * What a list says a model costs. A part at "0" is one that has no price of its own, not one that is given
+ * away.
+ */
 function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
   const input = perMillion(pricing?.prompt);
   const output = perMillion(pricing?.completion);

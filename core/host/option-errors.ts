@@ -1,6 +1,6 @@
 /**
- * What is wrong with options, in words for whoever wrote them: which one, what there is instead, and what it may be.
- * The schema they were checked by knows all of it, however deep the option stands.
+ * What is wrong with options, in words for whoever wrote them: which one, what there is instead, and what it
+ * may be. The schema they were checked by knows all of it, however deep the option stands.
  */
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 /**
- * Process-owned things: a ledger's writer, a listener, a breaker. They are shared by all who ask with the same
- * key and options and closed with their last user, so that a new configuration beside an old one keeps them;
- * changed options open a second one.
+ * Process-owned things: a ledger's writer, a listener, a breaker. They are shared by all who ask with the
+ * same key and options and closed with their last user, so that a new configuration beside an old one keeps
+ * them; changed options open a second one.
  */
 import type { OpenResource } from '../plugin.ts';
 

@@ -1,15 +1,15 @@
 /**
- * The tapping side of the hooks, made for one plugin each: it keeps what the types promise for plugins written
- * in plain JavaScript too, and puts around a tap what its hook is for: conditions, isolation, an answer that has
- * to be there.
+ * The tapping side of the hooks, made for one plugin each: it keeps what the types promise for plugins
+ * written in plain JavaScript too, and puts around a tap what its hook is for: conditions, isolation, an
+ * answer that has to be there.
  */
 import type { Logger } from 'pino';
 import { isGatewayError } from '../errors.ts';
 import type { End, Routed } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
-import { headersFault, isStatus } from '../http/valid-headers.ts';
+import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
 import { namingPlugin, PluginError, reasonOf } from '../plugin.ts';
-import { within } from '../util/timeouts.ts';
+import { withTimeout } from '../util/timeouts.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -38,10 +38,13 @@ function isLimit(value: unknown): boolean {
 }
 
 function canBeSent(headers: unknown): boolean {
-  return hasFields(headers) && headersFault(headers) === undefined;
+  return hasFields(headers) && findHeaderFault(headers) === undefined;
 }
 
-/** What a tap has to answer, as far as it is seen at a glance: another plugin, or core, would fail at it, and be taken for the culprit. */
+/**
+ * What a tap has to answer, as far as it is seen at a glance: another plugin, or core, would fail at it, and
+ * be taken for the culprit.
+ */
 const answers: Readonly<Record<string, { readonly what: string; suits(value: unknown): boolean }>> = {
   authenticate: {
     what: 'a principal, with kind, account and key, or undefined',
@@ -85,7 +88,10 @@ const answers: Readonly<Record<string, { readonly what: string; suits(value: unk
   },
 };
 
-/** A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. What it was `given` and hands on was checked before. */
+/**
+ * A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. What
+ * it was `given` and hands on was checked before.
+ */
 function required<Value>(value: Value, given: unknown, hook: string, tap: string): Value {
   const answer = answers[hook];
   if (!answer || (value !== undefined && value === given) || answer.suits(value)) return value;
@@ -94,11 +100,14 @@ function required<Value>(value: Value, given: unknown, hook: string, tap: string
   );
 }
 
-/** What a tap throws by a slip is told with its name; what it refuses goes on as it is, and so does what a transport met. */
+/**
+ * What a tap throws by a slip is told with its name; what it refuses goes on as it is, and so does what a
+ * transport met.
+ */
 function named(error: unknown, hook: string, tap: string): unknown {
   const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   if (isGatewayError(error)) {
-    const fault = headersFault(error.details.headers ?? {});
+    const fault = findHeaderFault(error.details.headers ?? {});
     return fault === undefined
       ? error
       : new PluginError(
@@ -116,7 +125,10 @@ function named(error: unknown, hook: string, tap: string): unknown {
 /** The hooks that nobody can tap by `tapPromise`. */
 const atOnceOnly = new Set(['attempt', 'transformStream']);
 
-/** Nobody would wait for a promise that a tap, or its condition, answers where it should have answered at once. */
+/**
+ * Nobody would wait for a promise that a tap, or its condition, answers where it should have answered at
+ * once.
+ */
 function atOnce<Value>(
   value: Value,
   hook: string,
@@ -189,7 +201,10 @@ function opening(hook: Tapped<[], void>): Tapped<[], void> {
   };
 }
 
-/** Milliseconds after which the next tap of `meter` is asked, whatever the one before it still does: no call may stay unsettled for another's sake. */
+/**
+ * Milliseconds after which the next tap of `meter` is asked, whatever the one before it still does: no call
+ * may stay unsettled for another's sake.
+ */
 const longestTurn = 5000;
 
 /** One tap that throws never stops another: what it threw goes to the log. */
@@ -206,7 +221,7 @@ function isolated<Args extends unknown[]>(
       const at = placeOf(place);
       hook.tapPromise(at, async (...args) => {
         const turn = Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args));
-        await (name === 'meter' ? within(turn, longestTurn) : turn);
+        await (name === 'meter' ? withTimeout(turn, longestTurn) : turn);
       });
     },
     tap(place, tap) {
@@ -315,7 +330,10 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   });
 }
 
-/** After `ready` no tap is added: it would recompile the hook under running calls. A late one throws a TypeError. */
+/**
+ * After `ready` no tap is added: it would recompile the hook under running calls. A late one throws a
+ * TypeError.
+ */
 export function freezeTaps(hooks: CoreHooks): void {
   for (const hook of Object.values(hooks)) Object.freeze(hook.taps);
 }

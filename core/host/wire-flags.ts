@@ -1,6 +1,6 @@
 /**
- * Flags about a model that only one protocol understands, in `capabilities.wire[protocol]`. Core hands them on; the
- * protocol says which there are, checks them and reads them.
+ * Flags about a model that only one protocol understands, in `capabilities.wire[protocol]`. Core hands them
+ * on; the protocol says which there are, checks them and reads them.
  */
 import { z } from 'zod';
 import type { Capabilities, Model } from '../catalog.ts';
@@ -12,8 +12,8 @@ export const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())
 export type ProtocolFlags = ReadonlyMap<string, z.ZodType>;
 
 /**
- * Makes a function that returns the flags in `capabilities.wire[protocol]`, with the schema's defaults. It checks each
- * model's flags once. Throws a ZodError if they are wrong.
+ * Makes a function that returns the flags in `capabilities.wire[protocol]`, with the schema's defaults. It
+ * checks each model's flags once. Throws a ZodError if they are wrong.
  */
 export function flagReader<Flags>(
   protocol: string,
@@ -51,8 +51,8 @@ export function rememberFile({ capabilities }: Model, file: URL): void {
 }
 
 /**
- * Checks a model's flags with the schemas of the installed protocols. Throws an Error that names the file, the model and
- * the flag. A protocol that is not installed needs no check, but its provider has to speak it.
+ * Checks a model's flags with the schemas of the installed protocols. Throws an Error that names the file,
+ * the model and the flag. A protocol that is not installed needs no check, but its provider has to speak it.
  */
 export function checkFlags(provider: Provider, { id, capabilities }: Model, protocols: ProtocolFlags): void {
   const { wire } = capabilities;

@@ -7,7 +7,7 @@ import type { Principal, Replay, Target } from '../exchange.ts';
 import { modelHeader } from './reply-headers.ts';
 
 /** Throws `invalid_api_key` without a recognised key, and `forbidden` if the key is of the other kind. */
-export function admitted(principal: Principal | undefined, access: Principal['kind']): Principal {
+export function requireAccess(principal: Principal | undefined, access: Principal['kind']): Principal {
   if (!principal)
     throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
   if (principal.kind !== access)
@@ -39,7 +39,7 @@ function toForbiddenError({ key, models = [] }: Principal): GatewayError {
 }
 
 /** The targets whose models the key may call. Throws `forbidden` if none remains. */
-export function permitted(targets: readonly Target[], principal: Principal): readonly Target[] {
+export function filterPermitted(targets: readonly Target[], principal: Principal): readonly Target[] {
   if (!principal.models) return targets;
   const allowed = targets.filter(({ model }) => mayCall(principal, model.id));
   if (allowed.length === 0) throw toForbiddenError(principal);

@@ -4,8 +4,8 @@ import type { Core } from '../core.ts';
 import type { Received } from '../exchange.ts';
 import type { Operation } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
-import { clientAddress } from './client-address.ts';
-import { timeOrderedId } from './request-id.ts';
+import { resolveClientAddress } from './client-address.ts';
+import { createRequestId } from './request-id.ts';
 
 interface HttpRequest {
   readonly method: string;
@@ -43,7 +43,13 @@ export class Arrival implements Received {
   readonly #remote: string;
   readonly #proxies: number;
 
-  constructor(core: Core, request: HttpRequest, family: string, operation: Operation, id = timeOrderedId()) {
+  constructor(
+    core: Core,
+    request: HttpRequest,
+    family: string,
+    operation: Operation,
+    id = createRequestId(),
+  ) {
     this.id = id;
     this.family = family;
     this.operation = operation;
@@ -65,7 +71,7 @@ export class Arrival implements Received {
   }
 
   get address(): string {
-    return clientAddress(this.headers['x-forwarded-for'], this.#remote, this.#proxies);
+    return resolveClientAddress(this.headers['x-forwarded-for'], this.#remote, this.#proxies);
   }
 
   get signal(): AbortSignal {

@@ -17,7 +17,7 @@ const memoryShare = 1 / 8;
  * The default for bytes of all bodies. Each worker has its own share. A container may have less memory than
  * its machine.
  */
-export function mostBodies(
+export function computeBodiesLimit(
   { bodyLimit, workers }: { readonly bodyLimit: number; readonly workers: number },
   memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
 ): number {
@@ -31,7 +31,7 @@ interface Limits {
   readonly bodiesLimit: number;
 }
 
-export class Bodies {
+export class BodyBudget {
   readonly #limits: Limits;
   #held = 0;
 
@@ -45,8 +45,8 @@ export class Bodies {
   }
 
   /** Opens the share of one call. The call releases it when it ends. */
-  share(): Share {
-    return new Share(this);
+  openShare(): BodyShare {
+    return new BodyShare(this);
   }
 
   /** Throws `overloaded` if all bodies together would exceed their limit. */
@@ -67,11 +67,11 @@ export class Bodies {
 }
 
 /** The bytes that one call holds. */
-export class Share {
-  readonly #bodies: Bodies;
+export class BodyShare {
+  readonly #bodies: BodyBudget;
   #taken = 0;
 
-  constructor(bodies: Bodies) {
+  constructor(bodies: BodyBudget) {
     this.#bodies = bodies;
   }
 
@@ -80,7 +80,7 @@ export class Share {
     this.#taken += bytes;
   }
 
-  giveBack(): void {
+  release(): void {
     this.#bodies.release(this.#taken);
   }
 
@@ -90,7 +90,7 @@ export class Share {
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an
     // error.
-    if (request.destroyed) throw clientGone();
+    if (request.destroyed) throw toClientGoneError();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -109,7 +109,7 @@ export class Share {
         chunks.push(chunk);
       });
       request.on('end', () => resolve(Buffer.concat(chunks)));
-      request.on('error', (error) => reject(clientGone(error)));
+      request.on('error', (error) => reject(toClientGoneError(error)));
     });
   }
 }
@@ -140,13 +140,13 @@ function tooLarge(limit: number): GatewayError {
   );
 }
 
-export function clientGone(cause?: unknown): GatewayError {
+export function toClientGoneError(cause?: unknown): GatewayError {
   return new GatewayError('client_gone', 'The client disconnected before its request was complete.', {
     cause,
   });
 }
 
 /** The error for a body of the wrong type; `expected` names the accepted one. */
-export function wrongBody(expected: string): GatewayError {
+export function toWrongBodyError(expected: string): GatewayError {
   return new GatewayError('unsupported_media_type', `The body must be sent as ${expected}.`);
 }

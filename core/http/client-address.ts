@@ -16,7 +16,7 @@ function parseAddress(written: string): string | undefined {
  * `forwarded` is the `x-forwarded-for` header, `remote` the address of the connection, and `proxies` the
  * number of own proxies in front of the gateway.
  */
-export function clientAddress(
+export function resolveClientAddress(
   forwarded: string | readonly string[] | undefined,
   remote: string,
   proxies: number,

@@ -28,7 +28,7 @@ function quoteName(name: string): string {
 }
 
 /** Encodes a form as multipart bytes, with the content type that names their boundary. */
-export function writeForm({ fields, files }: Form): {
+export function encodeForm({ fields, files }: Form): {
   readonly body: Uint8Array;
   readonly contentType: string;
 } {

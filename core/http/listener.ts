@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { headersNaming, timeOrderedId } from './request-id.ts';
+import { buildIdHeaders, createRequestId } from './request-id.ts';
 
 /**
  * Limits on clients. Node's own are looser, or for idle connections shorter than a load balancer's.
@@ -82,7 +82,7 @@ function refuseUpgrade(socket: Duplex): void {
     'content-type': 'application/json',
     'content-length': body.length,
     connection: 'close',
-    ...headersNaming(timeOrderedId()),
+    ...buildIdHeaders(createRequestId()),
   };
   socket.end(
     [
@@ -100,7 +100,7 @@ const loopbacks = new Map([
   ['::', '::1'],
 ]);
 
-export function urlOf(server: Server, listened: string): string {
+export function formatUrl(server: Server, listened: string): string {
   const bound = server.address();
   const host = loopbacks.get(listened) ?? listened;
   const port = typeof bound === 'object' && bound ? bound.port : '';

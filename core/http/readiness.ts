@@ -13,7 +13,7 @@ function runCheck(check: Readiness): string | undefined {
 }
 
 /** A check that throws counts as a fault, and its plugin is named. */
-export function faultsOf({ calls, readiness, logger }: Core): string[] {
+export function findReadinessFaults({ calls, readiness, logger }: Core): string[] {
   const faults = [...readiness.all()].flatMap((check) => {
     try {
       const fault = runCheck(check);

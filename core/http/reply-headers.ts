@@ -6,7 +6,7 @@ import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */
-export function streamHead({ framing }: ClientCall): Record<string, string> {
+export function buildStreamHeaders({ framing }: ClientCall): Record<string, string> {
   const type = framing === 'array' ? 'application/json; charset=utf-8' : 'text/event-stream; charset=utf-8';
   return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
@@ -15,14 +15,14 @@ export function streamHead({ framing }: ClientCall): Record<string, string> {
 export const modelHeader = 'x-tollgate-model';
 
 /** Names the provider, the model, the attempt and the losses. An estimate is only marked as one. */
-export function answerHead(
+export function buildReplyHeaders(
   { attempt, call, grant }: Routed,
   losses: readonly Loss[],
   estimated: boolean,
 ): Record<string, string> {
   return {
     ...grant.headers,
-    ...(call.stream ? streamHead(call) : { 'content-type': 'application/json' }),
+    ...(call.stream ? buildStreamHeaders(call) : { 'content-type': 'application/json' }),
     ...(estimated
       ? { 'x-tollgate-estimate': 'true' }
       : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),

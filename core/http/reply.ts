@@ -7,7 +7,7 @@ import type { Core } from '../core.ts';
 import type { Recording } from '../exchange.ts';
 import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
-import { headersNaming } from './request-id.ts';
+import { buildIdHeaders } from './request-id.ts';
 
 /**
  * Milliseconds between two probes of a half-closed client. The first pauses are short, since most such
@@ -35,7 +35,7 @@ export class Reply {
     this.#response = response;
     this.memory = new ReplyMemory(core.replies);
     response.once('close', () => this.memory.release());
-    this.#headers = headersNaming(id);
+    this.#headers = buildIdHeaders(id);
   }
 
   /** True once the head was sent. From then on errors are sent inside the stream. */
@@ -113,7 +113,7 @@ export class Reply {
     const tape = this.#tape;
     this.#tape = undefined;
     if (!tape) return undefined;
-    const own = { ...headersNaming(this.id), ...allowances };
+    const own = { ...buildIdHeaders(this.id), ...allowances };
     const headers = Object.fromEntries(
       Object.entries(this.#headers).filter(([name]) => own[name] === undefined),
     );

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 let latest = { at: 0, prefix: '' };
 
 /** Creates a UUID version 7. Ordered ids keep ledger rows of one time close together on disk. */
-export function timeOrderedId(): string {
+export function createRequestId(): string {
   const at = Date.now();
   if (at !== latest.at) {
     const time = at.toString(16).padStart(12, '0');
@@ -15,6 +15,6 @@ export function timeOrderedId(): string {
 }
 
 /** The headers that carry the id. Anthropic's SDKs read the second. */
-export function headersNaming(id: string): Record<string, string> {
+export function buildIdHeaders(id: string): Record<string, string> {
   return { 'x-request-id': id, 'request-id': id };
 }

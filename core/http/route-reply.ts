@@ -5,7 +5,7 @@
 import type { Core } from '../core.ts';
 import { toGatewayError, type GatewayError } from '../errors.ts';
 import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
-import { headersFault, isStatus } from './valid-headers.ts';
+import { findHeaderFault, isStatus } from './valid-headers.ts';
 
 export interface SendableReply {
   readonly status: number;
@@ -23,7 +23,7 @@ const bodiless = new Set([204, 205, 304]);
  */
 function serializeReply({ status, headers = {}, body }: RouteReply): SendableReply {
   if (!isStatus(status)) throw new TypeError(`the status ${String(status)}, which is not from 200 to 599`);
-  const fault = headersFault(headers);
+  const fault = findHeaderFault(headers);
   if (fault !== undefined) throw new TypeError(`headers that cannot be sent: ${fault}`);
   if (body === undefined || body === null || bodiless.has(status)) return { status, headers, body: '' };
   if (typeof body === 'string') return { status, headers, body };
@@ -55,7 +55,7 @@ function checkReply(
 /**
  * The reply of a route: what its handler returns, or its own error reply. If that fails too, a generic error.
  */
-export async function replyOf(
+export async function buildRouteReply(
   core: Core,
   route: Route,
   id: string,

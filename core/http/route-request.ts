@@ -6,12 +6,12 @@ import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.ts';
 import type { RouteRequest } from '../plugin.ts';
-import { refuseCompressed, wrongBody } from './bodies.ts';
+import { refuseCompressed, toWrongBodyError } from './bodies.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
 /** A class, so that the query is parsed only for routes that read it. */
-export class PageRequest implements RouteRequest {
+export class BodilessRequest implements RouteRequest {
   readonly params: Record<string, string>;
   readonly headers: IncomingMessage['headers'];
   readonly body = undefined;
@@ -29,11 +29,14 @@ export class PageRequest implements RouteRequest {
   }
 }
 
-export const withBody = new Set(['POST', 'PUT', 'PATCH']);
+export const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
-export async function routeRequest(context: Context, params: Record<string, string>): Promise<RouteRequest> {
-  const page = new PageRequest(context, params);
-  if (!withBody.has(context.method)) return page;
+export async function readRouteRequest(
+  context: Context,
+  params: Record<string, string>,
+): Promise<RouteRequest> {
+  const page = new BodilessRequest(context, params);
+  if (!methodsWithBody.has(context.method)) return page;
   const { body, text } = await readBody(context);
   return { params, query: page.query, headers: page.headers, body, text };
 }
@@ -65,5 +68,5 @@ async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | '
   }
   const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
   if (typeof text === 'string') return { body: context.request.body, text };
-  throw wrongBody('application/json');
+  throw toWrongBodyError('application/json');
 }

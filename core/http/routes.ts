@@ -34,7 +34,7 @@ export class Routes extends Registry<Route> {
    * Registers a route on a listener, after the protocols. Throws, naming its plugin, if no request could
    * reach it.
    */
-  reachable(route: Route, protocols: readonly Protocol[], register: () => unknown): void {
+  register(route: Route, protocols: readonly Protocol[], register: () => unknown): void {
     const { name, method, path } = route;
     try {
       const taken = protocols.find(({ client }) => client.match(method, path, ''));

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
 import { Running } from '../util/slots.ts';
 
-export class Calls {
+export class RunningCalls {
   /** True while the gateway is stopping and should receive no new calls. */
   draining = false;
   readonly #running = new Running<Received>();
@@ -27,7 +27,7 @@ export class Calls {
   }
 
   /** Resolves when no call is running. */
-  idle(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => void this.#idle.push(resolve));
   }

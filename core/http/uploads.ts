@@ -12,7 +12,7 @@ import type { koaBody } from 'koa-body';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import { folderMode } from '../process/data-folder.ts';
 import { releaseAfter } from '../process/memory.ts';
-import { clientGone } from './bodies.ts';
+import { toClientGoneError } from './bodies.ts';
 import { FormGuard } from './form-guard.ts';
 import { Form, type FormFile } from './form.ts';
 
@@ -141,7 +141,7 @@ function onPart<Read extends Part>(part: Read, read: (part: Read) => void): void
 function rejectOnDisconnect(request: IncomingMessage): Promise<never> {
   return new Promise((_, reject) => {
     const disconnect = (): void => {
-      if (!request.readableEnded) reject(clientGone());
+      if (!request.readableEnded) reject(toClientGoneError());
     };
     if (request.destroyed) disconnect();
     else request.once('close', disconnect);
@@ -158,7 +158,7 @@ function toUploadError(error: unknown, limit: number): GatewayError {
   const facts = typeof error === 'object' && error !== null ? error : {};
   if ('httpCode' in facts && facts.httpCode === 413) return tooLarge(limit, error);
   const message = error instanceof Error ? error.message : '';
-  if (/aborted/i.test(message)) return clientGone(error);
+  if (/aborted/i.test(message)) return toClientGoneError(error);
   const fault = 'code' in facts ? String(facts.code) : '';
   if (ownFaults.has(fault))
     return new GatewayError(

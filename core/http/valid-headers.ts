@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 /** What is wrong with headers; undefined if they can be sent. */
-export function headersFault(headers: object): string | undefined {
+export function findHeaderFault(headers: object): string | undefined {
   try {
     for (const [name, value] of Object.entries(headers)) {
       validateHeaderName(name);

@@ -1,4 +1,7 @@
-/** What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to paste the first time. */
+/**
+ * What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to
+ * paste the first time.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import type { Model } from '../catalog.ts';
 import { ConfigError, type Config } from '../config.ts';
@@ -73,7 +76,10 @@ export function banner(
   ].join('\n');
 }
 
-/** Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a `ConfigError` where it cannot be looked at. */
+/**
+ * Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a
+ * `ConfigError` where it cannot be looked at.
+ */
 export function isFirstStart({ file, dataFolder }: Config): boolean {
   try {
     return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;

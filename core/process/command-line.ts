@@ -1,6 +1,6 @@
 /**
- * The command line: `start` serves, `check` reads the configuration and says what is in it, and every other verb
- * is a plugin's. Verbs work beside a running server.
+ * The command line: `start` serves, `check` reads the configuration and says what is in it, and every other
+ * verb is a plugin's. Verbs work beside a running server.
  */
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
@@ -23,7 +23,10 @@ const logger = createLogger();
 // Whoever reads the output may close it; the gateway serves on all the same.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
-/** Names may come from elsewhere, such as a vendor's list of models: control characters in them must not steer the terminal. `\r\n`, which ends the lines of CSV, is kept. */
+/**
+ * Names may come from elsewhere, such as a vendor's list of models: control characters in them must not steer
+ * the terminal. `\r\n`, which ends the lines of CSV, is kept.
+ */
 function printable(text: string): string {
   return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
 }
@@ -32,7 +35,9 @@ function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
 
-/** Lets V8 optimise what runs often. The entry switched that off, since it slows the loading of the gateway. */
+/**
+ * Lets V8 optimise what runs often. The entry switched that off, since it slows the loading of the gateway.
+ */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
 }
@@ -48,7 +53,8 @@ async function start(): Promise<void> {
   // Heard from the start, since it would end a process that does not listen for it.
   const { promise: served, resolve: serves } = Promise.withResolvers<Service>();
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
-  // Node keeps what it read of its cache until it is written back: 3 MB that serve again for what the configuration imports.
+  // Node keeps what it read of its cache until it is written back: 3 MB that serve again for what the
+  // configuration imports.
   flushCompileCache();
   const config = await loadConfig(configFile());
   const { workers } = config.server;
@@ -103,7 +109,9 @@ async function init(options: { json?: boolean; force?: boolean }): Promise<void>
   print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
-/** A wrong configuration is an answer to this verb and no failure of it: with `--json` it is told in JSON too. */
+/**
+ * A wrong configuration is an answer to this verb and no failure of it: with `--json` it is told in JSON too.
+ */
 async function check(options: { json?: boolean }): Promise<void> {
   try {
     await tellConfig(options);

@@ -1,4 +1,6 @@
-/** What a configuration lacks to be of use to anyone: it is right as it stands, and would refuse every call. */
+/**
+ * What a configuration lacks to be of use to anyone: it is right as it stands, and would refuse every call.
+ */
 import type { Gateway } from '../gateway.ts';
 
 /** A line for each thing, with what to add. */

@@ -1,7 +1,7 @@
 /**
- * The data folder holds the ledger and the operators' secret, so it is readable for the gateway's own user alone. What is
- * there already is tightened at the start where that user owns it. A folder that belongs to others, or that serves other
- * purposes too, is left as it is, and `tollgate doctor` says so.
+ * The data folder holds the ledger and the operators' secret, so it is readable for the gateway's own user
+ * alone. What is there already is tightened at the start where that user owns it. A folder that belongs to
+ * others, or that serves other purposes too, is left as it is, and `tollgate doctor` says so.
  */
 import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
@@ -38,7 +38,10 @@ function isOwn({ uid }: Stats): boolean {
   return uid === process.getuid?.();
 }
 
-/** Whether the folder is more than the gateway's: a shared one like /tmp, the user's home, or one that the process works in. */
+/**
+ * Whether the folder is more than the gateway's: a shared one like /tmp, the user's home, or one that the
+ * process works in.
+ */
 function isShared(folder: string, { mode }: Stats): boolean {
   return (
     (mode & sticky) !== 0 ||
@@ -46,7 +49,10 @@ function isShared(folder: string, { mode }: Stats): boolean {
   );
 }
 
-/** Takes the rights of everyone else from a file or folder of this process's user; returns false where it cannot. */
+/**
+ * Takes the rights of everyone else from a file or folder of this process's user; returns false where it
+ * cannot.
+ */
 export function tighten(path: string): boolean {
   const facts = look(path);
   if (!facts || (facts.mode & foreign) === 0) return true;

@@ -1,6 +1,6 @@
 /**
- * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It looks
- * and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
+ * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It
+ * looks and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
  */
 import { once } from 'node:events';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -152,7 +152,10 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
 
 const severity = { well: 0, note: 1, fault: 2 };
 
-/** Of the findings about our clock, one for each vendor, only the worst is kept; a note stands in where no vendor told the time. */
+/**
+ * Of the findings about our clock, one for each vendor, only the worst is kept; a note stands in where no
+ * vendor told the time.
+ */
 function agreed(findings: readonly Finding[]): Finding[] {
   const [
     worst = {

@@ -1,6 +1,7 @@
 /**
- * `tollgate init`: a configuration to begin with. It is the project's own, with its comments, less the providers that
- * the environment has no key for: those stand in it as comments that say how they are switched on.
+ * `tollgate init`: a configuration to begin with. It is the project's own, with its comments, less the
+ * providers that the environment has no key for: those stand in it as comments that say how they are switched
+ * on.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -26,7 +27,10 @@ const folder = '/plugins/providers/';
 /** How the verbs are called where `tollgate` is not on the path. */
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
-/** Node strips types from the files of a clone alone, so an install gets JavaScript: `.mjs`, unless its package.json makes `.js` files modules. */
+/**
+ * Node strips types from the files of a clone alone, so an install gets JavaScript: `.mjs`, unless its
+ * package.json makes `.js` files modules.
+ */
 function usualName(): string {
   if (isClone) return 'gateway.config.ts';
   const packageSchema = z.looseObject({ type: z.string().optional() });

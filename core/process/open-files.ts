@@ -1,13 +1,16 @@
 /**
- * How many files and connections the system lets this process have open, and how many of them clients may take: a
- * call needs a second one for its vendor, and the ledger, the operators and the log need theirs whatever comes.
+ * How many files and connections the system lets this process have open, and how many of them clients may
+ * take: a call needs a second one for its vendor, and the ledger, the operators and the log need theirs
+ * whatever comes.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** Where the system sets no narrower limit. */
 const usual = 20_000;
-/** Files that are open whoever calls: the ledger, what is watched and loaded, the operators' own connections. */
+/**
+ * Files that are open whoever calls: the ledger, what is watched and loaded, the operators' own connections.
+ */
 const own = 64;
 
 const reportSchema = z.object({

@@ -1,7 +1,7 @@
 /**
- * A plugin package says in its `peerDependencies` which versions of the gateway it works with. npm looks at that where
- * it installs both; beside a clone nobody does, and the running copy stands in for whatever the package was made with.
- * So it is looked at here, when a package asks for `tollgate` by name.
+ * A plugin package says in its `peerDependencies` which versions of the gateway it works with. npm looks at
+ * that where it installs both; beside a clone nobody does, and the running copy stands in for whatever the
+ * package was made with. So it is looked at here, when a package asks for `tollgate` by name.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
@@ -33,7 +33,8 @@ export function checkPeer(module: string | undefined): void {
 }
 
 function checkRange(name: string, range: string): void {
-  // Read when it is wanted, and while a module is resolved, which cannot wait: most gateways have no plugins of others.
+  // Read when it is wanted, and while a module is resolved, which cannot wait: most gateways have no plugins
+  // of others.
   const semver: typeof Semver = require('semver');
   const { version = '' } = read(findPackageJSON(import.meta.url) ?? '');
   // A peer may also be a path or a tag, which says nothing of versions.

@@ -1,6 +1,7 @@
 /**
- * Makes the bare name `tollgate` mean the copy that runs, in whatever a configuration imports: a plugin package works
- * the same beside a clone and beside an install, whichever copy its own folder holds, and there is one core.
+ * Makes the bare name `tollgate` mean the copy that runs, in whatever a configuration imports: a plugin
+ * package works the same beside a clone and beside an install, whichever copy its own folder holds, and there
+ * is one core.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -1,20 +1,24 @@
 /**
- * A gateway in service. Its configuration can be replaced while it runs: the new one is made ready beside the old,
- * the door turns to it with the next request, and the old one goes with its last call. One that does not load is
- * refused and changes nothing. Stopping lets running calls finish for a while, then ends them in their own protocol.
+ * A gateway in service. Its configuration can be replaced while it runs: the new one is made ready beside the
+ * old, the door turns to it with the next request, and the old one goes with its last call. One that does not
+ * load is refused and changes nothing. Stopping lets running calls finish for a while, then ends them in
+ * their own protocol.
  */
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { openServer } from '../server.ts';
-import { within } from '../util/timeouts.ts';
+import { withTimeout } from '../util/timeouts.ts';
 import { watchFiles } from './watch.ts';
 
 export interface Service {
   readonly url: string;
   /** The gateway it began with: what there is to tell whoever started it. */
   readonly first: Gateway;
-  /** Reads the configuration again; answers whether the new one is in service. Calls that come while it works share its next run. */
+  /**
+   * Reads the configuration again; answers whether the new one is in service. Calls that come while it works
+   * share its next run.
+   */
   reload(): Promise<boolean>;
   /** Red at once, calls finish, the ledger is settled; resolves when all is let go of. */
   stop(): Promise<void>;
@@ -44,7 +48,7 @@ function unchangeable(before: Config['server'], after: Config['server']): string
 /** A configuration that was replaced goes with its last call. */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {
-    await old.calls.idle();
+    await old.calls.whenIdle();
     await old.close();
   } catch (error) {
     logger.error({ error }, 'the old configuration could not be let go of');
@@ -113,11 +117,11 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
       for (const calls of all) calls.draining = true;
       const closed = server.close();
-      await within(Promise.all(all.map((calls) => calls.idle())), config.server.drain);
+      await withTimeout(Promise.all(all.map((calls) => calls.whenIdle())), config.server.drain);
       for (const calls of all) calls.stop();
-      await within(closed, longestEnd);
+      await withTimeout(closed, longestEnd);
       server.disconnect();
-      await within(Promise.all([running, ...leaving.values()]), longestEnd);
+      await withTimeout(Promise.all([running, ...leaving.values()]), longestEnd);
       await gateway.close();
     },
   };

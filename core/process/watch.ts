@@ -1,6 +1,6 @@
 /**
- * Watches files for changes. Their folders are watched and not the files: editors and volume mounts put a new file
- * in the place of the old, which a watch on the old one never sees.
+ * Watches files for changes. Their folders are watched and not the files: editors and volume mounts put a new
+ * file in the place of the old, which a watch on the old one never sees.
  */
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
@@ -45,7 +45,10 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
     timer = setTimeout(look, quiet).unref();
   }
 
-  /** A folder that cannot be watched (the system's watches are used up, say) keeps nobody from serving: SIGHUP is left. */
+  /**
+   * A folder that cannot be watched (the system's watches are used up, say) keeps nobody from serving: SIGHUP
+   * is left.
+   */
   function watchFolder(folder: string): void {
     const failed = (error: unknown): void =>
       logger.warn({ error, folder }, 'changes here are not seen; send SIGHUP after one');

@@ -1,7 +1,7 @@
 /**
- * How the processes that share a port reach each other: by messages through the one that started them. A worker asks
- * the others what one of them may know, or that process for what is kept once for all of them. An answer that does not
- * come in time is none, since whoever was asked may have died.
+ * How the processes that share a port reach each other: by messages through the one that started them. A
+ * worker asks the others what one of them may know, or that process for what is kept once for all of them. An
+ * answer that does not come in time is none, since whoever was asked may have died.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * Several processes on one port, for machines with several cores. The first is started alone, since it makes what a
- * first start makes (ledger, key, secrets); the others follow when it is ready. One that dies is replaced, not in a
- * hurry; signals are passed on, and the last to go takes this process with it.
+ * Several processes on one port, for machines with several cores. The first is started alone, since it makes
+ * what a first start makes (ledger, key, secrets); the others follow when it is ready. One that dies is
+ * replaced, not in a hurry; signals are passed on, and the last to go takes this process with it.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -12,7 +12,9 @@ import { scrapeRequest, type scrapeReply } from '../host/metrics.ts';
 import type { Plugin } from '../plugin.ts';
 import { openSwitchboard } from './worker-messages.ts';
 
-/** Milliseconds before a worker that died is replaced: one that dies at once must not be started in a loop. */
+/**
+ * Milliseconds before a worker that died is replaced: one that dies at once must not be started in a loop.
+ */
 const pause = 1000;
 
 const ready = 'tollgate:ready';
@@ -37,7 +39,10 @@ export class EarlyEnd extends Error {
   }
 }
 
-/** The workers there are, each with when it hears signals: earlier, one that asks for the configuration to be read again would end it. */
+/**
+ * The workers there are, each with when it hears signals: earlier, one that asks for the configuration to be
+ * read again would end it.
+ */
 const hearing = new WeakMap<Worker, Promise<Worker>>();
 
 function startWorker(number: number): Promise<Worker> {
@@ -60,7 +65,10 @@ function reload(worker: Worker): void {
   );
 }
 
-/** The figures of all. One that dies while it is asked never answers: then the others are asked again, without it. */
+/**
+ * The figures of all. One that dies while it is asked never answers: then the others are asked again, without
+ * it.
+ */
 async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
   const told = new AbortController();
   const again = once(cluster, 'exit', { signal: told.signal }).then(ask);

@@ -4,7 +4,7 @@
  */
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { Provider } from '../provider.ts';
-import { resultOf } from '../upstream/failures.ts';
+import { judgeAttempt } from '../upstream/failures.ts';
 import type { Cancellation } from '../util/cancellation.ts';
 import { pause } from '../util/timeouts.ts';
 import { RetryBudget } from './budget.ts';
@@ -27,7 +27,7 @@ export interface NoneLeft {
 }
 
 /** The first attempt at a target. */
-export function firstAttempt(target: Target | undefined): Next | NoneLeft {
+export function planFirstAttempt(target: Target | undefined): Next | NoneLeft {
   return target ? { target, isRetry: false, withoutReasoning: false } : { target, isFinal: false };
 }
 
@@ -44,7 +44,7 @@ export class Retries {
   /** Records each phase of each attempt. */
   note(attempt: Attempt): void {
     const reliability = this.#reliabilityOf(attempt.target);
-    if (attempt.phase !== 'start') return reliability.record(resultOf(attempt));
+    if (attempt.phase !== 'start') return reliability.record(judgeAttempt(attempt));
     if (attempt.number === 1) this.#budget.noteFirst();
     reliability.begin();
   }
@@ -52,7 +52,7 @@ export class Retries {
   /**
    * Decides about a call whose last attempt failed. Resolves when the next attempt may begin, or with none.
    */
-  async after(
+  async planNextAttempt(
     { grant, cancellation, startedAt }: Routed,
     attempts: readonly Attempt[],
   ): Promise<Next | NoneLeft> {
@@ -71,7 +71,7 @@ export class Retries {
     }
     if (step.type === 'next') {
       for (const target of step.targets)
-        if (await this.#admits(target, cancellation)) return firstAttempt(target);
+        if (await this.#admits(target, cancellation)) return planFirstAttempt(target);
     }
     return { target: undefined, isFinal: step.type === 'stop' ? step.isFinal : !cancellation.cancelled };
   }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Attempt, Target } from '../exchange.ts';
-import { failureKind } from '../upstream/failures.ts';
+import { classifyFailure } from '../upstream/failures.ts';
 import { longestDeadline } from '../util/deadlines.ts';
 
 const seconds = (fallback: number) =>
@@ -79,8 +79,8 @@ export function decide(history: History, settings: RetrySettings): Step {
   return { type: 'stop', isFinal: kind !== 'limit' && !mayHelpLater(history, last, settings) };
 }
 
-function classifyAttempt(attempt: Attempt): ReturnType<typeof failureKind> {
-  return attempt.error ? failureKind(attempt.error, attempt) : 'request';
+function classifyAttempt(attempt: Attempt): ReturnType<typeof classifyFailure> {
+  return attempt.error ? classifyFailure(attempt.error, attempt) : 'request';
 }
 
 function planRetry(
@@ -142,7 +142,7 @@ function listTargetsLeft({ targets, attempts }: History): readonly Target[] {
   });
 }
 
-const failsForAllKeys: ReadonlySet<ReturnType<typeof failureKind>> = new Set(['transient', 'silence']);
+const failsForAllKeys: ReadonlySet<ReturnType<typeof classifyFailure>> = new Set(['transient', 'silence']);
 
 function isSameRoute(first: Target, second: Target): boolean {
   return first.provider.name === second.provider.name && first.model.id === second.model.id;

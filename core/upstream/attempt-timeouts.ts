@@ -44,7 +44,7 @@ export interface AttemptTimeouts {
 }
 
 /** The provider's own timeouts take precedence over the gateway's. */
-export function attemptTimeouts(
+export function computeTimeouts(
   { call }: Parsed,
   { provider: { patience }, model }: Target,
   chosen: ChosenTimeouts,

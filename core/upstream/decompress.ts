@@ -15,7 +15,7 @@ const decoders = new Map<string, () => Transform>([
 ]);
 
 /** Decompresses a reply. With an unknown encoding it is returned unchanged, and fails when it is parsed. */
-export function unpacked(response: UpstreamResponse): UpstreamResponse {
+export function decompress(response: UpstreamResponse): UpstreamResponse {
   const encoding = response.headers['content-encoding'];
   const decoder = encoding === undefined ? undefined : decoders.get(String(encoding).toLowerCase())?.();
   if (!decoder) return response;

@@ -42,7 +42,7 @@ export class Drain {
     return (running.get(provider) ?? 0) < limits.atOnce ? new Drain(provider, limits, stop) : undefined;
   }
 
-  took(bytes: number): void {
+  count(bytes: number): void {
     this.#left -= bytes;
     if (this.#left < 0) this.#stop();
   }

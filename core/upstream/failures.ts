@@ -14,7 +14,7 @@ const longestErrorBody = 1024 * 1024;
  * The error of an attempt. A broken connection is explained by its cause: the client disconnected, our
  * timeout ended it, or the provider failed.
  */
-export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
+export function toAttemptError(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
   if (cancellation.cancelled)
     return (
       cancellation.reason ??
@@ -52,7 +52,7 @@ function readErrorCode(thrown: unknown): string | undefined {
  * working, otherwise `failed`. A provider that refused the call has failed even if the client had
  * disconnected.
  */
-export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
+export function classifyNoOutput({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
   const wasRefused = attempt.status !== undefined && attempt.status !== 200;
   return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
 }
@@ -61,7 +61,7 @@ export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-b
  * Decodes an error reply of the provider, with its `retry-after`. If the body is cut or too long, only the
  * status counts.
  */
-export async function refusedBy(
+export async function decodeRefusal(
   { protocol, model }: Target,
   response: UpstreamResponse,
   request: UpstreamRequest,
@@ -139,7 +139,7 @@ const aboutKey: ReadonlySet<number | undefined> = new Set([401, 402, 403, 429]);
 /** Errors that only mean that this target was the wrong one. */
 const aboutTarget: ReadonlySet<ErrorCode> = new Set(['unsupported_parameter', 'model_not_found']);
 
-export function failureKind({ code, details }: GatewayError, attempt: Attempt): FailureKind {
+export function classifyFailure({ code, details }: GatewayError, attempt: Attempt): FailureKind {
   const { status, sent } = attempt;
   if (details.rejects === 'reasoning') return 'seal';
   if (!othersMayAnswer.has(code) && !details.elsewhere) return 'request';
@@ -158,11 +158,11 @@ export function failureKind({ code, details }: GatewayError, attempt: Attempt): 
 }
 
 /** Whether an attempt shows its target to be working; undefined if it shows nothing. */
-export function resultOf(attempt: Attempt): boolean | undefined {
+export function judgeAttempt(attempt: Attempt): boolean | undefined {
   const { error, status, sent } = attempt;
   if (!error) return true;
   if (error.code === 'client_gone') return undefined;
-  const kind = failureKind(error, attempt);
+  const kind = classifyFailure(error, attempt);
   // A provider that refuses one call for its size accepts others.
   if (kind === 'request' || kind === 'seal' || error.details.elsewhere || error.code === 'conflict')
     return status === undefined ? undefined : true;
@@ -190,7 +190,11 @@ function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): b
  * The error of a call whose attempts all failed: the error of the target if only one was tried. `isFinal`
  * asks the client not to retry.
  */
-export function finalError(attempts: readonly Attempt[], last: GatewayError, isFinal: boolean): GatewayError {
+export function buildFinalError(
+  attempts: readonly Attempt[],
+  last: GatewayError,
+  isFinal: boolean,
+): GatewayError {
   if (!othersMayAnswer.has(last.code)) return last;
   const asked = new Set(attempts.map(({ target }) => target)).size;
   if (asked < 2)

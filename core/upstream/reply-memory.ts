@@ -27,7 +27,7 @@ function thisMachine(): Machine {
 }
 
 /** The default for bytes of all replies. Workers share the memory, but each has a heap. */
-export function mostReplies(
+export function computeRepliesLimit(
   { workers }: { readonly workers: number },
   { memory, heap }: Machine = thisMachine(),
 ): number {
@@ -85,7 +85,7 @@ export class ReplyMemory {
     if (this.#isReleased || bytes === 0) return;
     const size = this.#size + bytes;
     const charge = Math.max(0, size - uncounted);
-    if (charge > this.#budget.limit) throw tooLong();
+    if (charge > this.#budget.limit) throw toTooLongError();
     if (charge !== this.#charged) this.#budget.hold(charge - this.#charged);
     this.#size = size;
     this.#charged = charge;
@@ -125,7 +125,7 @@ export class Slot {
   }
 }
 
-export function tooLong(): GatewayError {
+export function toTooLongError(): GatewayError {
   return new GatewayError('upstream_failed', 'The provider sent a longer reply than the gateway accepts.');
 }
 

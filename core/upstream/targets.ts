@@ -11,7 +11,7 @@ import type { Protocol } from '../protocol.ts';
 export type FindTargets = (model: string, client: Protocol) => readonly Target[];
 
 /** Caches targets, since every call needs them and only the catalogue changes them. */
-export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): FindTargets {
+export function createTargetFinder(catalog: Catalog, protocols: Registry<Protocol>): FindTargets {
   const known = new Map<string, readonly Target[]>();
   let knownVersion = catalog.version;
 
@@ -38,7 +38,7 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
 }
 
 /** Chooses the protocol of each target. If a target has several, its provider decides. */
-export function fitWires(targets: readonly Target[], parsed: Parsed): readonly Target[] {
+export function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly Target[] {
   return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
 }
 

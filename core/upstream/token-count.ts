@@ -11,17 +11,17 @@ import type { CountSide, Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 
 /** True if the target can count tokens: its protocol defines a count, and its provider has an endpoint. */
-export function countsTokens({ protocol, provider }: Target): boolean {
+export function canCountTokens({ protocol, provider }: Target): boolean {
   return protocol.count !== undefined && provider.endpoints[protocol.name] !== undefined;
 }
 
 /** True if the provider has no endpoint for counts. */
-export function lacksCount({ status }: UpstreamResponse): boolean {
+export function isCountUnsupported({ status }: UpstreamResponse): boolean {
   return status === 404 || status === 405 || status === 501;
 }
 
 /** Translates a count to the client's protocol; its text is unchanged if both protocols are the same. */
-export async function* crossCount(
+export async function* translateCount(
   { protocol, attempt }: Routed,
   response: UpstreamResponse,
 ): AsyncGenerator<Piece> {
@@ -50,7 +50,7 @@ function requireCountSide({ count, name }: Protocol): CountSide {
   throw new GatewayError('internal', `The protocol "${name}" cannot count tokens.`);
 }
 
-export async function* estimatedCount(exchange: Routed): AsyncGenerator<Piece> {
+export async function* estimateCount(exchange: Routed): AsyncGenerator<Piece> {
   yield {
     text: JSON.stringify(
       requireCountSide(exchange.protocol).encodeReply(

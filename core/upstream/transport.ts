@@ -123,7 +123,7 @@ function parseUrl(url: string): { readonly origin: string; readonly path: string
  * True if the provider closed a connection on which it had sent something before, if only the reply to
  * another request.
  */
-export function wasKept(error: unknown): boolean {
+export function wasReused(error: unknown): boolean {
   if (
     !(error instanceof Error) ||
     !('code' in error) ||

@@ -7,7 +7,7 @@ import type { Routed, Target } from '../exchange.ts';
 import type { EncodedBody } from '../lanes.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
-export async function requestFor(
+export async function buildRequest(
   exchange: Routed,
   { body, contentType, operation }: EncodedBody,
 ): Promise<UpstreamRequest> {

@@ -4,7 +4,10 @@ import type { Cancellation } from './cancellation.ts';
 import { setDeadline } from './deadlines.ts';
 
 /** Resolves like the promise, or with undefined after `milliseconds`. The promise itself continues. */
-export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
+export function withTimeout<Value>(
+  promise: Promise<Value>,
+  milliseconds: number,
+): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     settleWith(
       promise,
@@ -50,7 +53,7 @@ const longestReaction = 1000;
  * Settles like the promise. Rejects if the promise is still pending some time after the call was cancelled,
  * for example because a tap never returns. The promise itself continues.
  */
-export function heeding<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
+export function rejectIfIgnored<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
   return new Promise((resolve, reject) => {
     let clearDeadline: (() => void) | undefined;
     const release = cancellation.onCancel(() => {

@@ -1,6 +1,6 @@
 /**
- * `x-api-key: <key>`, the credential of the messages protocol. If a client also sends `Authorization`, this key counts,
- * as at Anthropic.
+ * `x-api-key: <key>`, the credential of the messages protocol. If a client also sends `Authorization`, this
+ * key counts, as at Anthropic.
  */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';

@@ -1,4 +1,6 @@
-/** `Authorization: Bearer <key>`, accepted in every family: today's SDKs send it whatever protocol they speak. */
+/**
+ * `Authorization: Bearer <key>`, accepted in every family: today's SDKs send it whatever protocol they speak.
+ */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { familiesSchema, takeCredential } from '../shared/credential.ts';

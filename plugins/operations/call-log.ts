@@ -1,12 +1,15 @@
 /**
- * One line of JSON for each call: who called what, who answered, how it ended, what it took and cost; never a prompt, a
- * reply or a key. Calls without a valid key are only logged at the level `debug`, since anybody can make thousands of
- * them; the metrics count them.
+ * One line of JSON for each call: who called what, who answered, how it ended, what it took and cost; never a
+ * prompt, a reply or a key. Calls without a valid key are only logged at the level `debug`, since anybody can
+ * make thousands of them; the metrics count them.
  */
 import { z } from 'zod';
 import { definePlugin, formatUsd, type End } from '../../core/index.ts';
 
-/** Characters of a name that is logged. Callers choose names and losses, and a hostile request could make a line of megabytes. */
+/**
+ * Characters of a name that is logged. Callers choose names and losses, and a hostile request could make a
+ * line of megabytes.
+ */
 const longestName = 200;
 const mostLosses = 50;
 
@@ -35,7 +38,9 @@ function failedOf({ attempts }: End): object | undefined {
   return failed.length > 0 ? failed : undefined;
 }
 
-/** One flat literal, since it is written for every call. Members that are undefined are left out of the line. */
+/**
+ * One flat literal, since it is written for every call. Members that are undefined are left out of the line.
+ */
 function lineOf(end: End): object {
   const { exchange, attempts, losses } = end;
   const answer = end.type === 'answered' || end.type === 'failed' ? end : undefined;

@@ -1,8 +1,8 @@
 /**
  * `GET /v1/calls/{id}`: what became of a call, for the key that made it; the id is what its reply carried in
- * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room for. The last
- * calls are kept in memory and the oldest forgotten; prompts and replies are never kept. Where several workers share the
- * port, each keeps its own calls and asks the others for those it does not know.
+ * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room for.
+ * The last calls are kept in memory and the oldest forgotten; prompts and replies are never kept. Where
+ * several workers share the port, each keeps its own calls and asks the others for those it does not know.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -35,7 +35,10 @@ const usualLength = 4096;
 const keptSchema = z.object({
   /** The key that made the call. */
   key: z.string(),
-  /** The reply as JSON text: the garbage collector need not walk through one string, but through ten thousand objects it would. */
+  /**
+   * The reply as JSON text: the garbage collector need not walk through one string, but through ten thousand
+   * objects it would.
+   */
   body: z.string(),
 });
 

@@ -1,6 +1,6 @@
 /**
- * The verbs about models: `models` lists them, and `prices diff` compares a new snapshot of facts with the catalogue.
- * The difference is never applied: prices are money, so a person reads it and edits the file.
+ * The verbs about models: `models` lists them, and `prices diff` compares a new snapshot of facts with the
+ * catalogue. The difference is never applied: prices are money, so a person reads it and edits the file.
  */
 import { readdirSync } from 'node:fs';
 import { z } from 'zod';
@@ -66,7 +66,10 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
-/** The catalogue's facts about a vendor's models: from its file, even if the provider is off, or else from what a provider of that name offers. */
+/**
+ * The catalogue's facts about a vendor's models: from its file, even if the provider is off, or else from
+ * what a provider of that name offers.
+ */
 function ownFacts(catalog: Catalog, vendor: string): Facts | undefined {
   const hasFile = readdirSync(folder).includes(`${vendor}.json`);
   const offered = (): Model[] =>

@@ -1,7 +1,7 @@
 /**
- * Fetches pictures that a caller names by their address, for vendors that only take bytes. The caller chooses what the
- * gateway connects to. So the plugin is off unless it is configured, only connects to the public network, and limits
- * everything it does. Vendors that fetch pictures themselves get the address.
+ * Fetches pictures that a caller names by their address, for vendors that only take bytes. The caller chooses
+ * what the gateway connects to. So the plugin is off unless it is configured, only connects to the public
+ * network, and limits everything it does. Vendors that fetch pictures themselves get the address.
  */
 import { bulkhead, BulkheadRejectedError } from 'cockatiel';
 import { z } from 'zod';
@@ -14,11 +14,17 @@ const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 const megabyte = 1024 * 1024;
 
 const options = z.strictObject({
-  /** The only hosts that pictures are fetched from: `images.example.com`, or `*.example.com` for every name below it. Any public host unless given. */
+  /**
+   * The only hosts that pictures are fetched from: `images.example.com`, or `*.example.com` for every name
+   * below it. Any public host unless given.
+   */
   hosts: z.array(z.string().min(1).toLowerCase()).min(1).optional(),
   /** Hosts of your own that may have private addresses; they need not be in `hosts`. */
   privateHosts: z.array(z.string().min(1).toLowerCase()).default([]),
-  /** Providers that are always given the bytes, for example servers of your own without access to the internet. */
+  /**
+   * Providers that are always given the bytes, for example servers of your own without access to the
+   * internet.
+   */
   providers: z.array(z.string().min(1)).default(['ollama']),
   /** Whether pictures are also fetched without TLS. */
   http: z.boolean().default(false),
@@ -53,8 +59,8 @@ const options = z.strictObject({
 type Options = z.output<typeof options>;
 
 /**
- * Protocols whose vendors are given the bytes of a picture that came by its address: Google only fetches some addresses,
- * and the images protocol has no field for one.
+ * Protocols whose vendors are given the bytes of a picture that came by its address: Google only fetches some
+ * addresses, and the images protocol has no field for one.
  */
 const bytesAlone = new Set(['generate-content', 'images']);
 
@@ -63,7 +69,10 @@ function needsBytes({ protocol, attempt: { target } }: Routed, providers: readon
   return protocol !== target.protocol && bytesAlone.has(target.protocol.name);
 }
 
-/** Whether a request names pictures by address. A request that the canonical form cannot express passes unchanged. */
+/**
+ * Whether a request names pictures by address. A request that the canonical form cannot express passes
+ * unchanged.
+ */
 function namesPictures({ canonical }: Routed): boolean {
   try {
     return picturesIn(canonical()).length > 0;
@@ -93,7 +102,10 @@ class Fetching {
     this.#turns = bulkhead(wanted.parallel, wanted.parallel * 8);
   }
 
-  /** Puts the pictures into the request. Throws a refusal that names the first picture that could not be fetched. */
+  /**
+   * Puts the pictures into the request. Throws a refusal that names the first picture that could not be
+   * fetched.
+   */
   async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
     const named = picturesIn(request);
     const { maxImages } = this.#options;

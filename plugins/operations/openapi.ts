@@ -1,13 +1,16 @@
 /**
- * Describes the gateway to machines at `GET /openapi.json` (OpenAPI 3.1), and to people at `GET /docs`. Both are made
- * from what protocols and routes state about themselves. Neither is loaded before somebody asks, since most gateways are
- * never asked.
+ * Describes the gateway to machines at `GET /openapi.json` (OpenAPI 3.1), and to people at `GET /docs`. Both
+ * are made from what protocols and routes state about themselves. Neither is loaded before somebody asks,
+ * since most gateways are never asked.
  */
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Host, type Route, type RouteReply } from '../../core/index.ts';
 import { encodeError } from '../shared/wire-kit/openai-error.ts';
 
-/** The document as it is sent. It is made once, for the first request: what it describes only changes with a reload. */
+/**
+ * The document as it is sent. It is made once, for the first request: what it describes only changes with a
+ * reload.
+ */
 function documentReply(host: Host): () => Promise<RouteReply> {
   let reply: Promise<RouteReply> | undefined;
   async function make(): Promise<RouteReply> {

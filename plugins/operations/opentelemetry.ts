@@ -1,8 +1,9 @@
 /**
- * Traces by OpenTelemetry, with the names of its conventions for generative models: a span for the call, and below it
- * one for each attempt. They are made after the call has ended, from its end, so a running call carries
- * nothing for them. They hold nothing of prompts or replies. The program that starts the process registers an SDK and
- * its exporter; without one no spans are made. https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ * Traces by OpenTelemetry, with the names of its conventions for generative models: a span for the call, and
+ * below it one for each attempt. They are made after the call has ended, from its end, so a running call
+ * carries nothing for them. They hold nothing of prompts or replies. The program that starts the process
+ * registers an SDK and its exporter; without one no spans are made.
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {
   context,

@@ -1,7 +1,7 @@
 /**
- * Refuses new calls before the gateway becomes useless to everyone: while its event loop lags, its memory runs out or
- * too many calls are open. They are refused at once, before their bodies are read, with a `retry-after`. Running
- * calls continue.
+ * Refuses new calls before the gateway becomes useless to everyone: while its event loop lags, its memory
+ * runs out or too many calls are open. They are refused at once, before their bodies are read, with a
+ * `retry-after`. Running calls continue.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -10,7 +10,10 @@ import { definePlugin, GatewayError } from '../../core/index.ts';
 import { counter } from '../shared/metric.ts';
 
 const options = z.strictObject({
-  /** Milliseconds that the event loop may lag, at the median of each of the last two seconds: one long pause is no overload. */
+  /**
+   * Milliseconds that the event loop may lag, at the median of each of the last two seconds: one long pause
+   * is no overload.
+   */
   lag: z.number().positive().default(200),
   /** The share of the heap's limit that may be in use. */
   heap: z.number().gt(0).lte(1).default(0.9),

@@ -1,7 +1,7 @@
 /**
- * What the gateway does, for Prometheus to read at `GET /metrics`. Labels only have values from closed sets: protocols,
- * providers, error codes and the models of the catalogue; any other model is `other`. So no key or account is ever a
- * label, and no client can begin a new series.
+ * What the gateway does, for Prometheus to read at `GET /metrics`. Labels only have values from closed sets:
+ * protocols, providers, error codes and the models of the catalogue; any other model is `other`. So no key or
+ * account is ever a label, and no client can begin a new series.
  */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
@@ -155,7 +155,10 @@ function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefine
   return end.type === 'failed' ? 'waiting' : 'before-attempt';
 }
 
-/** Usage in parts that do not overlap: cached and reasoning tokens are subtracted from the sums that include them. */
+/**
+ * Usage in parts that do not overlap: cached and reasoning tokens are subtracted from the sums that include
+ * them.
+ */
 function tokenParts({ usage }: Charge): (readonly [type: string, count: number])[] {
   const { cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, reasoning = 0 } = usage;
   const cacheWrite = cacheWrite5m + cacheWrite1h;

@@ -1,8 +1,8 @@
 /**
- * How much each key and each account may call: requests and tokens in a window, and concurrent calls. No call is
- * limited until a limit is named; requests for public pages, which need no key, are counted by address. When a call
- * begins its tokens are estimated, and when it ends the estimate is corrected. All workers of a gateway count together,
- * and all gateways that share a PostgreSQL too.
+ * How much each key and each account may call: requests and tokens in a window, and concurrent calls. No call
+ * is limited until a limit is named; requests for public pages, which need no key, are counted by address.
+ * When a call begins its tokens are estimated, and when it ends the estimate is corrected. All workers of a
+ * gateway count together, and all gateways that share a PostgreSQL too.
  */
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
@@ -23,7 +23,10 @@ const limits = z.strictObject({
 const options = z.strictObject({
   perKey: limits.default({}),
   perAccount: limits.default({}),
-  /** Requests for public pages in a window, above all for listings; 100 a second unless given. Requests from this machine itself are not counted. */
+  /**
+   * Requests for public pages in a window, above all for listings; 100 a second unless given. Requests from
+   * this machine itself are not counted.
+   */
   perAddress: z.strictObject({ requests: z.int().positive().optional() }).default({}),
   /** Seconds of the window. */
   window: z.int().positive().default(60),

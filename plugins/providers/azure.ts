@@ -1,4 +1,7 @@
-/** Azure OpenAI: chat-completions, responses and images of deployments; https://learn.microsoft.com/azure/ai-services/openai. */
+/**
+ * Azure OpenAI: chat-completions, responses and images of deployments;
+ * https://learn.microsoft.com/azure/ai-services/openai.
+ */
 import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';

@@ -1,4 +1,7 @@
-/** Models that need no key and no network, so that a newcomer sees a call, its stream, a picture and their prices within the first minute. */
+/**
+ * Models that need no key and no network, so that a newcomer sees a call, its stream, a picture and their
+ * prices within the first minute.
+ */
 import { z } from 'zod';
 import { definePlugin, type Provider } from '../../core/index.ts';
 import { echo, painter } from './demo/models.ts';

@@ -1,4 +1,7 @@
-/** Google Vertex AI: Gemini by generate-content and Claude by messages; https://cloud.google.com/vertex-ai/generative-ai/docs. */
+/**
+ * Google Vertex AI: Gemini by generate-content and Claude by messages;
+ * https://cloud.google.com/vertex-ai/generative-ai/docs.
+ */
 import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { countAt, endpointsAt } from './google-vertex/address.ts';

@@ -1,6 +1,6 @@
 /** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
 import { defineProvider, type Operation } from '../../core/index.ts';
-import { urlPath } from '../shared/wire-kit/url-path.ts';
+import { checkUrlPath } from '../shared/cloud/url-path.ts';
 
 function methodOf(operation: Operation, stream: boolean): string {
   if (operation === 'count') return 'countTokens';
@@ -14,7 +14,7 @@ export const google = defineProvider({
   baseUrl: 'https://generativelanguage.googleapis.com',
   endpoints: {
     'generate-content': ({ model }, operation, stream) =>
-      `/v1beta/models/${urlPath(model.upstream)}:${methodOf(operation, stream)}`,
+      `/v1beta/models/${checkUrlPath(model.upstream)}:${methodOf(operation, stream)}`,
   },
   models: new URL('catalogue/google.json', import.meta.url),
   probe: { path: '/v1beta/models' },

@@ -1,4 +1,7 @@
-/** Groq; https://console.groq.com/docs/openai. Its responses endpoint is in beta and refuses fields it lacks, so chat-completions alone is used. */
+/**
+ * Groq; https://console.groq.com/docs/openai. Its responses endpoint is in beta and refuses fields it lacks,
+ * so chat-completions alone is used.
+ */
 import { defineProvider } from '../../core/index.ts';
 
 export const groq = defineProvider({

@@ -1,4 +1,7 @@
-/** OpenRouter; https://openrouter.ai/docs/api-reference. Its list of models states their prices and changes daily, so it is read from the vendor. */
+/**
+ * OpenRouter; https://openrouter.ai/docs/api-reference. Its list of models states their prices and changes
+ * daily, so it is read from the vendor.
+ */
 import { defineProvider } from '../../core/index.ts';
 
 export const openrouter = defineProvider({

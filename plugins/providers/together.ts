@@ -1,4 +1,7 @@
-/** Together AI; https://docs.together.ai/docs/inference/openai-compatibility. Its model ids name the owner already. */
+/**
+ * Together AI; https://docs.together.ai/docs/inference/openai-compatibility. Its model ids name the owner
+ * already.
+ */
 import { defineProvider } from '../../core/index.ts';
 
 export const together = defineProvider({

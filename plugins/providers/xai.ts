@@ -1,4 +1,6 @@
-/** xAI; https://docs.x.ai/docs/api-reference. Its multi-agent model is served by the responses endpoint alone. */
+/**
+ * xAI; https://docs.x.ai/docs/api-reference. Its multi-agent model is served by the responses endpoint alone.
+ */
 import { defineProvider } from '../../core/index.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Sends the calls of a conversation to the provider and the key that answered its last call: that vendor has the
- * conversation in its cache, where input costs a tenth. Health is more important: if the target fails, the conversation
- * moves. Workers that share the port report moves to each other.
+ * Sends the calls of a conversation to the provider and the key that answered its last call: that vendor has
+ * the conversation in its cache, where input costs a tenth. Health is more important: if the target fails,
+ * the conversation moves. Workers that share the port report moves to each other.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -41,7 +41,8 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply({ hooks, resource, workers }, { from, keep, most }) {
-    // Bounded by `maxSize` instead of `max`: for `max` the cache allocates 2 MB at once, which most gateways never use.
+    // Bounded by `maxSize` instead of `max`: for `max` the cache allocates 2 MB at once, which most gateways
+    // never use.
     let homes = new LRUCache<string, Home>({
       maxSize: most,
       sizeCalculation: () => 1,

@@ -1,4 +1,7 @@
-/** Model ids of the operator's own, such as `{ 'house/fast': 'openai/gpt-5-mini' }`. The reply names the model that answers. */
+/**
+ * Model ids of the operator's own, such as `{ 'house/fast': 'openai/gpt-5-mini' }`. The reply names the model
+ * that answers.
+ */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';

@@ -1,6 +1,7 @@
 /**
- * Spreads calls over the targets that are about as quick as the quickest: two are drawn at random, and the one with
- * fewer running calls is taken. Clearly slower targets are left out: a call there has to wait, however idle they are.
+ * Spreads calls over the targets that are about as quick as the quickest: two are drawn at random, and the
+ * one with fewer running calls is taken. Clearly slower targets are left out: a call there has to wait,
+ * however idle they are.
  */
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';

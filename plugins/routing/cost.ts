@@ -1,6 +1,6 @@
 /**
- * Asks the cheapest target first. The estimate includes the call's length, its output limit, and the share of its input
- * that the target is likely to have cached, learnt from earlier calls.
+ * Asks the cheapest target first. The estimate includes the call's length, its output limit, and the share of
+ * its input that the target is likely to have cached, learnt from earlier calls.
  */
 import { z } from 'zod';
 import {
@@ -19,11 +19,16 @@ const usualOutput = 1000;
 /** The weight of the last call in the average. */
 const share = 0.1;
 
-/** What is known of a target's prices and usual calls. These are plain numbers: they are only compared, and never charged. */
+/**
+ * What is known of a target's prices and usual calls. These are plain numbers: they are only compared, and
+ * never charged.
+ */
 interface Known {
   /** The share of input tokens that were read from the cache. */
   hits: number;
-  /** The price that the rates were computed from. If the target has another price, they are computed again. */
+  /**
+   * The price that the rates were computed from. If the target has another price, they are computed again.
+   */
   price: Price | undefined;
   rates: Rates;
 }

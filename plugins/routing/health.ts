@@ -1,7 +1,7 @@
 /**
- * Keeps calls away from targets that fail, judged by the calls that pass through: their circuit is open, the vendor
- * asked for a pause, or it refused the key. If only such targets remain, a call is still sent to one of them, once,
- * since a vendor may recover at any time.
+ * Keeps calls away from targets that fail, judged by the calls that pass through: their circuit is open, the
+ * vendor asked for a pause, or it refused the key. If only such targets remain, a call is still sent to one
+ * of them, once, since a vendor may recover at any time.
  */
 import { z } from 'zod';
 import { definePlugin, type Attempt, type GatewayError, type Target } from '../../core/index.ts';
@@ -26,7 +26,9 @@ const options = z.strictObject({
   restWhenFull: seconds(10),
   /** Seconds a key rests after the vendor has refused it. */
   restWhenBarred: seconds(60),
-  /** What happens to a call when all of its targets fail: the first is called anyway, or the call is refused. */
+  /**
+   * What happens to a call when all of its targets fail: the first is called anyway, or the call is refused.
+   */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
 });
 
@@ -41,7 +43,10 @@ type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => voi
 class HealthBook {
   readonly conditions: PerTarget<Condition>;
   readonly #settings: Settings;
-  /** The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them alive for longer than they last. */
+  /**
+   * The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them
+   * alive for longer than they last.
+   */
   readonly #reports = new Map<string, Report>();
 
   readonly #passOn: PassOn;
@@ -55,7 +60,10 @@ class HealthBook {
     );
   }
 
-  /** Throws if the target must not be called now. Before a retry, core has waited as long as the target asked for. */
+  /**
+   * Throws if the target must not be called now. Before a retry, core has waited as long as the target asked
+   * for.
+   */
   admit(id: string, attempt: Attempt): void {
     const condition = this.conditions.of(attempt.target);
     if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')

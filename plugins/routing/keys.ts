@@ -1,4 +1,7 @@
-/** Takes turns among the keys of one provider: of targets that only differ in the key, each call begins with another one. */
+/**
+ * Takes turns among the keys of one provider: of targets that only differ in the key, each call begins with
+ * another one.
+ */
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';

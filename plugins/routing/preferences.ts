@@ -1,7 +1,7 @@
 /**
- * The `provider` object of a request, by which callers route their own calls. This plugin adds the models to fall back
- * to, leaves out targets, and moves those in front that the caller names. Ranking by price or speed is left to the
- * plugin of that name.
+ * The `provider` object of a request, by which callers route their own calls. This plugin adds the models to
+ * fall back to, leaves out targets, and moves those in front that the caller names. Ranking by price or speed
+ * is left to the plugin of that name.
  */
 import { z } from 'zod';
 import {
@@ -51,7 +51,9 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
   return most === undefined || rate <= parseUsd(most);
 }
 
-/** All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply. */
+/**
+ * All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply.
+ */
 function ratesFor(call: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
   return [
     price,

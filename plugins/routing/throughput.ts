@@ -1,4 +1,7 @@
-/** Asks the target first that writes fastest: the one with the most tokens of output per second after its reply has begun. */
+/**
+ * Asks the target first that writes fastest: the one with the most tokens of output per second after its
+ * reply has begun.
+ */
 import { z } from 'zod';
 import { definePlugin, type End } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';

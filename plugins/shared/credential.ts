@@ -1,6 +1,6 @@
 /**
- * What all credential schemes share: each looks for a secret in the headers of its families' calls, and asks the keyrings
- * in order. An unknown secret is refused here, so that no other scheme tries it again.
+ * What all credential schemes share: each looks for a secret in the headers of its families' calls, and asks
+ * the keyrings in order. An unknown secret is refused here, so that no other scheme tries it again.
  */
 import { z } from 'zod';
 import {
@@ -46,7 +46,10 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
     );
 }
 
-/** The owner of the secret. Throws `invalid_api_key` if no keyring knows it; the error does not contain the secret. */
+/**
+ * The owner of the secret. Throws `invalid_api_key` if no keyring knows it; the error does not contain the
+ * secret.
+ */
 async function principalOf({ keyrings }: Host, secret: string): Promise<Principal> {
   for (const keyring of keyrings.all()) {
     const principal = await keyring.verify(secret);

@@ -1,49 +1,68 @@
 /**
- * What authors of protocols and routes use in addition to core, published as `tollgate/kit`. Everything else in this
- * folder is internal.
+ * What authors of protocols and routes use in addition to core, published as `tollgate/kit`. Everything else
+ * in this folder is internal.
  */
 
 /** Metrics that keep their values when plugins are reloaded. */
 export { counter, gauge, histogram } from './metric.ts';
 
-/** Errors in the body of chat-completions, `{ error: { message, type, param, code } }`, in both directions. */
+/**
+ * Errors in the body of chat-completions, `{ error: { message, type, param, code } }`, in both directions.
+ */
 export { decodeError, encodeError, errorBody, errorEvent } from './wire-kit/openai-error.ts';
 
 /** `checkWire` parses a body with a zod schema, and throws a 400 that names the first field at fault. */
 /** `buildFieldError` builds such a 400 for checks that a schema cannot express. */
-export { badField as buildFieldError, checkWire } from './wire-kit/wire-check.ts';
+export { buildFieldError, checkWire } from './wire-kit/wire-check.ts';
 
-/** `providerObject` is the schema of a request's `provider` field, and `readPreferences` its value for core. */
-export { preferencesOf as readPreferences, providerObject } from './wire-kit/provider-object.ts';
+/**
+ * `providerObject` is the schema of a request's `provider` field, and `readPreferences` its value for core.
+ */
+export { readPreferences, providerObject } from './wire-kit/provider-object.ts';
 
-/** `createBag` stores a protocol's own fields and spelling on canonical things, so that its encoder can restore them. */
-/** `pickUnread` picks the members of an object that the decoder does not read; `overlay` merges them back in. */
-export { bagOf as createBag, leftover as pickUnread, overlay } from './wire-kit/vendor-bag.ts';
+/**
+ * `createBag` stores a protocol's own fields and spelling on canonical things, so that its encoder can
+ * restore them.
+ */
+/**
+ * `pickUnread` picks the members of an object that the decoder does not read; `overlay` merges them back in.
+ */
+export { createBag, pickUnread, overlay } from './wire-kit/vendor-bag.ts';
 
 /** `collectLosses` gives an encoder its list of losses, and the function that reports one. */
-/** `refusePart` refuses the call because of content that the wire cannot carry, named as the client wrote it. */
-export { noteLosses as collectLosses, refusePart, type Lose } from './wire-kit/losses.ts';
+/**
+ * `refusePart` refuses the call because of content that the wire cannot carry, named as the client wrote it.
+ */
+export { collectLosses, refusePart, type Lose } from './wire-kit/losses.ts';
 
 /** `listForeignFields` lists the fields of a request that exist only in the client's protocol, as losses. */
-export { foreignFields as listForeignFields } from './wire-kit/foreign-fields.ts';
+export { listForeignFields } from './wire-kit/foreign-fields.ts';
 
 /** `fitLimit` and `fitModalities` fit a request's output limit and output modalities to the model. */
 export { fitLimit, fitModalities } from './wire-kit/fit-to-model.ts';
 
-/** `findEffort` turns a budget of reasoning tokens into an effort, `findNearestEffort` an effort into an allowed one. */
-export { effortFor as findEffort, nearestEffort as findNearestEffort } from './wire-kit/reasoning-effort.ts';
+/**
+ * `findEffort` turns a budget of reasoning tokens into an effort, `findNearestEffort` an effort into an
+ * allowed one.
+ */
+export { findEffort, findNearestEffort } from './wire-kit/reasoning-effort.ts';
 
-/** `makeCallIdsUnique` renames repeated ids of tool calls, and `moveResultsToCalls` moves results behind their calls. */
-export {
-  inSteps as moveResultsToCalls,
-  withDistinctCallIds as makeCallIdsUnique,
-} from './wire-kit/calls-and-results.ts';
+/**
+ * `makeCallIdsUnique` renames repeated ids of tool calls, and `moveResultsToCalls` moves results behind their
+ * calls.
+ */
+export { moveResultsToCalls, makeCallIdsUnique } from './wire-kit/calls-and-results.ts';
 
-/** `parseArguments` parses a tool call's arguments without changing a digit; `ArgumentPieces` streams them. */
-export { ArgumentPieces, argumentsObject as parseArguments } from './wire-kit/tool-arguments.ts';
+/**
+ * `parseArguments` parses a tool call's arguments without changing a digit; `ArgumentPieces` streams them.
+ */
+export { ArgumentPieces, parseArguments } from './wire-kit/tool-arguments.ts';
 
 /** `readDataUrl` splits a base64 data URL, and `buildDataUrl` joins one. */
-export { dataUrl as buildDataUrl, readDataUrl } from './wire-kit/media.ts';
+export { buildDataUrl, readDataUrl } from './wire-kit/media.ts';
 
-/** `parseJson` parses an event's data; `canSkipEvent` decides whether a reply can continue without an unreadable event. */
-export { canSkip as canSkipEvent, parsed as parseJson } from './wire-kit/event-data.ts';
+/**
+ * `parseJson` parses an event's data; `canSkipEvent` decides whether a reply can continue without an
+ * unreadable event.
+ */
+export { canSkipEvent, parseJson } from './wire-kit/event-data.ts';

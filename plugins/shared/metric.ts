@@ -28,7 +28,10 @@ export function histogram<Label extends string = never>(
     : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }
 
-/** `together` says how the values of several workers are combined: `sum` if each has its own part, otherwise the largest or smallest. */
+/**
+ * `together` says how the values of several workers are combined: `sum` if each has its own part, otherwise
+ * the largest or smallest.
+ */
 export function gauge<Label extends string = never>(
   registry: Registry,
   name: string,

@@ -1,7 +1,8 @@
 /**
- * The secrets that this gateway gives out: a prefix that says what one is for, 36 random characters (214 bits) and a
- * checksum of both, so that junk is refused without reading the ledger. They only have letters and digits, which survive
- * URLs, shells and a double click. For a secret this random SHA-256 is a good enough hash.
+ * The secrets that this gateway gives out: a prefix that says what one is for, 36 random characters (214
+ * bits) and a checksum of both, so that junk is refused without reading the ledger. They only have letters
+ * and digits, which survive URLs, shells and a double click. For a secret this random SHA-256 is a good
+ * enough hash.
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';

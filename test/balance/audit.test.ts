@@ -1,4 +1,7 @@
-/** The audit: books that were tampered with are found out, each rule by its number, and the first rows are named. */
+/**
+ * The audit: books that were tampered with are found out, each rule by its number, and the first rows are
+ * named.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { ledgerCommands } from '../../plugins/meters/balance/commands.ts';

@@ -1,4 +1,7 @@
-/** Two gateways on one ledger. The event loop of one is blocked for longer than its lease while it streams; then it is killed. */
+/**
+ * Two gateways on one ledger. The event loop of one is blocked for longer than its lease while it streams;
+ * then it is killed.
+ */
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
@@ -7,7 +10,10 @@ import { makeDataFolder, startProcess } from '../support/process.ts';
 import { allEntries, startJournallingVendor, stream, type Made } from './kills.ts';
 
 export interface Blocked {
-  /** How many calls were settled by the other gateway, and how many clients had their whole stream, after the event loop was blocked. */
+  /**
+   * How many calls were settled by the other gateway, and how many clients had their whole stream, after the
+   * event loop was blocked.
+   */
   readonly taken: number;
   readonly whole: number;
   /** How many calls the other gateway settled after the first was killed. */

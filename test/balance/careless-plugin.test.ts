@@ -1,4 +1,6 @@
-/** A careless plugin throws at each step between a reservation and its end: the reservation ends all the same. */
+/**
+ * A careless plugin throws at each step between a reservation and its end: the reservation ends all the same.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +18,10 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Where it throws, and what becomes of a call: it is refused, broken off in its stream, or not touched at all. */
+/**
+ * Where it throws, and what becomes of a call: it is refused, broken off in its stream, or not touched at
+ * all.
+ */
 const steps = {
   'authorize, behind the ledger': 'refused',
   'the start of an attempt': 'untouched',

@@ -1,4 +1,7 @@
-/** A clock that jumps by an hour and a year, back and forth, under running calls; `npm run faults` takes longer over it. */
+/**
+ * A clock that jumps by an hour and a year, back and forth, under running calls; `npm run faults` takes
+ * longer over it.
+ */
 import { expect, it } from 'vitest';
 import { clockRun } from './clock.ts';
 

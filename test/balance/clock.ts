@@ -1,4 +1,7 @@
-/** Two gateways on one ledger, with streams that run, while the clock on the wall jumps, stands still and comes back. */
+/**
+ * Two gateways on one ledger, with streams that run, while the clock on the wall jumps, stands still and
+ * comes back.
+ */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
@@ -30,7 +33,10 @@ async function costOfOne({ post, balance }: House): Promise<number> {
   return (await balance()).used;
 }
 
-/** Streams are begun in each state of the clock, which lasts so many milliseconds, and end when all have passed. */
+/**
+ * Streams are begun in each state of the clock, which lasts so many milliseconds, and end when all have
+ * passed.
+ */
 export async function clockRun({
   milliseconds,
   lease,

@@ -1,4 +1,7 @@
-/** A gateway under load whose connections to PostgreSQL are ended by an administrator again and again, as a proxy between them may do. */
+/**
+ * A gateway under load whose connections to PostgreSQL are ended by an administrator again and again, as a
+ * proxy between them may do.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';

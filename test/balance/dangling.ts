@@ -1,4 +1,6 @@
-/** A ledger full of what dead processes left, of every state and age, and the gateway that is started on it. */
+/**
+ * A ledger full of what dead processes left, of every state and age, and the gateway that is started on it.
+ */
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { request } from '../contract/store.ts';
@@ -29,7 +31,10 @@ export interface Dangling {
   readonly audit: AuditReport;
 }
 
-/** `made` calls of four processes, one of which never gave a sign of life: of its calls no more is known than of untold ones. */
+/**
+ * `made` calls of four processes, one of which never gave a sign of life: of its calls no more is known than
+ * of untold ones.
+ */
 export async function dangling(options: StoreOptions, made: number): Promise<Dangling> {
   const ledger = await openStore(options, '');
   await ledger.definePrice(price);

@@ -1,6 +1,6 @@
 /**
- * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The vendor and the
- * clients keep journals of their own, and what the ledger says in the end is held against both.
+ * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The vendor
+ * and the clients keep journals of their own, and what the ledger says in the end is held against both.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -105,7 +105,10 @@ export interface Kills {
   readonly overcharged: readonly string[];
   /** Calls the vendor was asked that nobody was charged for, whenever their gateway was killed. */
   readonly forgotten: readonly string[];
-  /** Calls that were charged for though the vendor was not asked, but for those that were taken for sent: these cost their input. */
+  /**
+   * Calls that were charged for though the vendor was not asked, but for those that were taken for sent:
+   * these cost their input.
+   */
   readonly madeUp: readonly string[];
   /** Calls of the living gateway that another took for dead, or that were not completed. */
   readonly touched: readonly string[];

@@ -1,4 +1,7 @@
-/** A gateway before a vendor that streams slowly and keeps a record of each call, for clients that leave in the middle. */
+/**
+ * A gateway before a vendor that streams slowly and keeps a record of each call, for clients that leave in
+ * the middle.
+ */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -28,7 +31,10 @@ function chunk(delta: object, more: object = {}): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 }
 
-/** Streams its words, one each few milliseconds; without a pause the last of them comes with the end of the reply. */
+/**
+ * Streams its words, one each few milliseconds; without a pause the last of them comes with the end of the
+ * reply.
+ */
 async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
   const calls: Sent[] = [];
   const vendor = await startScriptedVendor(async (response) => {
@@ -57,9 +63,14 @@ export type OnAbort = NonNullable<Parameters<typeof openai>[0]>['onAbort'];
 export interface Leavers {
   readonly gateway: TestGateway;
   readonly calls: readonly Sent[];
-  /** A streamed call that is left after so many bytes at least, or once a text has come; undefined: it is read to its end. Resolves with what had come. */
+  /**
+   * A streamed call that is left after so many bytes at least, or once a text has come; undefined: it is read
+   * to its end. Resolves with what had come.
+   */
   call(leaveAfter: number | string | undefined): Promise<string>;
-  /** A call that is left while its vendor is silent, which answers a moment later with that status and body. */
+  /**
+   * A call that is left while its vendor is silent, which answers a moment later with that status and body.
+   */
   leaveUnanswered(status: number, body: string): Promise<void>;
   books(): Books;
   /** Entries that end a reservation, or follow its end. */

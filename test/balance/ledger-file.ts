@@ -1,4 +1,7 @@
-/** SQLite ledgers for tests: in a folder that goes away with them, with their books read by a connection of the test's own. */
+/**
+ * SQLite ledgers for tests: in a folder that goes away with them, with their books read by a connection of
+ * the test's own.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

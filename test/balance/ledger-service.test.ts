@@ -1,4 +1,7 @@
-/** The ledger of a process: what is noted of settlements, what is given back whose answer was lost, and how it ends. */
+/**
+ * The ledger of a process: what is noted of settlements, what is given back whose answer was lost, and how it
+ * ends.
+ */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

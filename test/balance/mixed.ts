@@ -1,6 +1,7 @@
 /**
- * Calls of every family, streamed and whole, on models of every shape of price, with figures a vendor might send; and
- * what each of them costs, computed from the vendor's own wire with decimal numbers and nothing of the gateway's.
+ * Calls of every family, streamed and whole, on models of every shape of price, with figures a vendor might
+ * send; and what each of them costs, computed from the vendor's own wire with decimal numbers and nothing of
+ * the gateway's.
  */
 import { join } from 'node:path';
 import { Decimal } from 'decimal.js';

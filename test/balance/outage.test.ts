@@ -1,4 +1,7 @@
-/** A ledger that goes away for a moment under running streams; `npm run faults` has the same for twenty seconds. */
+/**
+ * A ledger that goes away for a moment under running streams; `npm run faults` has the same for twenty
+ * seconds.
+ */
 import type * as threads from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { runOutage } from './outage.ts';

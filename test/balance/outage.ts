@@ -1,4 +1,7 @@
-/** A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
+/**
+ * A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are
+ * told, and what the books say afterwards.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';

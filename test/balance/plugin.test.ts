@@ -39,7 +39,9 @@ afterEach(async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 });
 
-/** What the vendor of a test was asked, and what it answers: tokens of usage, or a status that is no success. */
+/**
+ * What the vendor of a test was asked, and what it answers: tokens of usage, or a status that is no success.
+ */
 interface Vendor {
   readonly asked: { prompt: string; limit?: number }[];
   answer: { in: number; out: number } | { status: number };

@@ -1,4 +1,7 @@
-/** PostgreSQL ledgers for tests: in a database that goes away with them, with their books read by a connection of the test's own. */
+/**
+ * PostgreSQL ledgers for tests: in a database that goes away with them, with their books read by a connection
+ * of the test's own.
+ */
 import { Client } from 'pg';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
 import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';

@@ -1,4 +1,7 @@
-/** The PostgreSQL store: the contract, what shares a transaction, and what faults of the database and the network do. */
+/**
+ * The PostgreSQL store: the contract, what shares a transaction, and what faults of the database and the
+ * network do.
+ */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';

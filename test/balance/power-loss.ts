@@ -1,6 +1,7 @@
 /**
- * What the power leaves of a ledger's file when it fails: the log up to some byte, or with garbage from there on. Each
- * remains is opened and audited, and held against what had been acknowledged when the log had that length.
+ * What the power leaves of a ledger's file when it fails: the log up to some byte, or with garbage from there
+ * on. Each remains is opened and audited, and held against what had been acknowledged when the log had that
+ * length.
  */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +30,10 @@ export interface PowerLoss {
 
 const key = '00000000000000a1';
 
-/** A ledger with some calls in its file, and others in its log only; the answer has what was acknowledged when. */
+/**
+ * A ledger with some calls in its file, and others in its log only; the answer has what was acknowledged
+ * when.
+ */
 async function write(file: string, turns: number, draw: (below: number) => number): Promise<Mark[]> {
   const before = await openSqlite({ file });
   await before.definePrice(price);

@@ -1,4 +1,7 @@
-/** Several processes on one file, and one that is killed: what was acknowledged is there, and the books are sound. */
+/**
+ * Several processes on one file, and one that is killed: what was acknowledged is there, and the books are
+ * sound.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Many calls at once for a balance that affords one of them, through several gateways that share a ledger. */
+/**
+ * Many calls at once for a balance that affords one of them, through several gateways that share a ledger.
+ */
 import { rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

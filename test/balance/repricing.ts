@@ -1,4 +1,7 @@
-/** A gateway whose prices change again and again while calls run: what each call was quoted at, and what it was charged. */
+/**
+ * A gateway whose prices change again and again while calls run: what each call was quoted at, and what it
+ * was charged.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,7 @@
 /**
- * Two gateways on one ledger that are replaced one after the other, again and again, under clients that know both, as a
- * balancer would: a new one is there before an old one is told to stop, so that old and new share the file.
+ * Two gateways on one ledger that are replaced one after the other, again and again, under clients that know
+ * both, as a balancer would: a new one is there before an old one is told to stop, so that old and new share
+ * the file.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +33,10 @@ export interface Rolling {
   readonly audit: unknown;
 }
 
-/** The text of a whole reply and the call's id, from the first gateway that takes the call; a text that says why, where none does. */
+/**
+ * The text of a whole reply and the call's id, from the first gateway that takes the call; a text that says
+ * why, where none does.
+ */
 async function ask(
   gateways: readonly RunningGateway[],
   key: string,

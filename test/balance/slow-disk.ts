@@ -1,4 +1,7 @@
-/** A gateway whose every commit takes its time, under calls that come one behind the other: how long they wait, and whether anything else does. */
+/**
+ * A gateway whose every commit takes its time, under calls that come one behind the other: how long they
+ * wait, and whether anything else does.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openHouse } from '../support/house.ts';
 import { setSlowness } from './weather.ts';

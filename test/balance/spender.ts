@@ -1,6 +1,7 @@
 /**
- * A process that spends from a ledger beside others: `node spender.ts <file> <account> <name> <pairs>`. It says on
- * stdout what it was promised, a line for each answer, and ends after so many calls, or when it is killed.
+ * A process that spends from a ledger beside others: `node spender.ts <file> <account> <name> <pairs>`. It
+ * says on stdout what it was promised, a line for each answer, and ends after so many calls, or when it is
+ * killed.
  */
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { quote, settlement } from './calls.ts';

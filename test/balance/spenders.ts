@@ -1,4 +1,7 @@
-/** Many small spenders: keys of one account whose calls are reserved and settled in any order, against sums kept beside it. */
+/**
+ * Many small spenders: keys of one account whose calls are reserved and settled in any order, against sums
+ * kept beside it.
+ */
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import type { OpenedStore } from '../contract/books.ts';
 import { newKey, price, quote, settlement } from './calls.ts';

@@ -1,4 +1,7 @@
-/** The SQLite store beyond the contract: what shares a commit, and what faults of the disk, the thread and the file do. */
+/**
+ * The SQLite store beyond the contract: what shares a commit, and what faults of the disk, the thread and the
+ * file do.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

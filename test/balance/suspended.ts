@@ -1,6 +1,6 @@
 /**
- * A gateway that is stopped in the middle of its calls, as with a machine that is suspended, for longer than its lease,
- * and then goes on: the other one has taken it for dead, and what it knows better is made good.
+ * A gateway that is stopped in the middle of its calls, as with a machine that is suspended, for longer than
+ * its lease, and then goes on: the other one has taken it for dead, and what it knows better is made good.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,10 @@ import { makeDataFolder, startProcess } from '../support/process.ts';
 import { allEntries, costOf, startJournallingVendor, stream, type Made } from './kills.ts';
 
 export interface Suspended {
-  /** How many streams it had, how many were settled by the other, and how many its clients had whole in the end. */
+  /**
+   * How many streams it had, how many were settled by the other, and how many its clients had whole in the
+   * end.
+   */
   readonly streams: number;
   readonly taken: number;
   readonly whole: number;

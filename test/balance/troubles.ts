@@ -8,7 +8,11 @@ import { createDatabase, startPostgres } from '../support/postgres.ts';
 import { lock, temporaryFolder } from './ledger-file.ts';
 import { setReadOnly } from './weather.ts';
 
-/** `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another process has the SQLite file; `full`: nothing can be written to any file; `read-only`: nothing to this one (the test file has to have `weather.ts` in place). */
+/**
+ * `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another
+ * process has the SQLite file; `full`: nothing can be written to any file; `read-only`: nothing to this one
+ * (the test file has to have `weather.ts` in place).
+ */
 export const troubles = ['stopped', 'silent', 'locked', 'full', 'read-only'] as const;
 export type Trouble = (typeof troubles)[number];
 
@@ -39,7 +43,10 @@ async function postgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
   };
 }
 
-/** The most that this process may write to a file, in bytes; beyond it the system says as much as that a disk is full. */
+/**
+ * The most that this process may write to a file, in bytes; beyond it the system says as much as that a disk
+ * is full.
+ */
 function limitFiles(most: string): Promise<unknown> {
   return promisify(execFile)('prlimit', ['--pid', String(process.pid), `--fsize=${most}:unlimited`]);
 }

@@ -1,6 +1,7 @@
 /**
- * The disk below a ledger, as a test wants it: for as long as a test says so nothing can be written, or a commit takes
- * its time. A test file that has `node:worker_threads` replaced by `weathered` has its SQLite ledgers look here.
+ * The disk below a ledger, as a test wants it: for as long as a test says so nothing can be written, or a
+ * commit takes its time. A test file that has `node:worker_threads` replaced by `weathered` has its SQLite
+ * ledgers look here.
  */
 import type * as threads from 'node:worker_threads';
 

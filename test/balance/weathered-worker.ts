@@ -1,4 +1,7 @@
-/** The ledger's thread, on a disk that is as `weather.ts` says: SQLite itself refuses what is written, and commits come late. */
+/**
+ * The ledger's thread, on a disk that is as `weather.ts` says: SQLite itself refuses what is written, and
+ * commits come late.
+ */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 

@@ -1,8 +1,8 @@
 /**
- * What it costs to tell whose key a secret is, with one key on record and with a million: a look-up in the ledger, as
- * the first call of a key needs and then one a second.
+ * What it costs to tell whose key a secret is, with one key on record and with a million: a look-up in the
+ * ledger, as the first call of a key needs and then one a second.
  *
- *   node test/bench/authentication.ts      AUTHENTICATION_KEYS=1000000
+ * node test/bench/authentication.ts      AUTHENTICATION_KEYS=1000000
  */
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

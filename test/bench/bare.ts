@@ -1,6 +1,7 @@
 /**
- * The yardstick: http-proxy-3 and nothing else, set up as well as it can be. It checks no key, keeps no books and
- * reads no byte of what goes through; its agent keeps connections, without which it would open one a call.
+ * The yardstick: http-proxy-3 and nothing else, set up as well as it can be. It checks no key, keeps no books
+ * and reads no byte of what goes through; its agent keeps connections, without which it would open one a
+ * call.
  */
 import { Agent, createServer } from 'node:http';
 import { createProxyServer } from 'http-proxy-3';

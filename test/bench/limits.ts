@@ -1,8 +1,9 @@
 /**
- * What can be had on this machine: beside the bare proxy, the parts alone of which Tollgate is made (`parts.ts`). No
- * gateway that is made of them, and keeps its books on this disk, comes nearer to the bare proxy than they do.
+ * What can be had on this machine: beside the bare proxy, the parts alone of which Tollgate is made
+ * (`parts.ts`). No gateway that is made of them, and keeps its books on this disk, comes nearer to the bare
+ * proxy than they do.
  *
- *   node test/bench/limits.ts      BENCH_ROUNDS=5 BENCH_SECONDS=5
+ * node test/bench/limits.ts      BENCH_ROUNDS=5 BENCH_SECONDS=5
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

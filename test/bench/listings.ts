@@ -1,8 +1,8 @@
 /**
- * How many listings a second, beside a Koa that sends the same bytes from memory: each in a process of its own, turn
- * by turn, so that a busy moment of the machine hits both.
+ * How many listings a second, beside a Koa that sends the same bytes from memory: each in a process of its
+ * own, turn by turn, so that a busy moment of the machine hits both.
  *
- *   node test/bench/listings.ts      BENCH_ROUNDS=5 BENCH_SECONDS=3
+ * node test/bench/listings.ts      BENCH_ROUNDS=5 BENCH_SECONDS=3
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -45,7 +45,10 @@ function script({ accept, body, headers: own }: Call, headers: Target['headers']
 /** A median of fewer replies says nothing: whoever gives them has stalled. */
 const leastReplies = 10;
 
-/** Loads a target for some seconds from one thread. Throws on any error, any other status than a 2xx, and next to no reply. */
+/**
+ * Loads a target for some seconds from one thread. Throws on any error, any other status than a 2xx, and next
+ * to no reply.
+ */
 export async function load(
   target: Target,
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * The measures of a round. Each puts a target under one load and answers its figures by name; a figure's label,
- * unit and sense stand in `rows.ts`.
+ * The measures of a round. Each puts a target under one load and answers its figures by name; a figure's
+ * label, unit and sense stand in `rows.ts`.
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -125,7 +125,10 @@ async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
   };
 }
 
-/** A client of another protocol than the vendor's; targets that translate nothing are asked in the vendor's own words. */
+/**
+ * A client of another protocol than the vendor's; targets that translate nothing are asked in the vendor's
+ * own words.
+ */
 async function translatedJson(target: Target, setting: Setting): Promise<Figures> {
   const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'json', 32, setting, true);
   return { translatedJsonRate: perSecond, translatedJsonCpu: cpuMicroseconds / requests };
@@ -148,7 +151,9 @@ async function longConversation(target: Target, setting: Setting): Promise<Figur
 
 type StreamLoad = 'few' | 'many' | 'burst';
 
-/** Names the figures of a stream measure; reads are counted for proxies alone, the vendor reads only requests. */
+/**
+ * Names the figures of a stream measure; reads are counted for proxies alone, the vendor reads only requests.
+ */
 function streamFigures(
   prefix: StreamLoad,
   target: Target,

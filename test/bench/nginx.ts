@@ -1,20 +1,23 @@
 /**
- * The vendor: nginx with ready-made files, so that it is never what a round waits for. It answers a stream as fast
- * as the connection takes it, or, while the file `paced` is there, an event a millisecond.
+ * The vendor: nginx with ready-made files, so that it is never what a round waits for. It answers a stream as
+ * fast as the connection takes it, or, while the file `paced` is there, an event a millisecond.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventBytes, path, replies } from './payload.ts';
 import { freePort, start, type Started } from './processes.ts';
 
-/** With this rate nginx waits one millisecond, its smallest step, after each event it writes; not yet after the head. */
+/**
+ * With this rate nginx waits one millisecond, its smallest step, after each event it writes; not yet after
+ * the head.
+ */
 const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
 
 /**
- * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with it takes
- * the length off the head: a model's reply is chunked. One buffer of an event's length makes each event a write.
- * A long body is read to its end first, as every vendor does and `mirror` sees to: nginx would answer its head, and a
- * client that is answered while it still sends waits for ever.
+ * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with
+ * it takes the length off the head: a model's reply is chunked. One buffer of an event's length makes each
+ * event a write. A long body is read to its end first, as every vendor does and `mirror` sees to: nginx would
+ * answer its head, and a client that is answered while it still sends waits for ever.
  */
 function configuration(folder: string, port: number): string {
   const type = 'internal; default_type text/event-stream;';

@@ -1,9 +1,10 @@
 /**
- * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on disk before a
- * call goes on and before its reply does. It knows no key and checks nothing; `said-anew` makes text of what it has read,
- * as whoever translates has to. What it takes is the least that a gateway of these parts can take on this machine.
+ * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on
+ * disk before a call goes on and before its reply does. It knows no key and checks nothing; `said-anew` makes
+ * text of what it has read, as whoever translates has to. What it takes is the least that a gateway of these
+ * parts can take on this machine.
  *
- *   node parts.ts <port> <vendor> <folder> [said-anew]
+ * node parts.ts <port> <vendor> <folder> [said-anew]
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * What is asked and what is answered, the same for every target. The events of the stream are all of one length,
- * so that nginx, told to write that many bytes at a time, sends them as a model does: one by one.
+ * What is asked and what is answered, the same for every target. The events of the stream are all of one
+ * length, so that nginx, told to write that many bytes at a time, sends them as a model does: one by one.
  */
 import { z } from 'zod';
 
@@ -92,7 +92,10 @@ function request(stream: boolean): string {
 export const path = '/v1/chat/completions';
 /** A model its vendor serves by this wire alone, so that a client of another has to be translated. */
 const translatedModel = 'deepseek/deepseek-v4-flash';
-/** The same, under the name by which it does not think: where it does, it wants its thoughts back with every call of a tool. */
+/**
+ * The same, under the name by which it does not think: where it does, it wants its thoughts back with every
+ * call of a tool.
+ */
 const thoughtlessModel = 'deepseek/deepseek-chat';
 const longBytes = 1_000_000;
 

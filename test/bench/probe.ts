@@ -1,6 +1,6 @@
 /**
- * Single calls by a client of our own: does a target answer what the vendor said, to the last event, and how long
- * is it to the first one.
+ * Single calls by a client of our own: does a target answer what the vendor said, to the last event, and how
+ * long is it to the first one.
  */
 import { Agent, request } from 'node:http';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Child processes and what the kernel says of them. Everything started here is stopped when the run ends, however
- * it ends.
+ * Child processes and what the kernel says of them. Everything started here is stopped when the run ends,
+ * however it ends.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -152,7 +152,9 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** Seconds the machine's processors were busy, with interrupts, and with what the host gave to other machines. */
+/**
+ * Seconds the machine's processors were busy, with interrupts, and with what the host gave to other machines.
+ */
 export function machineTime(): number {
   const [user, nice, kernel, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
     .split(/\s+/)

@@ -1,8 +1,9 @@
 /**
- * What routing adds to a call, in microseconds of processor time: every routing plugin on, 500 models, each served by 20 providers, and
- * the hooks of one call run with them and without. The call itself, which is no part of it, is left out.
+ * What routing adds to a call, in microseconds of processor time: every routing plugin on, 500 models, each
+ * served by 20 providers, and the hooks of one call run with them and without. The call itself, which is no
+ * part of it, is left out.
  *
- *   node test/bench/routing.ts
+ * node test/bench/routing.ts
  */
 import type { Parsed, Plugin, Routed, Target } from '../../core/index.ts';
 import { affinity } from '../../plugins/routing/affinity.ts';

@@ -1,8 +1,9 @@
 /**
- * The bench: Tollgate, the bare reverse proxy it is built on, and the vendor alone, on loopback, in one run. Rounds
- * are interleaved so that a busy moment of the machine hits all of them; every figure is the median of its rounds.
+ * The bench: Tollgate, the bare reverse proxy it is built on, and the vendor alone, on loopback, in one run.
+ * Rounds are interleaved so that a busy moment of the machine hits all of them; every figure is the median of
+ * its rounds.
  *
- *   npm run bench [-- --json]      BENCH_ROUNDS=5 BENCH_SECONDS=5 PEERS=1
+ * npm run bench [-- --json]      BENCH_ROUNDS=5 BENCH_SECONDS=5 PEERS=1
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -63,7 +64,10 @@ class Collection {
   }
 }
 
-/** All rounds. The first warms every target up under every load, and is thrown away: V8 makes code for calls in seconds, not at once. */
+/**
+ * All rounds. The first warms every target up under every load, and is thrown away: V8 makes code for calls
+ * in seconds, not at once.
+ */
 async function measureAll(
   targets: readonly Target[],
   rounds: number,

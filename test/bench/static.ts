@@ -1,4 +1,7 @@
-/** A Koa that answers one path with one file: what a listing is held against. `node static.ts <port> <path> <file>` */
+/**
+ * A Koa that answers one path with one file: what a listing is held against. `node static.ts <port> <path>
+ * <file>`
+ */
 import { readFileSync } from 'node:fs';
 import Router from '@koa/router';
 import Koa from 'koa';

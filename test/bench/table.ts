@@ -52,7 +52,10 @@ function shown(value: number | undefined, digits: number): string {
     .replaceAll(',', ' ');
 }
 
-/** One aligned line per result: the medians, the ratio of each proxy to the bare one, and how far apart its rounds lay. */
+/**
+ * One aligned line per result: the medians, the ratio of each proxy to the bare one, and how far apart its
+ * rounds lay.
+ */
 export function tableOf(results: readonly Result[], targets: readonly string[]): string {
   const compared = targets.filter((name) => name !== 'direct' && name !== 'bare');
   const head = ['', 'unit', ...targets, ...compared.flatMap((name) => [`${name}/bare`, '']), 'spread'];

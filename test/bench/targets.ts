@@ -1,6 +1,6 @@
 /**
- * What is measured side by side: the vendor itself, the bare proxy, Tollgate as it is delivered, and, when asked
- * for, another gateway written for Node. Each is a process of its own in front of the same vendor.
+ * What is measured side by side: the vendor itself, the bare proxy, Tollgate as it is delivered, and, when
+ * asked for, another gateway written for Node. Each is a process of its own in front of the same vendor.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -120,7 +120,10 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
   };
 }
 
-/** With the newest of what it depends on its streams fail (Portkey-AI/gateway issue 1389); with these they work. */
+/**
+ * With the newest of what it depends on its streams fail (Portkey-AI/gateway issue 1389); with these they
+ * work.
+ */
 const portkeyPackage = {
   private: true,
   dependencies: { '@portkey-ai/gateway': '1.15.2' },

@@ -15,7 +15,10 @@ export const modelWith = modelFrom({
   },
 });
 
-/** The model of a body. It takes the output limit under the body's name, and reasoning, for which OpenAI has no field. */
+/**
+ * The model of a body. It takes the output limit under the body's name, and reasoning, for which OpenAI has
+ * no field.
+ */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
   return modelWith({

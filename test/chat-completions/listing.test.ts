@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { usdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
+import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
@@ -150,6 +150,6 @@ describe('the price of a token', () => {
     [2_000_000_000_000_000n, '2'],
     [1_500_000_000_000_000n, '1.5'],
   ])('is exact at %i nano-USD for a million', (price, text) => {
-    expect(usdPerToken(price)).toBe(text);
+    expect(formatUsdPerToken(price)).toBe(text);
   });
 });

@@ -1,4 +1,6 @@
-/** Providers that refuse unknown fields get requests that they accept, from every client and on both lanes. */
+/**
+ * Providers that refuse unknown fields get requests that they accept, from every client and on both lanes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';

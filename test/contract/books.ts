@@ -36,7 +36,10 @@ export interface OpenedStore {
   dispose(): Promise<void>;
 }
 
-/** Every entry sums to zero, every account's columns are its entries' sums, every reservation ended at most once. */
+/**
+ * Every entry sums to zero, every account's columns are its entries' sums, every reservation ended at most
+ * once.
+ */
 export function expectSound({ entries, accounts }: Books): void {
   const sums = new Map<string, { total: Nano; used: Nano; pending: Nano; available: Nano }>();
   const ends = new Map<string, number>();

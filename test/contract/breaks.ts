@@ -1,4 +1,7 @@
-/** A vendor that breaks off or talks nonsense, at any event of a stream: the client is told so, and never of success. */
+/**
+ * A vendor that breaks off or talks nonsense, at any event of a stream: the client is told so, and never of
+ * success.
+ */
 import { expect, it } from 'vitest';
 import {
   GatewayError,

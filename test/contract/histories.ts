@@ -1,4 +1,7 @@
-/** Any history of operations on the ledger, against a ledger in memory that answers by the rules and nothing else. */
+/**
+ * Any history of operations on the ledger, against a ledger in memory that answers by the rules and nothing
+ * else.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
@@ -319,7 +322,9 @@ class History {
   }
 }
 
-/** Those that read before they write are turns of their own: the store reads in another lane than it writes. */
+/**
+ * Those that read before they write are turns of their own: the store reads in another lane than it writes.
+ */
 function isAlone({ type }: Step): boolean {
   return type === 'recover' || type === 'expire';
 }

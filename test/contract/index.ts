@@ -1,6 +1,7 @@
 /**
- * `tollgate/testing`: what a plugin package tests itself with, in vitest. One suite for each kind of plugin that a contract
- * can hold, registered by one call; for all other kinds a host to apply a plugin to, and a whole gateway on loopback.
+ * `tollgate/testing`: what a plugin package tests itself with, in vitest. One suite for each kind of plugin
+ * that a contract can hold, registered by one call; for all other kinds a host to apply a plugin to, and a
+ * whole gateway on loopback.
  */
 export { testProtocol, type ProtocolFacts } from './protocol.ts';
 export type { Arbitraries } from './laws.ts';

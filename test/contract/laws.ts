@@ -1,4 +1,7 @@
-/** What holds of a protocol for any request and any reply, beyond its cases: drawn at random from arbitraries of the protocol's own. */
+/**
+ * What holds of a protocol for any request and any reply, beyond its cases: drawn at random from arbitraries
+ * of the protocol's own.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
@@ -20,7 +23,9 @@ export interface Arbitraries {
   readonly reply: fc.Arbitrary<readonly CanonicalEvent[]>;
   /** The body of a call that is answered with such a reply; the first case's unless given. */
   readonly asking?: (reply: readonly CanonicalEvent[]) => unknown;
-  /** What a vendor may send that keeps to nothing, beside the cases' own events with one thing wrong in them. */
+  /**
+   * What a vendor may send that keeps to nothing, beside the cases' own events with one thing wrong in them.
+   */
   readonly event?: fc.Arbitrary<unknown>;
 }
 
@@ -99,7 +104,10 @@ export function testRequestLaws(
   });
 }
 
-/** Registers the laws of replies: what is written can be read, however it is cut, and whatever comes gives events in order. */
+/**
+ * Registers the laws of replies: what is written can be read, however it is cut, and whatever comes gives
+ * events in order.
+ */
 export function testReplyLaws(
   facts: ProtocolFacts,
   { requests, events: examples }: Examples,

@@ -1,4 +1,7 @@
-/** Real-looking JSON with one thing wrong in it: what a fuzzer needs to know of a format is a few good examples. */
+/**
+ * Real-looking JSON with one thing wrong in it: what a fuzzer needs to know of a format is a few good
+ * examples.
+ */
 import fc from 'fast-check';
 
 type Step = string | number;

@@ -1,6 +1,7 @@
 /**
- * What every protocol must satisfy, whoever wrote it. Its cases are folders of real-looking exchanges: `request.json`,
- * `reply.json` and `reply.sse` (the same reply, where both are there), and `broken.sse`, a stream that stops half-way.
+ * What every protocol must satisfy, whoever wrote it. Its cases are folders of real-looking exchanges:
+ * `request.json`, `reply.json` and `reply.sse` (the same reply, where both are there), and `broken.sse`, a
+ * stream that stops half-way.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +33,10 @@ export interface ProtocolFacts {
   readonly headers?: ClientHeaders;
   /** A model that can take the request of a case. */
   readonly model: (body: unknown) => Model;
-  /** The body of a case as it is to reach that model: the edits the gateway makes on purpose, and nothing else. */
+  /**
+   * The body of a case as it is to reach that model: the edits the gateway makes on purpose, and nothing
+   * else.
+   */
   readonly sent: (body: unknown, model: Model) => unknown;
   /** Requests and replies at random; without them only what can be drawn from the cases is. */
   readonly arbitrary?: Arbitraries;

@@ -1,4 +1,7 @@
-/** What every store must satisfy, whatever database keeps it: the answers of its operations, and the books behind them. */
+/**
+ * What every store must satisfy, whatever database keeps it: the answers of its operations, and the books
+ * behind them.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { price } from '../balance/calls.ts';
 import { testAccounts, testKeys } from './accounts.ts';
@@ -15,7 +18,10 @@ export { request } from './bench.ts';
 
 let made = 0;
 
-/** Runs the contract against stores that `open` opens empty, with so many histories: 60, or what `HISTORIES` says. */
+/**
+ * Runs the contract against stores that `open` opens empty, with so many histories: 60, or what `HISTORIES`
+ * says.
+ */
 export function testStore(
   name: string,
   open: () => Promise<OpenedStore>,

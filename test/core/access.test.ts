@@ -1,6 +1,6 @@
 /** Core checks the models that a key may call, for new calls and for stored replies alike. */
 import { describe, expect, it } from 'vitest';
-import { checkReplay, permitted } from '../../core/http/access.ts';
+import { checkReplay, filterPermitted } from '../../core/http/access.ts';
 import type { Principal } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
 
@@ -16,7 +16,7 @@ describe('permitted models', () => {
     target('house', { input: '1', output: '1' }, { id }),
   );
   const allowed = (models?: readonly string[]): string[] =>
-    permitted(targets, principal(models)).map(({ model }) => model.id);
+    filterPermitted(targets, principal(models)).map(({ model }) => model.id);
 
   it('permits all models to a key without a list', () =>
     expect(allowed()).toEqual(['house/small', 'house/large', 'other/small']));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
-import { mostBodies } from '../../core/http/bodies.ts';
-import { mostReplies, ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
+import { computeBodiesLimit } from '../../core/http/bodies.ts';
+import { computeRepliesLimit, ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
@@ -14,11 +14,11 @@ describe('the default limit of all bodies', () => {
     [4, 4 * GiB, 128],
     [1, Infinity, 512],
   ])('is, for %d workers in %d bytes of memory, %d MiB', (workers, memory, most) => {
-    expect(mostBodies({ bodyLimit: 32 * MiB, workers }, memory)).toBe(most * MiB);
+    expect(computeBodiesLimit({ bodyLimit: 32 * MiB, workers }, memory)).toBe(most * MiB);
   });
 
   it('allows one whole body, however little memory there is', () => {
-    expect(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }, 100 * MiB)).toBe(32 * MiB);
+    expect(computeBodiesLimit({ bodyLimit: 32 * MiB, workers: 1 }, 100 * MiB)).toBe(32 * MiB);
     expect(checkConfig({ server: { bodyLimit: 600 * MiB }, plugins: [] }, 'test').server.bodiesLimit).toBe(
       600 * MiB,
     );
@@ -26,7 +26,7 @@ describe('the default limit of all bodies', () => {
 
   it('follows the memory of the machine unless the limit is configured', () => {
     const { bodiesLimit } = checkConfig({ plugins: [] }, 'test').server;
-    expect(bodiesLimit).toBe(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }));
+    expect(bodiesLimit).toBe(computeBodiesLimit({ bodyLimit: 32 * MiB, workers: 1 }));
     expect(
       checkConfig({ server: { bodiesLimit: bodiesLimit + 1 }, plugins: [] }, 'test').server.bodiesLimit,
     ).toBe(bodiesLimit + 1);
@@ -44,11 +44,13 @@ describe('the default limit of all replies', () => {
     [1, 64 * GiB, 192 * MiB, 6],
     [1, 256 * MiB, 192 * MiB, 6],
   ])('is, for %d workers in %d bytes of memory with a heap of %d, %d MiB', (workers, memory, heap, most) => {
-    expect(mostReplies({ workers }, { memory, heap })).toBe(most * MiB);
+    expect(computeRepliesLimit({ workers }, { memory, heap })).toBe(most * MiB);
   });
 
   it('follows the memory and heap of the machine unless the limit is configured', () => {
-    expect(checkConfig({ plugins: [] }, 'test').server.repliesLimit).toBe(mostReplies({ workers: 1 }));
+    expect(checkConfig({ plugins: [] }, 'test').server.repliesLimit).toBe(
+      computeRepliesLimit({ workers: 1 }),
+    );
     expect(checkConfig({ server: { repliesLimit: 5 }, plugins: [] }, 'test').server.repliesLimit).toBe(5);
   });
 });

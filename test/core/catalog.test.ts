@@ -4,7 +4,7 @@ import { Catalog } from '../../core/catalog.ts';
 import { Registry } from '../../core/host/registry.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { targetFinder } from '../../core/upstream/targets.ts';
+import { createTargetFinder } from '../../core/upstream/targets.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { modelFacts } from '../support/station.ts';
 
@@ -32,7 +32,7 @@ describe('shared catalogue data', () => {
     made.offer(served, [model({ id: 'house/one' })]);
     const protocols = new Registry<Protocol>('protocol');
     protocols.add(plainProtocol);
-    const targets = targetFinder(made, protocols)('house/one', plainProtocol);
+    const targets = createTargetFinder(made, protocols)('house/one', plainProtocol);
     const [target] = targets;
     if (!target) throw new Error('no target');
     expect(() => Reflect.apply(Array.prototype.pop, targets, [])).toThrow(TypeError);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { clientAddress } from '../../core/http/client-address.ts';
+import { resolveClientAddress } from '../../core/http/client-address.ts';
 
 describe('clientAddress', () => {
   it.each<[string | undefined, number, string]>([
@@ -14,7 +14,7 @@ describe('clientAddress', () => {
     ['6.6.6.6,1.2.3.4 ,10.0.0.8', 2, '1.2.3.4'],
     ['2001:db8::1', 1, '2001:db8::1'],
   ])('reads %j with %i trusted proxies as %s', (forwarded, proxies, address) => {
-    expect(clientAddress(forwarded, '10.0.0.9', proxies)).toBe(address);
+    expect(resolveClientAddress(forwarded, '10.0.0.9', proxies)).toBe(address);
   });
 
   it.each([
@@ -29,6 +29,6 @@ describe('clientAddress', () => {
     '1.2.3.4\u0000',
   ])('returns an IP address, whatever the header contains: %j', (forwarded) => {
     for (const proxies of [1, 2, 10])
-      expect(isIP(clientAddress(forwarded, '10.0.0.9', proxies))).toBeGreaterThan(0);
+      expect(isIP(resolveClientAddress(forwarded, '10.0.0.9', proxies))).toBeGreaterThan(0);
   });
 });

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { closeListener, listen, urlOf } from '../../core/http/listener.ts';
+import { closeListener, listen, formatUrl } from '../../core/http/listener.ts';
 
 const logger = pino({ level: 'silent' });
 
 it('closes a connection without any request when the listener stops', async () => {
   const server = await listen({ host: '127.0.0.1', port: 0 }, () => undefined, logger);
   const accepted = once(server, 'connection');
-  const socket = connect(Number(new URL(urlOf(server, '127.0.0.1')).port), '127.0.0.1');
+  const socket = connect(Number(new URL(formatUrl(server, '127.0.0.1')).port), '127.0.0.1');
   const ended = once(socket, 'end');
   await accepted;
   await closeListener(server);
@@ -24,7 +24,7 @@ it('serves a request on a connection that was open before the listener stops', a
     logger,
   );
   const arrived = once(server, 'request');
-  const reply = fetch(urlOf(server, '127.0.0.1'));
+  const reply = fetch(formatUrl(server, '127.0.0.1'));
   await arrived;
   const closed = closeListener(server);
   expect(await (await reply).text()).toBe('served');

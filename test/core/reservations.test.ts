@@ -2,7 +2,7 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chargeFor } from '../../core/billing/charge.ts';
+import { computeCharge } from '../../core/billing/charge.ts';
 import { useBound } from '../../core/billing/cost-bounds.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
@@ -146,7 +146,7 @@ describe('arbitrary reported usage', () => {
           tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
           for (const usage of reports) tally.read({ type: 'usage', usage });
-          const charge = chargeFor(outcome, exchange, tally);
+          const charge = computeCharge(outcome, exchange, tally);
           const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
           if (charge.suspect) suspects += 1;
           if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(reservedFor(exchange));
@@ -199,7 +199,7 @@ describe('an honest provider', () => {
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
           tally.read({ type: 'usage', usage: honest(exchange, shares) });
           tally.read({ type: 'response-end' });
-          const { cost, lines, usage, basis } = chargeFor('completed', exchange, tally);
+          const { cost, lines, usage, basis } = computeCharge('completed', exchange, tally);
           expect(basis).toBe('usage');
           expect(lines).toEqual(costLines(usage, exchange.attempt.target.price));
           expect(cost).toBeLessThanOrEqual(reservedFor(exchange));

@@ -9,7 +9,7 @@ import {
   type RetrySettings,
   type Step,
 } from '../../core/retries/policy.ts';
-import { failureKind } from '../../core/upstream/failures.ts';
+import { classifyFailure } from '../../core/upstream/failures.ts';
 import { routed } from '../support/exchange.ts';
 import { targetAt } from '../support/traffic.ts';
 
@@ -256,7 +256,7 @@ describe('arbitrary histories', () => {
             { withoutReasoning },
           );
           attempts.push(latest);
-          const kind = latest.error && failureKind(latest.error, latest);
+          const kind = latest.error && classifyFailure(latest.error, latest);
           const step = after(attempts, targets, { elapsed, hasBudget, random }, options);
           const last = target;
           target = undefined;

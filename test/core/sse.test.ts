@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frame, SseReader } from '../../core/crossing/sse.ts';
+import { writeFrame, SseReader } from '../../core/crossing/sse.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const streams: Record<string, string> = {
@@ -139,7 +139,7 @@ describe('golden streams', () => {
 
 describe('frame', () => {
   it('writes frames that read back unchanged', () => {
-    expect(readIn(frame('{"a":1}', 'message_start') + frame('x'), []).events).toEqual([
+    expect(readIn(writeFrame('{"a":1}', 'message_start') + writeFrame('x'), []).events).toEqual([
       { event: 'message_start', data: '{"a":1}' },
       { event: undefined, data: 'x' },
     ]);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import '../support/seed.ts';
 import { describe, expect, it } from 'vitest';
-import { stopAt } from '../../core/crossing/stop-sequences.ts';
+import { applyStopSequences } from '../../core/crossing/stop-sequences.ts';
 import type { CanonicalEvent } from '../../core/index.ts';
 
 const usage: CanonicalEvent = { type: 'usage', usage: { input: 3, output: 9 } };
@@ -27,7 +27,7 @@ const say = (block: number, text: string, candidate = 0): CanonicalEvent => ({
 
 async function watched(events: readonly CanonicalEvent[], ...sequences: string[]): Promise<CanonicalEvent[]> {
   return Array.fromAsync(
-    stopAt(
+    applyStopSequences(
       (async function* () {
         yield* events;
       })(),

@@ -1,7 +1,7 @@
 /** How long a target may be silent: what the operator says, otherwise what the request suggests. */
 import { describe, expect, it } from 'vitest';
 import type { ClientCall, Target } from '../../core/index.ts';
-import { attemptTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
+import { computeTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
 import { routed } from '../support/exchange.ts';
 import { targetAt } from '../support/traffic.ts';
 
@@ -16,7 +16,7 @@ function seconds(call: Partial<ClientCall>, target: Target = plain, chosen: Chos
     ...exchange,
     call: { ...exchange.call, stream: true, size: { textBytes: 0, images: 0, mediaBytes: 0 }, ...call },
   };
-  return attemptTimeouts(asked, target, chosen).firstEvent / 1000;
+  return computeTimeouts(asked, target, chosen).firstEvent / 1000;
 }
 
 const textOf = (textBytes: number): Partial<ClientCall> => ({

@@ -1,6 +1,6 @@
 /**
- * The ready settings of clients: each file is read as its client reads it, and what it says is called the way the
- * client calls, with its headers and framing, at a gateway with the demo model.
+ * The ready settings of clients: each file is read as its client reads it, and what it says is called the way
+ * the client calls, with its headers and framing, at a gateway with the demo model.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The files for containers, without any: they are parsed and held against the gateway they start (its ports, probes,
- * variables, drain), and the Dockerfile is followed step by step in an empty folder.
+ * The files for containers, without any: they are parsed and held against the gateway they start (its ports,
+ * probes, variables, drain), and the Dockerfile is followed step by step in an empty folder.
  */
 import { execFile } from 'node:child_process';
 import {

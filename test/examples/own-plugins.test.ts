@@ -1,4 +1,7 @@
-/** The examples of plugins as their config runs them: a process of its own, and calls as their comments write them. */
+/**
+ * The examples of plugins as their config runs them: a process of its own, and calls as their comments write
+ * them.
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

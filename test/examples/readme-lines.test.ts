@@ -24,7 +24,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the one block that has these words, and answers all it printed. Two things are put in place: the ports, and the project's own command. */
+/**
+ * Runs the one block that has these words, and answers all it printed. Two things are put in place: the
+ * ports, and the project's own command.
+ */
 async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
   expect(found).toHaveLength(1);

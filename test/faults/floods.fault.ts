@@ -1,4 +1,7 @@
-/** Crowds at full length: a million keys that are none, and connections beyond what the system lets a process have. */
+/**
+ * Crowds at full length: a million keys that are none, and connections beyond what the system lets a process
+ * have.
+ */
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';

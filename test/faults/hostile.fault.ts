@@ -1,4 +1,7 @@
-/** Twenty thousand bodies that nobody means well with, and fifty thousand changed streams of each wire: the long forms of `test/hostile`. */
+/**
+ * Twenty thousand bodies that nobody means well with, and fifty thousand changed streams of each wire: the
+ * long forms of `test/hostile`.
+ */
 import { expect, it } from 'vitest';
 import '../hostile/streams.test.ts';
 import { openHostileHouse, sendHostile } from '../hostile/inputs.ts';

@@ -1,4 +1,7 @@
-/** What is left of a call in the memory of the process, in the reports Node writes of one that fails, and in its most talkative log. */
+/**
+ * What is left of a call in the memory of the process, in the reports Node writes of one that fails, and in
+ * its most talkative log.
+ */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

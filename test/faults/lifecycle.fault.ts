@@ -1,4 +1,7 @@
-/** A gateway under load that is stopped, changed, and called by those who are slow: the long forms of `test/flows/lifecycle` and `hostile-sockets`. */
+/**
+ * A gateway under load that is stopped, changed, and called by those who are slow: the long forms of
+ * `test/flows/lifecycle` and `hostile-sockets`.
+ */
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** What a gateway has in memory while clients read slowly and while very long streams pass: in either lane no more than a little for each. */
+/**
+ * What a gateway has in memory while clients read slowly and while very long streams pass: in either lane no
+ * more than a little for each.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startFirehose, type Firehose } from '../support/firehose.ts';
@@ -58,7 +61,8 @@ describe('two hundred clients that read a kilobyte a second', () => {
     const gateway = await operated.start({ ...firehose.environment, ...askable });
     const heap = await openHeap(gateway);
     const { path, body } = asked(client, wire);
-    // As many that read at full speed first: what a process that works keeps for itself is not what slow ones cost.
+    // As many that read at full speed first: what a process that works keeps for itself is not what slow ones
+    // cost.
     const quick = Array.from({ length: 200 }, async () => {
       const stream = await operated
         .post(gateway, path, body, AbortSignal.timeout(15_000))

@@ -1,4 +1,7 @@
-/** Vendors that take as long as the slowest do: clients wait for them without noticing more than that it takes long. */
+/**
+ * Vendors that take as long as the slowest do: clients wait for them without noticing more than that it takes
+ * long.
+ */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +38,10 @@ async function hear(wire: Wire): Promise<string> {
   return (await client.ask(modelOf[wire], 'streamed')).text;
 }
 
-/** What a client hears that waits for ever. Node's own `fetch` waits five minutes for a head, and no stream of this family may show a sign of life. */
+/**
+ * What a client hears that waits for ever. Node's own `fetch` waits five minutes for a head, and no stream of
+ * this family may show a sign of life.
+ */
 function listen(): Promise<string> {
   const { path, body } = streamedCall('generate-content');
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** A gateway behind the proxies that most stand behind: both read the same requests out of the same bytes, whatever these are. Needs nginx and haproxy. */
+/**
+ * A gateway behind the proxies that most stand behind: both read the same requests out of the same bytes,
+ * whatever these are. Needs nginx and haproxy.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { IncomingMessage } from 'node:http';
@@ -53,7 +56,10 @@ function sentOf(log: string, nobody: RegExp): string[] {
   ).flat();
 }
 
-/** Bodies go on as they come, over connections that are kept: what is left on one of them would be the next client's. */
+/**
+ * Bodies go on as they come, over connections that are kept: what is left on one of them would be the next
+ * client's.
+ */
 async function startNginx(): Promise<Proxy> {
   const [port, file, log] = [
     await freePort(),

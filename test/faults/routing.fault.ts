@@ -1,4 +1,7 @@
-/** Routing over real sockets at full length: one slow vendor of two, and a thousand clients before a vendor that is dead. */
+/**
+ * Routing over real sockets at full length: one slow vendor of two, and a thousand clients before a vendor
+ * that is dead.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -80,7 +83,10 @@ describe('one slow vendor of two', () => {
     for (const vendor of vendors) await vendor.close();
   });
 
-  /** Calls that are routed and calls to the quick one alone, side by side, so that a busy moment of the machine hits both. */
+  /**
+   * Calls that are routed and calls to the quick one alone, side by side, so that a busy moment of the
+   * machine hits both.
+   */
   async function sideBySide(routing: string): Promise<{ routed: number; alone: number }> {
     const calls: { routed: Promise<Called>; alone: Promise<Called> }[] = [];
     for (let count = 0; count < rate * duration; count += 1) {

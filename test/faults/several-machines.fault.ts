@@ -1,6 +1,7 @@
 /**
- * Several gateways on one ledger; a ledger that is away for long, now and then, or full of what the dead left; thousands of
- * histories on PostgreSQL: `test/balance/race`, `outage`, `cuts`, `dangling` and the contract.
+ * Several gateways on one ledger; a ledger that is away for long, now and then, or full of what the dead
+ * left; thousands of histories on PostgreSQL: `test/balance/race`, `outage`, `cuts`, `dangling` and the
+ * contract.
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * A gateway that works for half an hour (`SOAK_MINUTES` says how long) at all that happens to one: JSON and streams of
- * every family, translated ones, clients that leave, vendors that break, refusals, and its configuration read again.
+ * A gateway that works for half an hour (`SOAK_MINUTES` says how long) at all that happens to one: JSON and
+ * streams of every family, translated ones, clients that leave, vendors that break, refusals, and its
+ * configuration read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -126,7 +127,8 @@ describe(`a gateway that works for ${minutes} minutes`, () => {
       };
       for (let round = 0; round * acts.length < remembered; round += 1) {
         await Promise.all(acts.map((_, turn) => act(turn)));
-        // As often as in all that follows: what the engine makes of what runs once a minute would come with each of them.
+        // As often as in all that follows: what the engine makes of what runs once a minute would come with
+        // each of them.
         if (round % 20 === 0) reload();
       }
       const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];

@@ -45,7 +45,10 @@ const whole = 45;
 const unsealed = whole - 6;
 const scratch = Buffer.alloc(whole);
 
-/** A text that begins as a secret does and goes on by chance; all are made in the same steps, so that none lies otherwise in memory. */
+/**
+ * A text that begins as a secret does and goes on by chance; all are made in the same steps, so that none
+ * lies otherwise in memory.
+ */
 function attempt(base: string, kept: number, sealed: boolean): string {
   scratch.write(createSecret(), 'latin1');
   scratch.write(createSecret().slice(unsealed), unsealed, 'latin1');
@@ -85,7 +88,10 @@ describe('the time a refusal takes', () => {
   const pick = (secrets: readonly string[] = []): string =>
     secrets[Math.floor(Math.random() * secrets.length)] ?? '';
 
-  /** t of what is made of keys that are held, beside what is made in the same way of some that nobody has; but for the slowest hundredth, which is the machine's own. */
+  /**
+   * t of what is made of keys that are held, beside what is made in the same way of some that nobody has; but
+   * for the slowest hundredth, which is the machine's own.
+   */
   async function compare(make: (base: string) => string): Promise<number> {
     const times: [held: number[], strange: number[]] = [[], []];
     for (let batch = 0; batch < 40; batch += 1) {
@@ -150,7 +156,10 @@ async function tryKeys(url: string, keys: number, addresses: number): Promise<Fl
   );
 }
 
-/** Somebody else on the same machine, who refuses as many: what a flood costs there is not the gateway's doing. */
+/**
+ * Somebody else on the same machine, who refuses as many: what a flood costs there is not the gateway's
+ * doing.
+ */
 async function openBystander(): Promise<{
   readonly url: string;
   readonly pid: number | undefined;
@@ -164,7 +173,10 @@ async function openBystander(): Promise<{
   return { url: `http://127.0.0.1:${String(port).trim()}`, pid: child.pid, close: () => void child.kill() };
 }
 
-/** Sends so many calls with a key, one after the other on each of a few connections; answers how often each status came. */
+/**
+ * Sends so many calls with a key, one after the other on each of a few connections; answers how often each
+ * status came.
+ */
 async function callWith(url: string, key: string, calls: number): Promise<Record<string, number>> {
   const answered: Record<string, number> = {};
   const one = `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\r\n{}`;

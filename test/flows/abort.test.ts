@@ -1,4 +1,7 @@
-/** Clients that leave: at once the vendor is let go of, or read on for its figures where its provider says so; each call is settled once. */
+/**
+ * Clients that leave: at once the vendor is let go of, or read on for its figures where its provider says so;
+ * each call is settled once.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
 import { expectSound } from '../contract/books.ts';

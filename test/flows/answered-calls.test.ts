@@ -1,4 +1,7 @@
-/** Histories whose calls and results do not stand where other protocols want them, against vendors that refuse them otherwise. */
+/**
+ * Histories whose calls and results do not stand where other protocols want them, against vendors that refuse
+ * them otherwise.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 

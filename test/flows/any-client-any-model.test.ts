@@ -1,6 +1,7 @@
 /**
- * The official SDK of every client family reaches a vendor of every wire, whole and streamed, and pays for it. The
- * vendors refuse what the real ones would, and take no call back without the signatures they gave with it.
+ * The official SDK of every client family reaches a vendor of every wire, whole and streamed, and pays for
+ * it. The vendors refuse what the real ones would, and take no call back without the signatures they gave
+ * with it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';

@@ -1,6 +1,6 @@
 /**
- * Requests that are legal on their own wire and that another one's vendor would refuse as they stand: each is made to
- * fit and told, or refused in words that name its field. The vendors refuse what the real ones do.
+ * Requests that are legal on their own wire and that another one's vendor would refuse as they stand: each is
+ * made to fit and told, or refused in words that name its field. The vendors refuse what the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kept, said, told } from '../support/continuing.ts';

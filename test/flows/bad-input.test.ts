@@ -1,4 +1,6 @@
-/** Whatever comes in, the answer is in the client's own words, names the field, and the next caller is served. */
+/**
+ * Whatever comes in, the answer is in the client's own words, names the field, and the next caller is served.
+ */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openHouse, type House } from '../support/house.ts';

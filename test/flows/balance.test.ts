@@ -1,4 +1,6 @@
-/** Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun. */
+/**
+ * Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun.
+ */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

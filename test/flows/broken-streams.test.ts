@@ -1,6 +1,6 @@
 /**
- * A vendor that breaks off or talks nonsense at any event of its stream, between every client and every wire: the
- * client is told by its own protocol's error, and never by anything that means success.
+ * A vendor that breaks off or talks nonsense at any event of its stream, between every client and every wire:
+ * the client is told by its own protocol's error, and never by anything that means success.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Whoever breaks off, and whenever: the client never takes a part for the whole, nothing hangs, and the call is settled once. */
+/**
+ * Whoever breaks off, and whenever: the client never takes a part for the whole, nothing hangs, and the call
+ * is settled once.
+ */
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Answered, End } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** The main job: the official SDK, through the gateway, to a vendor, and the balance falls by what the call cost. */
+/**
+ * The main job: the official SDK, through the gateway, to a vendor, and the balance falls by what the call
+ * cost.
+ */
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';

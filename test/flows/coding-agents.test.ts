@@ -1,7 +1,7 @@
 /**
- * Coding agents as they really call: Claude Code (messages), Codex (responses) and Gemini CLI (generate-content), with
- * their headers, tools and settings, on every wire; each is given a call, runs it, and goes on, and each gets its
- * stream framed as it needs it.
+ * Coding agents as they really call: Claude Code (messages), Codex (responses) and Gemini CLI
+ * (generate-content), with their headers, tools and settings, on every wire; each is given a call, runs it,
+ * and goes on, and each gets its stream framed as it needs it.
  */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
@@ -243,7 +243,10 @@ async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise
   return crossing;
 }
 
-/** An entry as the agent sends it back: Codex as it came but for an empty content of thoughts, Claude Code with its calls behind all else. */
+/**
+ * An entry as the agent sends it back: Codex as it came but for an empty content of thoughts, Claude Code
+ * with its calls behind all else.
+ */
 function resent(client: Wire, entry: Entry): Entry {
   if (client === 'responses' && 'summary' in entry) return { ...entry, content: null };
   if (client !== 'messages' || !('content' in entry)) return entry;
@@ -465,7 +468,10 @@ describe('on its own wire', () => {
   });
 });
 
-/** opencode by chat-completions: what is to be cached stands on messages, parts and calls, as Claude's own wire has it. */
+/**
+ * opencode by chat-completions: what is to be cached stands on messages, parts and calls, as Claude's own
+ * wire has it.
+ */
 describe('the cache marks of opencode', () => {
   const mark = { cache_control: { type: 'ephemeral' } };
   const call = {

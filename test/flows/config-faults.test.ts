@@ -1,4 +1,7 @@
-/** What people get wrong in a configuration: it is told in one line, with the file, the plugin, the option, and what to write instead. */
+/**
+ * What people get wrong in a configuration: it is told in one line, with the file, the plugin, the option,
+ * and what to write instead.
+ */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Nobody but the gateway's own user can read the data folder and what is in it, whatever the umask and whoever made it. */
+/**
+ * Nobody but the gateway's own user can read the data folder and what is in it, whatever the umask and
+ * whoever made it.
+ */
 import {
   chmodSync,
   mkdirSync,

@@ -1,4 +1,7 @@
-/** Clients that leave before their body is looked for: the call ends all the same, and what it held is given back. */
+/**
+ * Clients that leave before their body is looked for: the call ends all the same, and what it held is given
+ * back.
+ */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

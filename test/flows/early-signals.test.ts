@@ -65,7 +65,8 @@ describe('a start', () => {
     async (workers) => {
       const { child, printed } = await beginStart(workers);
       child.kill('SIGHUP');
-      // The next verb is answered after the signal was delivered: the start goes on when it has had its chance to end it.
+      // The next verb is answered after the signal was delivered: the start goes on when it has had its
+      // chance to end it.
       await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
       writeFileSync(gate, '');
       await until(

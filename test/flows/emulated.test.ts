@@ -1,4 +1,7 @@
-/** What a vendor's wire has no words for and the gateway does itself: stop sequences, and conversations that are too long. */
+/**
+ * What a vendor's wire has no words for and the gateway does itself: stop sequences, and conversations that
+ * are too long.
+ */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** A picture that a client names by its address reaches a vendor that takes the bytes alone, where the operator wants it; and what may go wrong with it is told at its field. */
+/**
+ * A picture that a client names by its address reaches a vendor that takes the bytes alone, where the
+ * operator wants it; and what may go wrong with it is told at its field.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogue } from '../../core/index.ts';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';

@@ -1,4 +1,7 @@
-/** The first minute: a configuration is written from what the environment holds, a doctor looks at machine, ledger and vendors, and the start says where to go. */
+/**
+ * The first minute: a configuration is written from what the environment holds, a doctor looks at machine,
+ * ledger and vendors, and the start says where to go.
+ */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Crowds that nobody invited: connections, keys that are none, looks at the listings, names that steer a terminal. Those who were invited notice nothing. */
+/**
+ * Crowds that nobody invited: connections, keys that are none, looks at the listings, names that steer a
+ * terminal. Those who were invited notice nothing.
+ */
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';

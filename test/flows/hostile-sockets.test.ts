@@ -1,4 +1,6 @@
-/** What comes by sockets that keep to no rule: it is refused in time, and is never taken for a second request. */
+/**
+ * What comes by sockets that keep to no rule: it is refused in time, and is never taken for a second request.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -185,7 +187,10 @@ const accept = (message: unknown): void => {
 beforeAll(() => subscribe('net.server.socket', accept));
 afterAll(() => void unsubscribe('net.server.socket', accept));
 
-/** A connection with a call on it, of which nothing is read until it is resumed; how much came, once it is closed; and whether the gateway has closed it. */
+/**
+ * A connection with a call on it, of which nothing is read until it is resumed; how much came, once it is
+ * closed; and whether the gateway has closed it.
+ */
 async function call(
   text: string,
 ): Promise<{ socket: Socket; length: Promise<number>; isCut(): boolean | undefined }> {

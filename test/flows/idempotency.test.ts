@@ -1,4 +1,7 @@
-/** A call with an `Idempotency-Key` is made and charged once, however often it is sent, in every family, streaming or not. */
+/**
+ * A call with an `Idempotency-Key` is made and charged once, however often it is sent, in every family,
+ * streaming or not.
+ */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** A client that asks for JSON gets what the vendor keeps to, or an instruction; what was only asked for in words is checked, and reported where it does not fit. */
+/**
+ * A client that asks for JSON gets what the vendor keeps to, or an instruction; what was only asked for in
+ * words is checked, and reported where it does not fit.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint, ModelFacts } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';

@@ -1,4 +1,6 @@
-/** What a key may not do is refused at every family's address, in its own words, before any vendor is asked. */
+/**
+ * What a key may not do is refused at every family's address, in its own words, before any vendor is asked.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';

@@ -1,6 +1,7 @@
 /**
- * What vendors may add tomorrow, in every place where a wire lists values or kinds of things today. A vendor of the
- * client's own protocol is sent the client's bytes; another one is not asked, or the client is told what it was not given.
+ * What vendors may add tomorrow, in every place where a wire lists values or kinds of things today. A vendor
+ * of the client's own protocol is sent the client's bytes; another one is not asked, or the client is told
+ * what it was not given.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +17,10 @@ import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openDoors } from '../support/station.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-/** The field that holds what is new, a body with it (but for what every call needs), and what other protocols are sent where they have words for it. */
+/**
+ * The field that holds what is new, a body with it (but for what every call needs), and what other protocols
+ * are sent where they have words for it.
+ */
 type Later = readonly [field: string, body: Fields, said?: string | undefined];
 
 const pixel =

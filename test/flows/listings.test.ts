@@ -1,4 +1,7 @@
-/** The public listings over real sockets, as every family has them: whole, of one owner, and single, by any way to write a slash. */
+/**
+ * The public listings over real sockets, as every family has them: whole, of one owner, and single, by any
+ * way to write a slash.
+ */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,6 @@
-/** Vendors whose figures cannot be true, on each wire, whole and streamed: what the books say of such calls. */
+/**
+ * Vendors whose figures cannot be true, on each wire, whole and streamed: what the books say of such calls.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';

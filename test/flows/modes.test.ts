@@ -1,4 +1,7 @@
-/** Calls that a vendor serves otherwise than usual, at rates of their own: reserved for where they ask for it, charged as the vendor says it served them, and refused where nobody knows the rates. */
+/**
+ * Calls that a vendor serves otherwise than usual, at rates of their own: reserved for where they ask for it,
+ * charged as the vendor says it served them, and refused where nobody knows the rates.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';

@@ -1,12 +1,14 @@
 /**
- * A conversation that changes vendors in the middle of a tool loop, and comes back: what the one handed out is kept for
- * it, kept from the other, and no vendor is ever asked what it would refuse.
+ * A conversation that changes vendors in the middle of a tool loop, and comes back: what the one handed out
+ * is kept for it, kept from the other, and no vendor is ever asked what it would refuse.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
 
-/** One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning. */
+/**
+ * One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning.
+ */
 const models = [
   'deepseek/deepseek-v4-flash',
   'openai/gpt-4o-mini',
@@ -65,7 +67,10 @@ describe.each(wires)('a conversation of a %s client moves', (client) => {
   });
 });
 
-/** What the assistant thought, by each of its messages in the last request that a vendor of chat-completions was sent. */
+/**
+ * What the assistant thought, by each of its messages in the last request that a vendor of chat-completions
+ * was sent.
+ */
 function thoughtsSent(): unknown {
   const body =
     house

@@ -1,4 +1,7 @@
-/** What someone sees who has just cloned the project: it starts without any key, says how to call it, and the command line works beside it. */
+/**
+ * What someone sees who has just cloned the project: it starts without any key, says how to call it, and the
+ * command line works beside it.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import OpenAI from 'openai';

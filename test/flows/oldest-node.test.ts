@@ -1,4 +1,7 @@
-/** The oldest Node that `engines` allows runs the gateway and its commands, and prints nothing that the newest does not. */
+/**
+ * The oldest Node that `engines` allows runs the gateway and its commands, and prints nothing that the newest
+ * does not.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

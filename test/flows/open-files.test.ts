@@ -1,4 +1,7 @@
-/** A process that may have few files open, and a crowd that takes all the connections it can: the vendors, the ledger and the operators keep theirs. */
+/**
+ * A process that may have few files open, and a crowd that takes all the connections it can: the vendors, the
+ * ledger and the operators keep theirs.
+ */
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';

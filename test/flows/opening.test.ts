@@ -1,4 +1,7 @@
-/** A vendor that opens its reply and then fails has said nothing yet: another one answers, and the client never knows. */
+/**
+ * A vendor that opens its reply and then fails has said nothing yet: another one answers, and the client
+ * never knows.
+ */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,6 @@
-/** The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it. */
+/**
+ * The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it.
+ */
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

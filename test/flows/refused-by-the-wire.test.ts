@@ -1,4 +1,7 @@
-/** What a model refuses on chat-completions, its client gets all the same: tools of GPT-5.5 by responses, and schemas by JSON mode. */
+/**
+ * What a model refuses on chat-completions, its client gets all the same: tools of GPT-5.5 by responses, and
+ * schemas by JSON mode.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';

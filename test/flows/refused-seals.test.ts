@@ -1,4 +1,7 @@
-/** Reasoning of earlier turns whose signature its vendor no longer accepts: it is left out once, and the loss is reported. */
+/**
+ * Reasoning of earlier turns whose signature its vendor no longer accepts: it is left out once, and the loss
+ * is reported.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 

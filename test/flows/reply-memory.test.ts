@@ -1,4 +1,7 @@
-/** What replies may hold is one budget of all calls: whoever is beyond it ends as an error of its own, and the others are served. */
+/**
+ * What replies may hold is one budget of all calls: whoever is beyond it ends as an error of its own, and the
+ * others are served.
+ */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';

@@ -1,4 +1,7 @@
-/** Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every family's words. */
+/**
+ * Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every
+ * family's words.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -185,7 +188,10 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
   },
 );
 
-/** Ten runs of code that print 2000 tokens each, and the conversation read again after each of them, from the cache. */
+/**
+ * Ten runs of code that print 2000 tokens each, and the conversation read again after each of them, from the
+ * cache.
+ */
 const codeRuns = (20_000 * 0.25 + 90_000 * 0.025) / 1e6;
 
 it('code that a vendor may run is reserved for with a container', async () => {
@@ -655,7 +661,8 @@ it.each([true, false])(
       });
       // Ten fresh tokens, the cached ones at a tenth of the price, and two of output.
       expect(post).toMatchObject({ revenue: 10_000n + 8_883_000n + 4000n, flags: [], basis: 'usage' });
-      // A context of 100,000 tokens at the price of cached ones, a fresh token for each byte, and the longest output.
+      // A context of 100,000 tokens at the price of cached ones, a fresh token for each byte, and the longest
+      // output.
       expect(reserve?.reserved).toBeGreaterThan(10_000_000n + 2_000_000n);
       expect(reserve?.reserved).toBeLessThan(10_200_000n + 2_000_000n);
     }

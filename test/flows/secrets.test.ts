@@ -1,6 +1,7 @@
 /**
- * Nothing secret gets out: keys, prompts and replies are put through calls that go well and wrong in every way, and then
- * looked for in all that the gateway writes and tells. And a key opens what it is for, and nothing of anybody else's.
+ * Nothing secret gets out: keys, prompts and replies are put through calls that go well and wrong in every
+ * way, and then looked for in all that the gateway writes and tells. And a key opens what it is for, and
+ * nothing of anybody else's.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -167,7 +168,10 @@ describe('canaries', () => {
   });
 });
 
-/** Ways to write an address so that one reader takes it for another: by encoding, by steps back, by case, by what is behind a semicolon. */
+/**
+ * Ways to write an address so that one reader takes it for another: by encoding, by steps back, by case, by
+ * what is behind a semicolon.
+ */
 function tricksFor(path: string): string[] {
   const [, first = '', ...rest] = path.split('/');
   const [end, encoded] = [rest.join('/'), rest.join('%2f')];

@@ -1,6 +1,7 @@
 /**
- * The service interface of responses and generate-content, row by row over real sockets: what may be sent, with which
- * credential, what comes back whole and streamed, and what is refused in which words. Nobody but the demo model answers.
+ * The service interface of responses and generate-content, row by row over real sockets: what may be sent,
+ * with which credential, what comes back whole and streamed, and what is refused in which words. Nobody but
+ * the demo model answers.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';

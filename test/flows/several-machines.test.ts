@@ -1,4 +1,7 @@
-/** Several machines, each with a data folder of its own and one database for all: the example, and what operators and clients meet there. */
+/**
+ * Several machines, each with a data folder of its own and one database for all: the example, and what
+ * operators and clients meet there.
+ */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Vendors of chat-completions that give no finish reason, and what their calls without arguments look like, to every client. */
+/**
+ * Vendors of chat-completions that give no finish reason, and what their calls without arguments look like,
+ * to every client.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { wires } from '../support/replaying-vendor.ts';

@@ -1,4 +1,7 @@
-/** Vendors that take their time, or pack what they send though nobody asked for it: the official SDKs get the whole reply all the same. */
+/**
+ * Vendors that take their time, or pack what they send though nobody asked for it: the official SDKs get the
+ * whole reply all the same.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';

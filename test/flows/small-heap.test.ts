@@ -1,4 +1,7 @@
-/** A gateway with a heap of 96 MB before vendors that send without end: it ends their calls, and goes on to serve others. */
+/**
+ * A gateway with a heap of 96 MB before vendors that send without end: it ends their calls, and goes on to
+ * serve others.
+ */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';

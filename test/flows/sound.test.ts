@@ -1,4 +1,7 @@
-/** Sound, in and out: byte for byte to a vendor of the client's own protocol, and between the two protocols that have it. */
+/**
+ * Sound, in and out: byte for byte to a vendor of the client's own protocol, and between the two protocols
+ * that have it.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isObject, type Json } from '../support/json.ts';
 import { objects, wholeOf } from '../support/listen.ts';

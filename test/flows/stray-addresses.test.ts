@@ -1,4 +1,7 @@
-/** An address where nothing is answers in the words of the family below whose base address it stands, whatever is sent there. */
+/**
+ * An address where nothing is answers in the words of the family below whose base address it stands, whatever
+ * is sent there.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';

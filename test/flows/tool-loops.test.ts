@@ -1,6 +1,6 @@
 /**
- * A tool loop by the streaming helper of each official SDK, this major and the one before, on every wire: three calls
- * side by side, their results in one turn, and the answer.
+ * A tool loop by the streaming helper of each official SDK, this major and the one before, on every wire:
+ * three calls side by side, their results in one turn, and the answer.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';

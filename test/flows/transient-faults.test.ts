@@ -1,4 +1,7 @@
-/** Faults that are over in a moment: with one provider and one key, official SDKs that never retry get their replies. */
+/**
+ * Faults that are over in a moment: with one provider and one key, official SDKs that never retry get their
+ * replies.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';

@@ -1,4 +1,7 @@
-/** Turns that a vendor paused or broke off: no client may take them for finished, and a client of the vendor's protocol gets its word. */
+/**
+ * Turns that a vendor paused or broke off: no client may take them for finished, and a client of the vendor's
+ * protocol gets its word.
+ */
 import { describe, expect, it } from 'vitest';
 import { openOneReply } from '../support/one-reply.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';

@@ -1,4 +1,7 @@
-/** A gateway whose output nobody takes, since a disk is full or its reader has gone: it serves and stops as ever. */
+/**
+ * A gateway whose output nobody takes, since a disk is full or its reader has gone: it serves and stops as
+ * ever.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, rmSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What goes on at the sockets of vendors and clients around a reply: early words, connections that close, silence. */
+/**
+ * What goes on at the sockets of vendors and clients around a reply: early words, connections that close,
+ * silence.
+ */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Any conversation, taken from vendor to vendor at random, in the middle of a tool loop too, and back: whatever was
- * said before, by whom and under which seal, no vendor is ever sent a request it refuses.
+ * Any conversation, taken from vendor to vendor at random, in the middle of a tool loop too, and back:
+ * whatever was said before, by whom and under which seal, no vendor is ever sent a request it refuses.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,7 +70,10 @@ const settings: Readonly<Record<Wire, (kind: Kind) => object>> = {
     kind === 'thinking' ? { generationConfig: { thinkingConfig: { includeThoughts: true } } } : {},
 };
 
-/** Which of a vendor's models gives a step: Google's own clients are not helped from a Gemini that signs nothing to one that wants signatures. */
+/**
+ * Which of a vendor's models gives a step: Google's own clients are not helped from a Gemini that signs
+ * nothing to one that wants signatures.
+ */
 function kindOf(client: Wire, { wire, kind }: Step, way: readonly Step[]): Kind {
   if (client !== 'generate-content' || wire !== client) return kind;
   return way.find((step) => step.wire === wire)?.kind ?? kind;

@@ -34,7 +34,10 @@ async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number 
 
 const served = /tollgate_requests_total\{[^}]*code="200"[^}]*\} (\d+)/;
 
-/** Several looks at once, each by a connection of its own; undefined is one that was dealt to a worker that does not answer. */
+/**
+ * Several looks at once, each by a connection of its own; undefined is one that was dealt to a worker that
+ * does not answer.
+ */
 function scrapes({
   url,
 }: RunningGateway): Promise<({ readonly status: number; readonly text: string } | undefined)[]> {

@@ -1,4 +1,7 @@
-/** Replies their vendor bills nothing for: Anthropic answers the result of a programmatic tool call without asking its model. */
+/**
+ * Replies their vendor bills nothing for: Anthropic answers the result of a programmatic tool call without
+ * asking its model.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
 import { wires } from '../support/replaying-vendor.ts';

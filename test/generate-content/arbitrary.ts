@@ -296,7 +296,10 @@ const usage = fc
     output: visible + known.reasoning,
   }));
 
-/** The blocks of one candidate as events, numbered from `first`; never two text blocks in a row, which no stream can separate. */
+/**
+ * The blocks of one candidate as events, numbered from `first`; never two text blocks in a row, which no
+ * stream can separate.
+ */
 function blockEvents(blocks: readonly Said[], candidate: number, first: number): CanonicalEvent[] {
   return blocks.flatMap((block, index): CanonicalEvent[] => {
     const place = { candidate, block: first + index };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { urlPath } from '../../plugins/shared/wire-kit/url-path.ts';
+import { checkUrlPath } from '../../plugins/shared/cloud/url-path.ts';
 
 describe('a model name in a URL path', () => {
   it.each(['gemini-3-pro', 'tunedModels/my-model', 'a.b_c~d'])('takes %s unchanged', (name) => {
-    expect(urlPath(name)).toBe(name);
+    expect(checkUrlPath(name)).toBe(name);
   });
 
   it.each([
@@ -22,6 +22,6 @@ describe('a model name in a URL path', () => {
     'a\\b',
     'ü',
   ])('refuses %j', (name) => {
-    expect(() => urlPath(name)).toThrow(/cannot be part of a URL/);
+    expect(() => checkUrlPath(name)).toThrow(/cannot be part of a URL/);
   });
 });

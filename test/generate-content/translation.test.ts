@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Model, Turn } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
-import { foreignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
+import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
 import { isObject } from '../support/json.ts';
 import { callWith, modelWith, older, protocol } from './bodies.ts';
 
@@ -1103,7 +1103,7 @@ describe('encoding tools', () => {
       toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } },
     }).decode();
     expect(
-      foreignFields({ model: 'a/b', stream: false, turns: [], toolChoice }, 'responses').map(({ path }) =>
+      listForeignFields({ model: 'a/b', stream: false, turns: [], toolChoice }, 'responses').map(({ path }) =>
         clientPath(path, { model: 'a/b', stream: false, turns: [] }, protocol.client.fieldNames),
       ),
     ).toEqual(['toolConfig.functionCallingConfig.mode']);
@@ -1111,7 +1111,7 @@ describe('encoding tools', () => {
 
   it('treats `thought: false` like no field', () => {
     expect(
-      foreignFields(
+      listForeignFields(
         callWith({ contents: [{ parts: [{ text: 'a', thought: false }] }] }).decode(),
         'responses',
       ),

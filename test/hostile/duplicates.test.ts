@@ -1,4 +1,7 @@
-/** A field that stands twice is refused at every endpoint: a vendor may read the one, and the gateway would go by the other. */
+/**
+ * A field that stands twice is refused at every endpoint: a vendor may read the one, and the gateway would go
+ * by the other.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';

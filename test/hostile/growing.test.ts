@@ -1,4 +1,7 @@
-/** Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the others. */
+/**
+ * Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the
+ * others.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Work grows no faster than what is sent. Shapes are drawn from the golden cases, with any list, object, text or event of
- * them repeated, and crossed at three sizes: twice as much may cost about twice as much. Operations are counted, not time.
+ * Work grows no faster than what is sent. Shapes are drawn from the golden cases, with any list, object, text
+ * or event of them repeated, and crossed at three sizes: twice as much may cost about twice as much.
+ * Operations are counted, not time.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,9 +18,15 @@ beforeAll(() => {
 });
 afterAll(() => counter.stop());
 
-/** What the larger of two steps may cost of the smaller, which is half as long. Quadratic work costs four times as much. */
+/**
+ * What the larger of two steps may cost of the smaller, which is half as long. Quadratic work costs four
+ * times as much.
+ */
 const most = 2.6;
-/** The same of bytes as a whole, since they come in lumps: an object of many fields is made anew now and then as it grows. */
+/**
+ * The same of bytes as a whole, since they come in lumps: an object of many fields is made anew now and then
+ * as it grows.
+ */
 const mostAllocated = 3;
 /** Below this a step is too small to judge. */
 const least: Operations = { blocks: 10_000, scanned: 50_000, allocated: 8_000_000 };
@@ -42,8 +49,9 @@ async function growthFrom(size: number, prepare: Prepare): Promise<string[]> {
 }
 
 /**
- * What grows too fast when `prepare` makes a shape of a size, and what it gives crosses. What does is looked at again at
- * larger sizes: a step at some size, as where a reply is long enough to be weighed, does not go on growing.
+ * What grows too fast when `prepare` makes a shape of a size, and what it gives crosses. What does is looked
+ * at again at larger sizes: a step at some size, as where a reply is long enough to be weighed, does not go
+ * on growing.
  */
 async function growthOf(prepare: Prepare): Promise<string[]> {
   // Once without counting: what is compiled or cached is no part of it.

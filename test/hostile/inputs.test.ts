@@ -1,4 +1,7 @@
-/** Bodies that nobody means well with get an answer in the client's own words, at every endpoint; the full form is among the faults. */
+/**
+ * Bodies that nobody means well with get an answer in the client's own words, at every endpoint; the full
+ * form is among the faults.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { corpusInputs, endpoints, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Bodies that nobody means well with, sent to every endpoint: changed ones by fast-check, and a folder of those that are
- * known to be nasty (`corpus/`, in which `MODEL` stands for a model there is). Whatever comes, the process lives, the
- * answer is of the client's protocol, and no error is one that nobody foresaw.
+ * Bodies that nobody means well with, sent to every endpoint: changed ones by fast-check, and a folder of
+ * those that are known to be nasty (`corpus/`, in which `MODEL` stands for a model there is). Whatever comes,
+ * the process lives, the answer is of the client's protocol, and no error is one that nobody foresaw.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as send } from 'node:http';
@@ -208,7 +208,10 @@ const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-/** What is done to a body: at a place that the numbers lead to, a value is put in place of another, taken out or added. */
+/**
+ * What is done to a body: at a place that the numbers lead to, a value is put in place of another, taken out
+ * or added.
+ */
 interface Change {
   readonly turns: readonly number[];
   readonly how: 'replace' | 'remove' | 'add' | 'double';

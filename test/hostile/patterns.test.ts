@@ -1,10 +1,16 @@
-/** No pattern in the sources takes more than its share of time, whatever it is asked about: each is tried with what makes bad ones run away. */
+/**
+ * No pattern in the sources takes more than its share of time, whatever it is asked about: each is tried with
+ * what makes bad ones run away.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-/** Long enough for a pattern that goes over its text again and again to need half a second, and for all others a fraction of a millisecond. */
+/**
+ * Long enough for a pattern that goes over its text again and again to need half a second, and for all others
+ * a fraction of a millisecond.
+ */
 const length = 20_000;
 /** Milliseconds of this thread's own work; ten times what one may take. */
 const longest = 25;

@@ -1,7 +1,7 @@
 /**
- * What vendors, operators and files could hand us, changed at random: streams with their bytes turned, doubled, left out
- * and put elsewhere, prices and configurations of any shape. All that may come of it is a reply that is broken, or an
- * error that says what is wrong.
+ * What vendors, operators and files could hand us, changed at random: streams with their bytes turned,
+ * doubled, left out and put elsewhere, prices and configurations of any shape. All that may come of it is a
+ * reply that is broken, or an error that says what is wrong.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** The official SDK's `images.generate` and `images.edit` with both kinds of providers, whole and streamed, and their cost. */
+/**
+ * The official SDK's `images.generate` and `images.edit` with both kinds of providers, whole and streamed,
+ * and their cost.
+ */
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';

@@ -419,7 +419,8 @@ describe('a form', () => {
 describe('a start', () => {
   it('removes the files of a crashed process, and not those of another running gateway', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-crash-'));
-    // The parent of this process is alive, and no process has so high an id. In a container, the crashed process had our id.
+    // The parent of this process is alive, and no process has so high an id. In a container, the crashed
+    // process had our id.
     const made = ['alive', 'stale', 'dead', 'same'].map((name, index) =>
       join(folder, 'uploads', `${[process.ppid, process.ppid, 99_999_999, process.pid][index]}-${name}`),
     );

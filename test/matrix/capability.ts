@@ -1,6 +1,6 @@
 /**
- * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what the vendor
- * does, and how each client is shown it. A protocol that is not named has no word for it.
+ * A capability: what a client of each protocol asks for, how the vendor of each wire is asked for it, what
+ * the vendor does, and how each client is shown it. A protocol that is not named has no word for it.
  */
 import { isObject, type Json } from '../support/json.ts';
 import type { Kind, Quartet } from '../support/quartet.ts';
@@ -56,7 +56,10 @@ function within(value: unknown, found: (value: unknown) => boolean): boolean {
   );
 }
 
-/** Somewhere in the body is an object with these members: texts by what they are or match, lists by all their members. */
+/**
+ * Somewhere in the body is an object with these members: texts by what they are or match, lists by all their
+ * members.
+ */
 export function holds(pattern: object): Check {
   return (body) => within(body, (value) => matches(value, pattern));
 }

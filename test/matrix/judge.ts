@@ -12,7 +12,10 @@ export type Outcome = (typeof outcomes)[number];
 /** A capability that was neither carried nor told as lost: never a cell, always a defect. */
 export class Broken extends Error {}
 
-/** Whether there is anything to cross: the client has a word for it, and where only the reply matters the vendor can do it. */
+/**
+ * Whether there is anything to cross: the client has a word for it, and where only the reply matters the
+ * vendor can do it.
+ */
 export function applies(capability: Capability, client: Wire, wire: Wire): boolean {
   if (!(client in capability.ask)) return false;
   if (capability.judge) return true;
@@ -49,7 +52,9 @@ async function cross(
   return quartet.ask(client, id, follow(replyOf(client, first, stream)), stream);
 }
 
-/** How a part of a capability fared: carried, replaced by something like it, lost and told, or none of these. */
+/**
+ * How a part of a capability fared: carried, replaced by something like it, lost and told, or none of these.
+ */
 function fared(
   carried: boolean | undefined,
   instead: boolean | undefined,

@@ -1,4 +1,6 @@
-/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+/**
+ * What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there.
+ */
 import {
   requestSchema,
   type CanonicalRequest,

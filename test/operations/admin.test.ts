@@ -1,4 +1,7 @@
-/** The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the public one. */
+/**
+ * The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the
+ * public one.
+ */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

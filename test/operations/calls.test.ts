@@ -1,4 +1,7 @@
-/** What is remembered of calls is bounded by its length as well as its number: a hostile client makes long ones for nothing. */
+/**
+ * What is remembered of calls is bounded by its length as well as its number: a hostile client makes long
+ * ones for nothing.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';

@@ -1,4 +1,7 @@
-/** What the description of the gateway makes of plugins it does not know: of what they state, of what they do not, and of what they fail at. */
+/**
+ * What the description of the gateway makes of plugins it does not know: of what they state, of what they do
+ * not, and of what they fail at.
+ */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

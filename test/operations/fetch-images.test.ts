@@ -1,4 +1,7 @@
-/** One picture, fetched from wherever a stranger says: what is refused, and that nothing inside is ever connected to. */
+/**
+ * One picture, fetched from wherever a stranger says: what is refused, and that nothing inside is ever
+ * connected to.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   fetchPicture,

@@ -1,6 +1,7 @@
 /**
- * What operators watch by is true: every metric that the dashboard, the alerts and the README name is on the real
- * `/metrics` of a gateway as it is delivered, with the labels they use, and none of its own is left out of the README.
+ * What operators watch by is true: every metric that the dashboard, the alerts and the README name is on the
+ * real `/metrics` of a gateway as it is delivered, with the labels they use, and none of its own is left out
+ * of the README.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

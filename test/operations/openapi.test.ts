@@ -1,6 +1,6 @@
 /**
- * The description of the gateway, held against the gateway of the default configuration: what it tells of is there, what
- * is there is told of, and what is sent and answered is as it says.
+ * The description of the gateway, held against the gateway of the default configuration: what it tells of is
+ * there, what is there is told of, and what is sent and answered is as it says.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

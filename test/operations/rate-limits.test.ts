@@ -1,4 +1,6 @@
-/** How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL. */
+/**
+ * How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL.
+ */
 import { Client } from 'pg';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,6 @@
-/** What several workers know together: each other's calls, and what keys and accounts have running and used. */
+/**
+ * What several workers know together: each other's calls, and what keys and accounts have running and used.
+ */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
@@ -15,7 +17,10 @@ const body = {
   messages: [{ role: 'user', content: 'Hello there, who is it?' }],
 };
 
-/** Each request by a connection of its own: connections, and not calls, are dealt out among workers. One that is dealt to a worker as it dies is answered by nobody. */
+/**
+ * Each request by a connection of its own: connections, and not calls, are dealt out among workers. One that
+ * is dealt to a worker as it dies is answered by nobody.
+ */
 async function ask({ url }: RunningGateway, path: string, sent?: object): Promise<Response> {
   const response = await fetch(url + path, {
     signal: AbortSignal.timeout(5000),

@@ -1,6 +1,6 @@
 /**
- * The description in a browser: a real one reads the page, opens a call, types a key in and makes the call. Where the
- * machine has no browser that part is skipped, except in CI, which installs one.
+ * The description in a browser: a real one reads the page, opens a call, types a key in and makes the call.
+ * Where the machine has no browser that part is skipped, except in CI, which installs one.
  */
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';

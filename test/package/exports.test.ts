@@ -1,4 +1,7 @@
-/** The names that the package has its parts under, for others and, by the condition, for the project's own sources. */
+/**
+ * The names that the package has its parts under, for others and, by the condition, for the project's own
+ * sources.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';

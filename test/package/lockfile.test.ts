@@ -1,4 +1,7 @@
-/** What the gateway brings with it when it runs, as the lockfile has it: few packages, none of which runs anything when it is installed. */
+/**
+ * What the gateway brings with it when it runs, as the lockfile has it: few packages, none of which runs
+ * anything when it is installed.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

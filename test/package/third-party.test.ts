@@ -1,7 +1,7 @@
 /**
- * The package as others get it: packed, installed in an empty folder, with plugin packages beside it that somebody else
- * wrote, one in plain JavaScript and one built from TypeScript. They serve calls there and beside a clone, and see the one
- * core that runs.
+ * The package as others get it: packed, installed in an empty folder, with plugin packages beside it that
+ * somebody else wrote, one in plain JavaScript and one built from TypeScript. They serve calls there and
+ * beside a clone, and see the one core that runs.
  */
 import { execFile } from 'node:child_process';
 import {

@@ -1,4 +1,7 @@
-/** Claude on Bedrock through a whole gateway, before a fake that checks every signature and frames every stream. */
+/**
+ * Claude on Bedrock through a whole gateway, before a fake that checks every signature and frames every
+ * stream.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';

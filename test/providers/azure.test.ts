@@ -1,4 +1,7 @@
-/** Azure OpenAI through a whole gateway: both kinds of addresses, key and token, before a fake that knows no others. */
+/**
+ * Azure OpenAI through a whole gateway: both kinds of addresses, key and token, before a fake that knows no
+ * others.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
 import { health } from '../../plugins/routing/health.ts';

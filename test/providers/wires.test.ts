@@ -1,4 +1,7 @@
-/** OpenAI speaks two protocols: the client's own where it is one of them, else the one that can say more of the request. */
+/**
+ * OpenAI speaks two protocols: the client's own where it is one of them, else the one that can say more of
+ * the request.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';

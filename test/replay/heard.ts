@@ -1,6 +1,6 @@
 /**
- * What a reply says, read from its own wire by hand: these readers share no code with the gateway, so that they
- * notice what its decoders and encoders lose together.
+ * What a reply says, read from its own wire by hand: these readers share no code with the gateway, so that
+ * they notice what its decoders and encoders lose together.
  */
 import { createParser } from 'eventsource-parser';
 import type { Wire } from '../support/families.ts';

@@ -1,4 +1,7 @@
-/** Google's function calls in pieces: a name with `willContinue`, then `partialArgs` that each name a place by its JSON path. */
+/**
+ * Google's function calls in pieces: a name with `willContinue`, then `partialArgs` that each name a place by
+ * its JSON path.
+ */
 import { isObject, type Json } from '../support/json.ts';
 import type { Heard } from './heard.ts';
 

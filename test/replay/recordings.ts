@@ -1,4 +1,7 @@
-/** Recorded exchanges as files: `<protocol>/<case>.request.json`, `.reply.json` or `.reply.sse`, and `.meta.json`. */
+/**
+ * Recorded exchanges as files: `<protocol>/<case>.request.json`, `.reply.json` or `.reply.sse`, and
+ * `.meta.json`.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** Replays the recordings that lie beside this file, and holds that the replay notices each class of difference. */
+/**
+ * Replays the recordings that lie beside this file, and holds that the replay notices each class of
+ * difference.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** `npm run replay -- <folder>`: replays recorded exchanges and prints what differs, by class. Exits with 1 on an undeclared one. */
+/**
+ * `npm run replay -- <folder>`: replays recorded exchanges and prints what differs, by class. Exits with 1 on
+ * an undeclared one.
+ */
 import type { Difference } from './compare.ts';
 import { declarationOf } from './declared.ts';
 import { replayFolder } from './replay.ts';

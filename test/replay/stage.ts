@@ -1,4 +1,7 @@
-/** A real gateway on a socket, and behind it a fake vendor that gives each recording's reply, whole or in pieces. */
+/**
+ * A real gateway on a socket, and behind it a fake vendor that gives each recording's reply, whole or in
+ * pieces.
+ */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { End, ModelFacts, Operation, Plugin } from '../../core/index.ts';

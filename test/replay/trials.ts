@@ -1,4 +1,7 @@
-/** The calls that replay a recording: its own client, and every other one that can make it, each with the reply whole and in pieces. */
+/**
+ * The calls that replay a recording: its own client, and every other one that can make it, each with the
+ * reply whole and in pieces.
+ */
 import { isGatewayError } from '../../core/index.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
@@ -24,7 +27,10 @@ function streamedAs(client: Wire | 'images', body: Json, streamed: boolean): Jso
   return { ...body, stream: true, ...usage };
 }
 
-/** The recorded request as a client of another protocol puts it; the shortest one where that protocol cannot say it. */
+/**
+ * The recorded request as a client of another protocol puts it; the shortest one where that protocol cannot
+ * say it.
+ */
 function bodyFor(client: Wire, { protocol, request, streamed }: Recording): Json {
   if (!request || !isTextProtocol(protocol)) return streamedAs(client, shortest[client], streamed);
   try {

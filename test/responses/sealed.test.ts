@@ -1,4 +1,7 @@
-/** Sealed reasoning goes back to the vendor that sealed it. OpenAI and xAI share this protocol, but cannot read each other's state. */
+/**
+ * Sealed reasoning goes back to the vendor that sealed it. OpenAI and xAI share this protocol, but cannot
+ * read each other's state.
+ */
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { writeSealed, type Owner } from '../../plugins/protocols/responses/sealed.ts';

@@ -1,4 +1,7 @@
-/** A fault at each phase of an attempt, against each rule of fallback: who answers, or what the client is told. */
+/**
+ * A fault at each phase of an attempt, against each rule of fallback: who answers, or what the client is
+ * told.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,14 +52,20 @@ const answers =
       .end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
 const silence = (): void => undefined;
 
-/** What the client of each kind of call gets: `second` where the next provider answers, otherwise the status of the error. */
+/**
+ * What the client of each kind of call gets: `second` where the next provider answers, otherwise the status
+ * of the error.
+ */
 type Choice = 'second' | number;
 interface Row {
   readonly fault: Conduct | 'refused' | 'unreachable';
   readonly stream: Choice | 'cut';
   readonly json: Choice;
   readonly image: Choice;
-  /** How often a target is asked: again after what may be over in a moment, and for a key at its limit where no other target is left. */
+  /**
+   * How often a target is asked: again after what may be over in a moment, and for a key at its limit where
+   * no other target is left.
+   */
   readonly asked?: 'once' | 'again when alone';
 }
 

@@ -1,4 +1,6 @@
-/** The `provider` object over real sockets: each wish, what it leaves out, and that no vendor ever sees it. */
+/**
+ * The `provider` object over real sockets: each wish, what it leaves out, and that no vendor ever sees it.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';

@@ -1,4 +1,7 @@
-/** How often today's clients come again, SDKs with their own settings and coding agents, after each way a call can fail: no oftener than can help. */
+/**
+ * How often today's clients come again, SDKs with their own settings and coding agents, after each way a call
+ * can fail: no oftener than can help.
+ */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';

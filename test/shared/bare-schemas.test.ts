@@ -1,4 +1,7 @@
-/** A schema beside the word for any JSON, as Together has it and Instructor writes it, is a schema to every model. */
+/**
+ * A schema beside the word for any JSON, as Together has it and Instructor writes it, is a schema to every
+ * model.
+ */
 import { describe, expect, it } from 'vitest';
 import { clientPath } from '../../core/loss.ts';
 import { families, readCall } from '../support/families.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
-import { withDistinctCallIds } from '../../plugins/shared/wire-kit/calls-and-results.ts';
+import { makeCallIdsUnique } from '../../plugins/shared/wire-kit/calls-and-results.ts';
 import { expectLinear } from '../support/linear.ts';
 
 const call = (id: string): Block => ({ type: 'tool-call', id, name: 'look', arguments: '{}' });
@@ -11,13 +11,13 @@ const says = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks
 describe('the ids of calls', () => {
   it('are numbered past those that are there', () => {
     expect(
-      idsOf(withDistinctCallIds([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))])),
+      idsOf(makeCallIdsUnique([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))])),
     ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
   });
 
   it('are replaced in linear time where thousands are the same', async () => {
     await expectLinear((count) => {
-      const ids = idsOf(withDistinctCallIds(Array.from({ length: count }, () => says(call('a')))));
+      const ids = idsOf(makeCallIdsUnique(Array.from({ length: count }, () => says(call('a')))));
       expect(new Set(ids).size).toBe(count);
     }, 2000);
   });

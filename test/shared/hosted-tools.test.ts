@@ -1,4 +1,7 @@
-/** A search of the web and a place to run code are asked of the vendor at hand, in its own words, where it has them. */
+/**
+ * A search of the web and a place to run code are asked of the vendor at hand, in its own words, where it has
+ * them.
+ */
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Model } from '../../core/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';

@@ -1,4 +1,7 @@
-/** A request of very many parts crosses like any other: none of them becomes an argument of a call, of which there can only be so many. */
+/**
+ * A request of very many parts crosses like any other: none of them becomes an argument of a call, of which
+ * there can only be so many.
+ */
 import { expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
 

@@ -1,4 +1,7 @@
-/** A history that came from another vendor leaves the verbatim lane where its own protocol's vendor would refuse it. */
+/**
+ * A history that came from another vendor leaves the verbatim lane where its own protocol's vendor would
+ * refuse it.
+ */
 import { describe, expect, it } from 'vitest';
 import { modelWith as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall, type Wire } from '../support/families.ts';

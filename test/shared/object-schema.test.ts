@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { fitStrict, objectSchema, schemaAt } from '../../plugins/shared/wire-kit/object-schema.ts';
+import { fitStrict, toObjectSchema, resolvePointer } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
 function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
   const reasons: string[] = [];
-  return { schema: objectSchema(schema, (reason) => reasons.push(reason)), reasons: reasons.length };
+  return { schema: toObjectSchema(schema, (reason) => reasons.push(reason)), reasons: reasons.length };
 }
 
 const text = { type: 'string' };
@@ -83,9 +83,9 @@ describe('the schema of a tool', () => {
   });
 
   it('is looked into by pointers, never beyond its own members', () => {
-    expect(schemaAt({ 'a/b': { '%': 1 } }, '#/a~1b/%25')).toBe(1);
-    expect(schemaAt({}, '#/constructor')).toBeUndefined();
-    expect(schemaAt({}, 'https://example.com/schema')).toBeUndefined();
+    expect(resolvePointer({ 'a/b': { '%': 1 } }, '#/a~1b/%25')).toBe(1);
+    expect(resolvePointer({}, '#/constructor')).toBeUndefined();
+    expect(resolvePointer({}, 'https://example.com/schema')).toBeUndefined();
   });
 });
 

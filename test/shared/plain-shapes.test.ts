@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { readRequest as readChat } from '../../plugins/protocols/chat-completions/read-request.ts';
 import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
-import { checkWire, orPlain } from '../../plugins/shared/wire-kit/wire-check.ts';
+import { checkWire, acceptPlain } from '../../plugins/shared/wire-kit/wire-check.ts';
 import { readCall } from '../support/families.ts';
 
 describe('a schema with a short way', () => {
   const schema = z.array(
-    orPlain(
+    acceptPlain(
       z.looseObject({ text: z.string(), size: z.int().nullish() }),
       (value) => typeof value === 'object' && value !== null && 'plain' in value,
     ),

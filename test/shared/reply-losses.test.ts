@@ -1,4 +1,7 @@
-/** What a vendor said and a client's protocol has no place for is told, whole and streamed alike; what has a place is not. */
+/**
+ * What a vendor said and a client's protocol has no place for is told, whole and streamed alike; what has a
+ * place is not.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';

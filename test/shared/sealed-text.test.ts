@@ -1,4 +1,7 @@
-/** What Google sealed of an answer's text comes back to Google through every client, byte for byte, and reaches nobody else. */
+/**
+ * What Google sealed of an answer's text comes back to Google through every client, byte for byte, and
+ * reaches nobody else.
+ */
 import { describe, expect, it } from 'vitest';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 

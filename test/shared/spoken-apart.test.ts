@@ -1,4 +1,7 @@
-/** What an assistant said in several messages, or before and behind something else, never runs together into one sentence. */
+/**
+ * What an assistant said in several messages, or before and behind something else, never runs together into
+ * one sentence.
+ */
 import { describe, expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
 

@@ -1,4 +1,7 @@
-/** What a client of responses lets stand between a call and its result stands behind the result for everybody else. */
+/**
+ * What a client of responses lets stand between a call and its result stands behind the result for everybody
+ * else.
+ */
 import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
 

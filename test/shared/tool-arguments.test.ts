@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { argumentsObject, parseExactly } from '../../plugins/shared/wire-kit/tool-arguments.ts';
+import { parseArguments, parseExactly } from '../../plugins/shared/wire-kit/tool-arguments.ts';
 import '../support/seed.ts';
 
 const digits = fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9]\d{0,24}$/));
@@ -28,12 +28,12 @@ it.each(['-0', '1.0', '1e5', '9007199254740993', '1234567890123456', '1234567890
 );
 
 it.each(['', ' ', 'null', ' null\n'])('no arguments are an empty object: %j', (text) => {
-  expect(argumentsObject(text)).toEqual({});
+  expect(parseArguments(text)).toEqual({});
 });
 
 it.each(['[1]', '"a"', '{"a":1.0', 'nul', `null${' '.repeat(99)}x`])(
   'what is no object is no arguments: %s',
   (text) => {
-    expect(argumentsObject(text)).toBeUndefined();
+    expect(parseArguments(text)).toBeUndefined();
   },
 );

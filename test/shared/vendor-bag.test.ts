@@ -1,6 +1,6 @@
 /** What a wire object holds beyond what is known of it. */
 import { expect, it } from 'vitest';
-import { leftover } from '../../plugins/shared/wire-kit/vendor-bag.ts';
+import { pickUnread } from '../../plugins/shared/wire-kit/vendor-bag.ts';
 
 const known = new Set(['type', 'text']);
 
@@ -14,7 +14,7 @@ it.each([
     '{"__proto__":{"polluted":true}}',
   ],
 ])('is %s', (_, wire, left) => {
-  const rest = leftover(JSON.parse(wire), known);
+  const rest = pickUnread(JSON.parse(wire), known);
   expect(JSON.stringify(rest)).toBe(left);
   expect('polluted' in rest).toBe(false);
 });

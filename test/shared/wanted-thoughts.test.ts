@@ -1,4 +1,7 @@
-/** What DeepSeek thought before it called a tool, and wants back, comes back to it through every client, and reaches nobody else. */
+/**
+ * What DeepSeek thought before it called a tool, and wants back, comes back to it through every client, and
+ * reaches nobody else.
+ */
 import { describe, expect, it } from 'vitest';
 import { modelWith } from '../chat-completions/bodies.ts';
 import { answered, kept, said, told } from '../support/continuing.ts';

@@ -1,6 +1,7 @@
 /**
- * How coding agents retry, as real ones were seen to: as often and for the same reasons, but without most of their
- * pauses. Codex mainly looks at bodies, Claude Code obeys `x-should-retry`, and Gemini CLI knows neither.
+ * How coding agents retry, as real ones were seen to: as often and for the same reasons, but without most of
+ * their pauses. Codex mainly looks at bodies, Claude Code obeys `x-should-retry`, and Gemini CLI knows
+ * neither.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,4 +1,7 @@
-/** A cable between a client and a server that a test can cut, or hold: then nothing passes, and neither side is told. */
+/**
+ * A cable between a client and a server that a test can cut, or hold: then nothing passes, and neither side
+ * is told.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -6,7 +9,9 @@ export interface Cable {
   readonly port: number;
   /** From now on nothing passes to the client; what the server says meanwhile reaches it after `release`. */
   hold(): void;
-  /** Holds from the moment the client sends something with this text in it, which still passes to the server. */
+  /**
+   * Holds from the moment the client sends something with this text in it, which still passes to the server.
+   */
   holdAfter(text: string): void;
   release(): void;
   /** Ends all connections for the client, and the server is not told; new ones are taken. */

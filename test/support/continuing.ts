@@ -1,4 +1,7 @@
-/** How a client of each family continues after a reply: it sends back what it was given, unchanged, and adds its next message. */
+/**
+ * How a client of each family continues after a reply: it sends back what it was given, unchanged, and adds
+ * its next message.
+ */
 import { isObject, type Json } from './json.ts';
 import { hear, objects, type SaidCall } from './listen.ts';
 import type { Wire } from './replaying-vendor.ts';

@@ -1,4 +1,7 @@
-/** The four text protocols side by side, for tests of all pairs: how a body is read, and a model for the other side. */
+/**
+ * The four text protocols side by side, for tests of all pairs: how a body is read, and a model for the other
+ * side.
+ */
 import type { ClientCall, ClientHeaders, Match, Model, Protocol } from '../../core/index.ts';
 import { protocol as chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { protocol as responses } from '../../plugins/protocols/responses/index.ts';

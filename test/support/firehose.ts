@@ -1,4 +1,7 @@
-/** A vendor of the four text wires that sends as much as is read: a given number of pieces, or for as long as anyone listens. */
+/**
+ * A vendor of the four text wires that sends as much as is read: a given number of pieces, or for as long as
+ * anyone listens.
+ */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { wires, type Wire } from './replaying-vendor.ts';
@@ -160,7 +163,10 @@ export interface Firehose {
   close(): Promise<void>;
 }
 
-/** `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream. `encore` is said again and again behind its end. */
+/**
+ * `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream.
+ * `encore` is said again and again behind its end.
+ */
 export async function startFirehose(
   word: (number: number) => string | undefined,
   encore?: string,

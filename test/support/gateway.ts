@@ -1,4 +1,7 @@
-/** A whole gateway on loopback for one test: real sockets and a real ledger, with its data in a folder that is removed afterwards. */
+/**
+ * A whole gateway on loopback for one test: real sockets and a real ledger, with its data in a folder that is
+ * removed afterwards.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

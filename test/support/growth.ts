@@ -1,6 +1,7 @@
 /**
- * Requests and replies that can be made as large as one likes: each golden case, with one list, object, text or event of
- * it repeated. A shape is drawn from them and made twice and four times as large; what is done for it may only grow alike.
+ * Requests and replies that can be made as large as one likes: each golden case, with one list, object, text
+ * or event of it repeated. A shape is drawn from them and made twice and four times as large; what is done
+ * for it may only grow alike.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { WireEvent } from '../../core/index.ts';
@@ -10,8 +11,8 @@ import { isObject } from './json.ts';
 export type Path = readonly (string | number)[];
 
 /**
- * How a place grows: a list by the same items again, or by items with names of their own, an object by fields that
- * nobody knows, a text by itself.
+ * How a place grows: a list by the same items again, or by items with names of their own, an object by fields
+ * that nobody knows, a text by itself.
  */
 type Manner = 'same' | 'distinct' | 'fields' | 'text';
 

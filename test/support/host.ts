@@ -1,4 +1,6 @@
-/** What a plugin is given, without a gateway: real hooks and registries, and a record of what it asked for. */
+/**
+ * What a plugin is given, without a gateway: real hooks and registries, and a record of what it asked for.
+ */
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
@@ -36,7 +38,10 @@ const alone: Workers = {
   answer: () => () => undefined,
 };
 
-/** A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as before and after a reload. */
+/**
+ * A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as
+ * before and after a reload.
+ */
 export function hostWith(
   plugins: readonly Plugin[],
   metrics = new MetricsRegistry(),

@@ -1,8 +1,9 @@
 /**
- * A stranger that tries keys, as a process of its own: so many a second, over connections from so many addresses of
- * loopback (Linux has all of 127/8). One in ten keys has a checksum that fits. Tells at its end what it was answered.
+ * A stranger that tries keys, as a process of its own: so many a second, over connections from so many
+ * addresses of loopback (Linux has all of 127/8). One in ten keys has a checksum that fits. Tells at its end
+ * what it was answered.
  *
- *   node test/support/key-flood.ts <url> <keys> <a second> <addresses>
+ * node test/support/key-flood.ts <url> <keys> <a second> <addresses>
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** Holds that work grows no faster than what it is done for, by counted operations: no verdict depends on the machine. */
+/**
+ * Holds that work grows no faster than what it is done for, by counted operations: no verdict depends on the
+ * machine.
+ */
 import { expect } from 'vitest';
 import { countOperations } from './operations.ts';
 

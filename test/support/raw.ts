@@ -16,7 +16,9 @@ export function openSocket(url: string): Promise<Socket> {
   });
 }
 
-/** Sends the pieces one after the other and listens for at most so many milliseconds after the last of them. */
+/**
+ * Sends the pieces one after the other and listens for at most so many milliseconds after the last of them.
+ */
 export async function sendRaw(
   url: string,
   pieces: string | readonly (string | Uint8Array)[],

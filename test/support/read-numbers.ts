@@ -1,4 +1,7 @@
-/** Reads a stream whose pieces of text are numbers, one after the other, to its end, and throws where one is missing; `look` is called after every so many of them. */
+/**
+ * Reads a stream whose pieces of text are numbers, one after the other, to its end, and throws where one is
+ * missing; `look` is called after every so many of them.
+ */
 export async function readNumbers(
   response: Response,
   piece: RegExp,

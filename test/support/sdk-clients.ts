@@ -1,6 +1,7 @@
 /**
- * The official SDKs as one kind of client: a conversation is opened, answered, and followed up with tool results, whole
- * or through the SDK's own stream helper. What an assistant said goes back just as its SDK gave it.
+ * The official SDKs as one kind of client: a conversation is opened, answered, and followed up with tool
+ * results, whole or through the SDK's own stream helper. What an assistant said goes back just as its SDK
+ * gave it.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI, type Content, type GenerateContentConfig, type Part } from '@google/genai';

@@ -1,6 +1,6 @@
 /**
- * Requests that state their end in two ways, or in a broken one. A server that finds the end elsewhere would take the
- * bytes behind it for a second request.
+ * Requests that state their end in two ways, or in a broken one. A server that finds the end elsewhere would
+ * take the bytes behind it for a second request.
  */
 
 export const callPath = '/v1/chat/completions';

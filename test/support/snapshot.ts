@@ -1,6 +1,6 @@
 /**
- * Snapshots that a person has read: each is a checked-in file. A missing one fails the test, and none is written
- * without `UPDATE_GOLDEN=1`.
+ * Snapshots that a person has read: each is a checked-in file. A missing one fails the test, and none is
+ * written without `UPDATE_GOLDEN=1`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';

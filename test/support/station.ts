@@ -1,4 +1,7 @@
-/** Providers made for one test: which models each serves, at which address, by which protocol, and at which price. */
+/**
+ * Providers made for one test: which models each serves, at which address, by which protocol, and at which
+ * price.
+ */
 import { z } from 'zod';
 import { checkModel, definePlugin, type Endpoint, type ModelFacts, type Plugin } from '../../core/index.ts';
 

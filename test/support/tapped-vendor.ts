@@ -1,4 +1,7 @@
-/** Vendors that are taps on `dispatch`, for flows in which only bodies matter and no socket is needed behind the gateway. */
+/**
+ * Vendors that are taps on `dispatch`, for flows in which only bodies matter and no socket is needed behind
+ * the gateway.
+ */
 import { z } from 'zod';
 import {
   checkModel,

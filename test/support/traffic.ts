@@ -1,6 +1,7 @@
 /**
- * Sends calls through routing plugins on a simulated clock, to vendors that are a function. Hours pass in a moment, and
- * each run has the same calls. It does a small part of what the pipeline does with targets and attempts.
+ * Sends calls through routing plugins on a simulated clock, to vendors that are a function. Hours pass in a
+ * moment, and each run has the same calls. It does a small part of what the pipeline does with targets and
+ * attempts.
  */
 import { vi } from 'vitest';
 import type { z } from 'zod';
@@ -17,9 +18,9 @@ import {
   type Target,
   type Workers,
 } from '../../core/index.ts';
-import { firstAttempt, Retries, type Next, type NoneLeft } from '../../core/retries/next-attempt.ts';
+import { planFirstAttempt, Retries, type Next, type NoneLeft } from '../../core/retries/next-attempt.ts';
 import { retriesSchema } from '../../core/retries/policy.ts';
-import { finalError } from '../../core/upstream/failures.ts';
+import { buildFinalError } from '../../core/upstream/failures.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { routed } from './exchange.ts';
 import { hostWith, type TestHost } from './host.ts';
@@ -134,7 +135,7 @@ export class Traffic {
     const attempts: Attempt[] = [];
     const leaving = new Cancellation();
     if (call.leavesAfter !== undefined) setTimeout(() => leaving.cancel(), call.leavesAfter);
-    for (let next: Next | NoneLeft = firstAttempt(order[0]); next.target;) {
+    for (let next: Next | NoneLeft = planFirstAttempt(order[0]); next.target;) {
       const { target, isRetry, withoutReasoning } = next;
       const exchange: Routed = {
         ...exchangeOf(target, call, leaving),
@@ -150,7 +151,7 @@ export class Traffic {
       };
       attempts.push(attempt);
       const error = await this.#attempt({ ...exchange, id, attempt });
-      if (error) next = await this.#retries.after({ ...exchange, attempt }, attempts);
+      if (error) next = await this.#retries.planNextAttempt({ ...exchange, attempt }, attempts);
       const sum = {
         took: performance.now() - began,
         attempts: attempts.length,
@@ -167,7 +168,7 @@ export class Traffic {
         return {
           provider: undefined,
           credential: undefined,
-          error: finalError(attempts, error, next.isFinal),
+          error: buildFinalError(attempts, error, next.isFinal),
           ...sum,
         };
     }

@@ -1,4 +1,6 @@
-/** Restores the process after each test file: real time, its own environment, and nothing watched or replaced. */
+/**
+ * Restores the process after each test file: real time, its own environment, and nothing watched or replaced.
+ */
 import { afterAll, vi } from 'vitest';
 
 afterAll(() => {

@@ -1,4 +1,7 @@
-/** Checks that the fake vendors fail as scripted: with a fault that never happens, a test of the gateway proves nothing. */
+/**
+ * Checks that the fake vendors fail as scripted: with a fault that never happens, a test of the gateway
+ * proves nothing.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf, type Caller } from '../support/vendor/call.ts';
 import { startVendors, type JournalEntry, type Scenario, type Vendors } from '../support/vendor/index.ts';

@@ -21,7 +21,10 @@ export interface Credit {
   /** Always more than zero. */
   readonly amount: Nano;
   readonly kind: CreditKind;
-  /** Where the credit comes from. The same reference is credited only once, even if it comes again for another account. */
+  /**
+   * Where the credit comes from. The same reference is credited only once, even if it comes again for another
+   * account.
+   */
   readonly reference: string | undefined;
   readonly at: number;
 }
@@ -34,7 +37,10 @@ export const mostCredit: Nano = 2n ** 63n - 1n;
 
 /** What a key may do. Where a limit is undefined, the key may do what its account may. */
 export interface KeyLimits {
-  /** All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it is called. */
+  /**
+   * All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it
+   * is called.
+   */
   readonly spendCap: Nano | undefined;
   /** The ids of the models it may call. */
   readonly models: readonly string[] | undefined;

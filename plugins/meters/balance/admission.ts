@@ -1,7 +1,7 @@
 /**
- * What a call may cost at worst, and how much of that an account can pay. Input is bounded by its bytes: no tokeniser
- * makes more tokens than bytes, and counting tokens takes too long. Output is bounded by its limit. Where the balance is
- * below the worst case, the limit is lowered instead of the call refused.
+ * What a call may cost at worst, and how much of that an account can pay. Input is bounded by its bytes: no
+ * tokeniser makes more tokens than bytes, and counting tokens takes too long. Output is bounded by its limit.
+ * Where the balance is below the worst case, the limit is lowered instead of the call refused.
  */
 import {
   affordableOutput,
@@ -26,20 +26,25 @@ export interface Policy {
   readonly whenShort: 'lower' | 'refuse';
   /** The smallest output limit, in tokens, to which a call is lowered, unless its caller asked for less. */
   readonly leastOutput: number;
-  /** Which target's cost is reserved: with the dearest, targets that cost more than the first stay in the grant. */
+  /**
+   * Which target's cost is reserved: with the dearest, targets that cost more than the first stay in the
+   * grant.
+   */
   readonly reserve: 'first' | 'dearest';
 }
 
 type Granted = Extract<Reserved, { status: 'reserved' }>;
 
-/** The smallest output worth calling for. A part of a picture is of no use, so all its tokens belong to it. */
+/**
+ * The smallest output worth calling for. A part of a picture is of no use, so all its tokens belong to it.
+ */
 function leastOf({ leastOutput }: Policy, { call }: Planned, { model }: Target): number {
   return Math.max(leastOutput, pictureTokens(call, model));
 }
 
 /**
- * The quotes, and before them some that reserve more for the first target: as much as each dearer target could cost, the
- * dearest first. So the dearest that the balance affords is taken.
+ * The quotes, and before them some that reserve more for the first target: as much as each dearer target
+ * could cost, the dearest first. So the dearest that the balance affords is taken.
  */
 function withDearer(quotes: readonly Quote[]): Quote[] {
   const [first] = quotes;
@@ -53,7 +58,10 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
   ];
 }
 
-/** What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is never known. */
+/**
+ * What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is
+ * never known.
+ */
 export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
   const quotes = targets.map((target) => {
     const bound = useBound(planned.call, target, outputLimit);
@@ -62,7 +70,8 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
     const least =
       policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
     const input = inputEstimate(planned.call, target.model);
-    // At the usual rates: where the call's end is not known, no one knows whether it was served in a dearer mode.
+    // At the usual rates: where the call's end is not known, no one knows whether it was served in a dearer
+    // mode.
     const owed = costOf({ input, output: 0 }, target.price);
     return {
       model: target.model.id,
@@ -78,8 +87,8 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
 }
 
 /**
- * The grant that a reservation pays for: its target first, a lower limit where needed, and no later target that could
- * cost more. `quotes` is how many were offered.
+ * The grant that a reservation pays for: its target first, a lower limit where needed, and no later target
+ * that could cost more. `quotes` is how many were offered.
  */
 export function narrow(
   grant: Grant,
@@ -91,7 +100,8 @@ export function narrow(
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
   const bound = useBound(planned.call, first, grant.outputLimit);
-  // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though it was rounded.
+  // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though
+  // it was rounded.
   const affordable = Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first));
   const isLowered = amount < worstCost(bound, first.price) && affordable < bound.output;
   const outputLimit = isLowered ? affordable : grant.outputLimit;

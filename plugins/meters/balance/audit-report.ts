@@ -61,8 +61,8 @@ export function usageReader(text: string): Usage | undefined {
 }
 
 /**
- * Entries are never changed, so they keep the field names of their time. Before service modes had names, `fast` held
- * the rates of priority calls, or said that a call was one.
+ * Entries are never changed, so they keep the field names of their time. Before service modes had names,
+ * `fast` held the rates of priority calls, or said that a call was one.
  */
 function renameFast(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('fast' in value)) return value;

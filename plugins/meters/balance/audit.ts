@@ -1,10 +1,10 @@
 /**
- * Reads the books and says where they break a rule. It computes everything from the entries, in their order, and
- * compares it with the kept sums; it uses none of the code that writes them. The rules have numbers. I1:
- * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has. I4: a
- * reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call says why. I7: no
- * more is posted than was reserved. I8: the charge is what the usage costs at the price of that day. I9: totals only
- * change by credits.
+ * Reads the books and says where they break a rule. It computes everything from the entries, in their order,
+ * and compares it with the kept sums; it uses none of the code that writes them. The rules have numbers. I1:
+ * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has.
+ * I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call
+ * says why. I7: no more is posted than was reserved. I8: the charge is what the usage costs at the price of
+ * that day. I9: totals only change by credits.
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
@@ -47,7 +47,10 @@ export class Auditor {
   readonly #accounts = new Map<string, Sums>();
   readonly #keys = new Map<string, { used: Nano; pending: Nano }>();
   readonly #open = new Map<number, Open>();
-  /** Posts that took their whole reservation. Whether their cost is right is only known when no overage follows. */
+  /**
+   * Posts that took their whole reservation. Whether their cost is right is only known when no overage
+   * follows.
+   */
   readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
   readonly #adjusted = new Set<number>();
   #findings: Finding[] = [];
@@ -120,7 +123,8 @@ export class Auditor {
       broken: this.#broken,
       findings: this.#findings,
     };
-    // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only once.
+    // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only
+    // once.
     [this.#findings, this.#broken] = [before.findings, before.broken];
     return report;
   }

@@ -1,7 +1,8 @@
 /**
- * Heartbeats from a separate thread. The event loop's own beats also record how far its calls have come. While the
- * event loop is blocked it sends none, and the thread sends them instead. So no other process takes this one
- * for dead while it lives, however long one turn of its loop takes. When the process dies, the thread dies with it.
+ * Heartbeats from a separate thread. The event loop's own beats also record how far its calls have come.
+ * While the event loop is blocked it sends none, and the thread sends them instead. So no other process takes
+ * this one for dead while it lives, however long one turn of its loop takes. When the process dies, the
+ * thread dies with it.
  */
 
 /** Looks for each lease. A beat comes after half a lease without one, so even the latest is well in time. */

@@ -27,7 +27,10 @@ export interface Entry {
   /** On credits: their kind and reference. */
   readonly source: CreditKind | undefined;
   readonly reference: string | undefined;
-  /** On entries that end a call: what `Settlement` says. A `reserve` has the quote's model, provider and price. */
+  /**
+   * On entries that end a call: what `Settlement` says. A `reserve` has the quote's model, provider and
+   * price.
+   */
   readonly reason: string | undefined;
   readonly basis: Charge['basis'] | undefined;
   readonly model: string | undefined;
@@ -38,11 +41,17 @@ export interface Entry {
   readonly usage: string | undefined;
   readonly costs: string | undefined;
   readonly attempts: number;
-  /** `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures were bounded, or their price is not known. */
+  /**
+   * `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures
+   * were bounded, or their price is not known.
+   */
   readonly flags: readonly ('recovered' | 'late' | 'suspect')[];
 }
 
-/** Selects rows after the one numbered `after`, in the order in which they were written. Fields that are undefined select nothing. */
+/**
+ * Selects rows after the one numbered `after`, in the order in which they were written. Fields that are
+ * undefined select nothing.
+ */
 export interface EntryQuery {
   readonly account?: string | undefined;
   readonly key?: string | undefined;

@@ -1,4 +1,7 @@
-/** The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without a running server. */
+/**
+ * The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without
+ * a running server.
+ */
 import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
 import {
   accountBalance,

@@ -1,6 +1,7 @@
 /**
- * What an operation does to the books, whatever database keeps them: which quote a reservation takes, and which entries
- * end it. These functions are pure: the caller has read what they need, and writes what they return.
+ * What an operation does to the books, whatever database keeps them: which quote a reservation takes, and
+ * which entries end it. These functions are pure: the caller has read what they need, and writes what they
+ * return.
  */
 import type { Nano } from '../../../core/index.ts';
 import type {
@@ -22,7 +23,10 @@ export interface Taken {
   readonly amount: Nano;
 }
 
-/** Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs nothing is always affordable. */
+/**
+ * Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs
+ * nothing is always affordable.
+ */
 export function take(
   quotes: readonly Quote[],
   available: Nano,
@@ -89,7 +93,8 @@ export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags:
   };
   const settled: Settled = { status: 'posted', posted, overage };
   if (overage === 0n) return { endings: [post], settled };
-  // An overage repeats who served the call, so that the same filters find it. The figures are on the post alone.
+  // An overage repeats who served the call, so that the same filters find it. The figures are on the post
+  // alone.
   const { model, provider, price, reason, basis, at } = facts;
   const above = { ...nothing, model, provider, price, reason, basis, at };
   return {
@@ -114,8 +119,8 @@ export function expire(reserved: Nano, at: number): Ending {
 }
 
 /**
- * Whether a call whose owner is dead counts as sent. One that no beat reported does: it goes out as soon as its
- * reservation is durable, so the vendor may well have worked for it.
+ * Whether a call whose owner is dead counts as sent. One that no beat reported does: it goes out as soon as
+ * its reservation is durable, so the vendor may well have worked for it.
  */
 export function wasSent({ sent, attempts }: Progress): boolean {
   return sent || attempts === 0;
@@ -160,7 +165,10 @@ export interface Minute {
 
 const minute = 60_000;
 
-/** The minute in which a call at this moment is counted. It is a new one if the last is over, or if the clock was set back by more than a minute. */
+/**
+ * The minute in which a call at this moment is counted. It is a new one if the last is over, or if the clock
+ * was set back by more than a minute.
+ */
 export function minuteOf(last: Minute, at: number): Minute {
   return Math.abs(at - last.began) < minute ? last : { began: at, calls: 0 };
 }
@@ -184,7 +192,10 @@ export interface Past {
   readonly isAdjusted: boolean;
 }
 
-/** Settles a call whose reservation has already ended. Where another process ended it, what its owner knows better becomes an adjustment. */
+/**
+ * Settles a call whose reservation has already ended. Where another process ended it, what its owner knows
+ * better becomes an adjustment.
+ */
 export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: Settlement): Ended {
   const wasTaken = kind === 'expire' || flags.split(' ').includes('recovered');
   if (!wasTaken)

@@ -1,11 +1,17 @@
-/** Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway can be tried at once. */
+/**
+ * Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway can
+ * be tried at once.
+ */
 import { formatUsd, type Nano } from '../../../core/index.ts';
 import { issueKey } from './keys.ts';
 import type { Store } from './store.ts';
 
 const account = 'default';
 
-/** Returns the lines to print; undefined where there are keys already. Without credit no key is made: its secret would stand in a log until credit is added. */
+/**
+ * Returns the lines to print; undefined where there are keys already. Without credit no key is made: its
+ * secret would stand in a log until credit is added.
+ */
 export async function makeFirstKey(store: Store, credit: Nano): Promise<string | undefined> {
   if (await store.hasKeys()) return undefined;
   if (credit === 0n) return 'There is no key yet: the verb `keys create --credit 5` makes one.';

@@ -1,9 +1,9 @@
 /**
- * Sends heartbeats for this process, and settles the calls of dead ones. Each beat renews this process's claim to
- * its own reservations and records how far their calls have come. An owner that did not beat for the length of its
- * lease is dead: its reservations are ended by what its last beat recorded. That time is measured by this process's own
- * clock, between looks that succeeded one after the other. So a clock that jumps, a machine that slept or a ledger that
- * failed does not make a living process seem dead.
+ * Sends heartbeats for this process, and settles the calls of dead ones. Each beat renews this process's
+ * claim to its own reservations and records how far their calls have come. An owner that did not beat for the
+ * length of its lease is dead: its reservations are ended by what its last beat recorded. That time is
+ * measured by this process's own clock, between looks that succeeded one after the other. So a clock that
+ * jumps, a machine that slept or a ledger that failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
@@ -28,7 +28,10 @@ export interface HeartbeatOptions {
 const part = 200;
 /** Beats between two looks for reservations that are too old. */
 const expireEvery = 60;
-/** Milliseconds that the wall clock may gain or lose between two beats. If it gains or loses more, it has jumped. */
+/**
+ * Milliseconds that the wall clock may gain or lose between two beats. If it gains or loses more, it has
+ * jumped.
+ */
 const mostUneven = 60_000;
 
 interface Live {
@@ -39,7 +42,10 @@ interface Live {
 
 interface Seen {
   readonly beat: number;
-  /** Whether it had nothing reserved. It need not beat then, so its silence is counted from zero once it reserves again. */
+  /**
+   * Whether it had nothing reserved. It need not beat then, so its silence is counted from zero once it
+   * reserves again.
+   */
   readonly isIdle: boolean;
   /** Milliseconds for which no new beat of it was seen. */
   readonly still: number;
@@ -55,7 +61,10 @@ export class Heartbeat {
   #hasBegun = false;
   #seen = new Map<string, Seen>();
   #lookedAt = -Infinity;
-  /** How far the wall clock is ahead of the process's own clock, and since when (by its own clock) it has not jumped. */
+  /**
+   * How far the wall clock is ahead of the process's own clock, and since when (by its own clock) it has not
+   * jumped.
+   */
   #ahead = Date.now() - performance.now();
   #evenSince = performance.now();
   #beating: Promise<void> = Promise.resolve();
@@ -104,7 +113,10 @@ export class Heartbeat {
     }
   }
 
-  /** Sends one heartbeat. Without reservations none is needed, unless the ledger failed: then the beat shows when it works again. */
+  /**
+   * Sends one heartbeat. Without reservations none is needed, unless the ledger failed: then the beat shows
+   * when it works again.
+   */
   async beat(): Promise<void> {
     const { store, lease } = this.#options;
     if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
@@ -122,10 +134,14 @@ export class Heartbeat {
     for (const [live, reported] of reporting) live.reported = reported;
   }
 
-  /** Reads every owner's beat and recovers the calls of dead owners. `now` is a time of the process's own clock. */
+  /**
+   * Reads every owner's beat and recovers the calls of dead owners. `now` is a time of the process's own
+   * clock.
+   */
   async look(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
-    // After a long gap this process may have slept, and the others with it. So a gap counts for little, or not at all.
+    // After a long gap this process may have slept, and the others with it. So a gap counts for little, or
+    // not at all.
     const gap = now - this.#lookedAt;
     const passed = gap > lease ? 0 : Math.min(gap, every * 1.5);
     this.#lookedAt = now;
@@ -144,14 +160,18 @@ export class Heartbeat {
     for (const owner of dead) await this.#recover(owner);
   }
 
-  /** Called after the ledger failed. No process could beat meanwhile, so the silence seen so far proves nothing. */
+  /**
+   * Called after the ledger failed. No process could beat meanwhile, so the silence seen so far proves
+   * nothing.
+   */
   forget(): void {
     this.#seen.clear();
   }
 
   async #recover({ owner, beat, pending }: OwnerRecord): Promise<void> {
     const { store, logger, onRecovered } = this.#options;
-    // An owner that had nothing reserved is only forgotten. A limit of 0 keeps what it may have reserved since from being recovered.
+    // An owner that had nothing reserved is only forgotten. A limit of 0 keeps what it may have reserved
+    // since from being recovered.
     const limit = pending === 0 ? 0 : part;
     let count = 0;
     for (;;) {
@@ -176,8 +196,8 @@ export class Heartbeat {
   }
 
   /**
-   * Gives back reservations that are too old. Ages are not known across a jump of the wall clock, or from before this
-   * process began to watch it, so it first waits for the full time.
+   * Gives back reservations that are too old. Ages are not known across a jump of the wall clock, or from
+   * before this process began to watch it, so it first waits for the full time.
    */
   async #expire(): Promise<void> {
     const { store, longestCall } = this.#options;

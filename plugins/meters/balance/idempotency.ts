@@ -1,7 +1,7 @@
 /**
- * A call with an `Idempotency-Key` is charged once, however often it is sent. The transaction that reserves claims the
- * key, and the one that posts stores the outcome under it. The same call then gets the same bytes again, and a different
- * call with the same key is refused. A call that cost nothing leaves its key free.
+ * A call with an `Idempotency-Key` is charged once, however often it is sent. The transaction that reserves
+ * claims the key, and the one that posts stores the outcome under it. The same call then gets the same bytes
+ * again, and a different call with the same key is refused. A call that cost nothing leaves its key free.
  */
 import { createHash, hash } from 'node:crypto';
 import { z } from 'zod';
@@ -41,7 +41,10 @@ export function keepSwept(store: Store): NodeJS.Timeout {
   return setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
 }
 
-/** The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be meant. */
+/**
+ * The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be
+ * meant.
+ */
 export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
   if (key === undefined || parsed.operation === 'count') return undefined;
@@ -59,7 +62,10 @@ export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | un
   };
 }
 
-/** Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time, so a form is compared by what it decodes to. */
+/**
+ * Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time,
+ * so a form is compared by what it decodes to.
+ */
 function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
   const { model, stream, framing } = call;
   const digest = createHash('sha256')
@@ -85,7 +91,10 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
   );
 }
 
-/** The stored outcome to send again; undefined where nobody has the claim. Throws where the outcome cannot be sent. */
+/**
+ * The stored outcome to send again; undefined where nobody has the claim. Throws where the outcome cannot be
+ * sent.
+ */
 export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
   const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });
   if (!held) return undefined;

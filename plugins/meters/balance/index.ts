@@ -1,7 +1,7 @@
 /**
- * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in a ledger that
- * also knows the keys. A call is not sent before its reservation is durable, and the last bytes of its reply wait for
- * the entry that settles it.
+ * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in a
+ * ledger that also knows the keys. A call is not sent before its reservation is durable, and the last bytes
+ * of its reply wait for the entry that settles it.
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
@@ -27,11 +27,17 @@ export type * from './store.ts';
 const options = z.strictObject({
   /** Where the ledger is kept. */
   store: storeOptions.prefault({ kind: 'sqlite' }),
-  /** What happens to a call whose worst case the balance does not cover: its output limit is lowered, or it is refused. */
+  /**
+   * What happens to a call whose worst case the balance does not cover: its output limit is lowered, or it is
+   * refused.
+   */
   whenShort: z.enum(['lower', 'refuse']).default('lower'),
   /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
   leastOutput: z.int().positive().default(16),
-  /** What is reserved for a call: what the first of its targets could cost, or the dearest that the balance affords, so that a fallback may cost more. */
+  /**
+   * What is reserved for a call: what the first of its targets could cost, or the dearest that the balance
+   * affords, so that a fallback may cost more.
+   */
   reserve: z.enum(['first', 'dearest']).default('first'),
   /** Where the balance endpoint answers. */
   addresses: z

@@ -1,4 +1,7 @@
-/** A key as calls carry it. Its expiry is checked when it is shown. Core checks its models, and the ledger its spend cap and its rate. */
+/**
+ * A key as calls carry it. Its expiry is checked when it is shown. Core checks its models, and the ledger its
+ * spend cap and its rate.
+ */
 import { GatewayError, type Principal } from '../../../core/index.ts';
 import type { KeyRecord } from './store.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Finds the key of a secret. The ledger is asked at most once a second for each key, so a disabled key is refused within
- * a second. Unknown secrets are remembered apart, and only a few: a flood of them must neither reach the ledger each
- * time nor push out the keys in use.
+ * Finds the key of a secret. The ledger is asked at most once a second for each key, so a disabled key is
+ * refused within a second. Unknown secrets are remembered apart, and only a few: a flood of them must neither
+ * reach the ledger each time nor push out the keys in use.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -10,7 +10,10 @@ import { hashSecret, isSecret } from '../../shared/secret.ts';
 import { checkInForce, KeyHolder } from './key-limits.ts';
 import type { Store } from './store.ts';
 
-/** Milliseconds for which an answer holds, counted from the question: under a second, with room for the call itself. */
+/**
+ * Milliseconds for which an answer holds, counted from the question: under a second, with room for the call
+ * itself.
+ */
 const ttl = 900;
 
 export function createKeyring(store: () => Store): Keyring {

@@ -1,6 +1,6 @@
 /**
- * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its reservations its
- * own, the audits, and the entries that wait until the ledger works again.
+ * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its
+ * reservations its own, the audits, and the entries that wait until the ledger works again.
  */
 import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -73,7 +73,10 @@ export class LedgerService {
     return settled;
   }
 
-  /** Rejects where the ledger cannot be asked. If it reserved anything all the same, that is given back once it works again. */
+  /**
+   * Rejects where the ledger cannot be asked. If it reserved anything all the same, that is given back once
+   * it works again.
+   */
   async reserve(request: ReserveRequest): Promise<Reserved> {
     try {
       return await this.store.reserve(request);
@@ -84,7 +87,10 @@ export class LedgerService {
     }
   }
 
-  /** Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the ledger would fail again. */
+  /**
+   * Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the
+   * ledger would fail again.
+   */
   async #giveBack(): Promise<void> {
     const ids = [...this.#doubtful];
     await Promise.all(
@@ -111,7 +117,10 @@ export class LedgerService {
     }
   }
 
-  /** Tries once more to write what waits, and closes the store. What could not be written, the next process recovers. */
+  /**
+   * Tries once more to write what waits, and closes the store. What could not be written, the next process
+   * recovers.
+   */
   async close(): Promise<void> {
     clearInterval(this.#auditing);
     this.#closing.abort();

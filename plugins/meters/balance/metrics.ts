@@ -12,7 +12,10 @@ const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
 let watched: Store | undefined;
 
-/** Registers a gauge of the whole ledger, read at each scrape. Every worker and every machine reports the same value. */
+/**
+ * Registers a gauge of the whole ledger, read at each scrape. Every worker and every machine reports the same
+ * value.
+ */
 function registerTotal(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
   const made = gauge(metrics, name, help, 'max');
   Object.assign(made, {
@@ -78,7 +81,9 @@ function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
   };
 }
 
-/** Returns the metrics of one configuration. Metrics of the same name are shared with earlier configurations. */
+/**
+ * Returns the metrics of one configuration. Metrics of the same name are shared with earlier configurations.
+ */
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const commits = histogram(
     metrics,

@@ -1,4 +1,6 @@
-/** Which database keeps the ledger: a local file, a PostgreSQL that several machines share, or a custom store. */
+/**
+ * Which database keeps the ledger: a local file, a PostgreSQL that several machines share, or a custom store.
+ */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { openSqlite } from './sqlite/open.ts';

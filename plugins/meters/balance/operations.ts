@@ -40,8 +40,9 @@ export function isWrite(operation: StoreOperation): operation is Operation<NameI
 type StoreOperation = Operation<StoreOperationName>;
 
 /**
- * Makes the methods of a store that passes every operation to `ask`. TypeScript cannot follow one name to the types of
- * its argument and its answer through a loop, hence the two casts; the callers are checked against `Store`.
+ * Makes the methods of a store that passes every operation to `ask`. TypeScript cannot follow one name to the
+ * types of its argument and its answer through a loop, hence the two casts; the callers are checked against
+ * `Store`.
  */
 export function methodsOf(ask: (operation: StoreOperation) => Promise<unknown>): Methods<typeof operations> {
   const methods = Object.keys(operations).map((name) => [

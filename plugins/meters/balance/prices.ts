@@ -1,4 +1,7 @@
-/** Prices as the ledger keeps them: the rates as the catalogue writes them. Different rates have different versions. */
+/**
+ * Prices as the ledger keeps them: the rates as the catalogue writes them. Different rates have different
+ * versions.
+ */
 import { hash } from 'node:crypto';
 import { formatUsd, type Price } from '../../../core/index.ts';
 import type { Store } from './store.ts';
@@ -25,7 +28,9 @@ export function priceRecord(price: Price): PriceRecord {
   return record;
 }
 
-/** Defines each price in a store before the first quote at it. If that fails, the next call defines it again. */
+/**
+ * Defines each price in a store before the first quote at it. If that fails, the next call defines it again.
+ */
 export class PriceBook {
   readonly #defined = new Set<string>();
 

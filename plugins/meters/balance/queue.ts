@@ -1,7 +1,7 @@
 /**
- * The operations that wait for a thread, and those that the thread has. All of one turn travel as one message and are
- * answered by one. What is asked meanwhile waits and forms the next group. So under load more operations share each
- * commit, and none waits for more than the current commit and its own.
+ * The operations that wait for a thread, and those that the thread has. All of one turn travel as one message
+ * and are answered by one. What is asked meanwhile waits and forms the next group. So under load more
+ * operations share each commit, and none waits for more than the current commit and its own.
  */
 import { GatewayError } from '../../../core/index.ts';
 import type { Operation, Outcome } from './operations.ts';

@@ -1,4 +1,6 @@
-/** What a store is asked about calls, and what it answers: reservations, their ends, heartbeats and claims. */
+/**
+ * What a store is asked about calls, and what it answers: reservations, their ends, heartbeats and claims.
+ */
 import type { Charge, Nano } from '../../../core/index.ts';
 
 /** One target a call may go to, and what it could cost there. */
@@ -11,12 +13,18 @@ export interface Quote {
   readonly least: Nano;
   /** The worst case at the output limit asked for. */
   readonly most: Nano;
-  /** Our estimate of its input in tokens, and what that costs. So much is owed where the call's end is never known. */
+  /**
+   * Our estimate of its input in tokens, and what that costs. So much is owed where the call's end is never
+   * known.
+   */
   readonly input: number;
   readonly owed: Nano;
 }
 
-/** An `Idempotency-Key` that a call wants. It is taken in the transaction that reserves, so that only one of many equal calls gets it. */
+/**
+ * An `Idempotency-Key` that a call wants. It is taken in the transaction that reserves, so that only one of
+ * many equal calls gets it.
+ */
 export interface Claim {
   /** A digest of the account and the client's own key. At most one call has it at a time. */
   readonly name: string;
@@ -40,10 +48,10 @@ export interface ReserveRequest {
 }
 
 /**
- * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was available.
- * `short`: no quote is affordable; `by` says whether the account's balance or the key's spend cap is the limit.
- * `claimed`: another call has the claim. `limited`: the key has made all its calls of this minute, of which `wait`
- * milliseconds are left. Only reserved calls count towards that rate.
+ * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was
+ * available. `short`: no quote is affordable; `by` says whether the account's balance or the key's spend cap
+ * is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of this
+ * minute, of which `wait` milliseconds are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
@@ -51,9 +59,14 @@ export type Reserved =
   | { readonly status: 'claimed'; readonly claim: ClaimRecord }
   | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 
-/** What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit. */
+/**
+ * What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit.
+ */
 export interface Consumption {
-  /** The target that was asked last, and the version of the price that was charged; undefined where no vendor was asked. */
+  /**
+   * The target that was asked last, and the version of the price that was charged; undefined where no vendor
+   * was asked.
+   */
   readonly model: string | undefined;
   readonly provider: string | undefined;
   readonly price: string | undefined;
@@ -63,8 +76,8 @@ export interface Consumption {
   /** The figures that the charge is computed from, as JSON text of a `Usage`. */
   readonly usage: string;
   /**
-   * What each kind cost, as JSON text of `[kind, units, rate]`; the rate is in USD, and per million where units are
-   * tokens. The amount is their exact sum, rounded once.
+   * What each kind cost, as JSON text of `[kind, units, rate]`; the rate is in USD, and per million where
+   * units are tokens. The amount is their exact sum, rounded once.
    */
   readonly costs: string;
   readonly attempts: number;
@@ -88,22 +101,29 @@ export interface Settlement extends Consumption {
   readonly basis: Charge['basis'];
   /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. */
   readonly suspect: boolean;
-  /** What the call's claim stands for from now on. It is kept where the reservation is posted; where it is voided the claim is free again. */
+  /**
+   * What the call's claim stands for from now on. It is kept where the reservation is posted; where it is
+   * voided the claim is free again.
+   */
   readonly outcome?: StoredOutcome | undefined;
   readonly at: number;
 }
 
 /**
- * What settling did. `overage` is what was owed above the reservation, posted as another entry. `adjusted`: the
- * reservation had been recovered or had expired, and a flagged entry corrects what was posted `by` this much (below zero
- * where less is owed). `already_…`: the reservation had ended before, and nothing was written.
+ * What settling did. `overage` is what was owed above the reservation, posted as another entry. `adjusted`:
+ * the reservation had been recovered or had expired, and a flagged entry corrects what was posted `by` this
+ * much (below zero where less is owed). `already_…`: the reservation had ended before, and nothing was
+ * written.
  */
 export type Settled =
   | { readonly status: 'posted'; readonly posted: Nano; readonly overage: Nano }
   | { readonly status: 'adjusted'; readonly by: Nano }
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
-/** How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it counts as sent and owes what its quote says. */
+/**
+ * How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it
+ * counts as sent and owes what its quote says.
+ */
 export interface Progress extends Consumption {
   readonly id: string;
   /** Whether it was sent to a vendor. A call that never was is voided. */
@@ -125,8 +145,8 @@ export interface Beat {
 export interface OwnerRecord {
   readonly owner: string;
   /**
-   * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process that sees
-   * no new beat for `lease` milliseconds of its own clock may recover the owner.
+   * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process
+   * that sees no new beat for `lease` milliseconds of its own clock may recover the owner.
    */
   readonly beat: number;
   readonly lease: number;
@@ -137,7 +157,9 @@ export interface RecoverRequest {
   readonly owner: string;
   /** The last beat that was seen. If the owner has beaten since, nothing is recovered. */
   readonly beat: number;
-  /** How many reservations at most. A long list is recovered in parts, so that others can write in between. */
+  /**
+   * How many reservations at most. A long list is recovered in parts, so that others can write in between.
+   */
   readonly limit: number;
   readonly at: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads columns of a database's rows, of the types that the tables say. Integers are BigInt from either database. It
- * does without zod, which would take 5 MB in the memory of the thread that writes.
+ * Reads columns of a database's rows, of the types that the tables say. Integers are BigInt from either
+ * database. It does without zod, which would take 5 MB in the memory of the thread that writes.
  */
 export type Row = Readonly<Record<string, unknown>>;
 

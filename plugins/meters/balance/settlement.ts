@@ -1,7 +1,7 @@
 /**
- * How a call's end becomes the one entry that settles it, and how that entry is tried again while the ledger fails: it
- * is kept in memory and tried with growing pauses. If the process dies first, the pending reservation on disk is left to
- * recover from.
+ * How a call's end becomes the one entry that settles it, and how that entry is tried again while the ledger
+ * fails: it is kept in memory and tried with growing pauses. If the process dies first, the pending
+ * reservation on disk is left to recover from.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
@@ -38,7 +38,10 @@ function consumptionOf(
   };
 }
 
-/** The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million tokens) in USD. */
+/**
+ * The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million
+ * tokens) in USD.
+ */
 function costsText(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
 }
@@ -58,7 +61,10 @@ export function unsent(id: string, reason: string, at: number, attempts = 0): Se
   return { ...noAttempt, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
 }
 
-/** How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free model) is posted. */
+/**
+ * How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free
+ * model) is posted.
+ */
 export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlement {
   const { id } = end.exchange;
   const attempts = end.attempts.length;
@@ -103,7 +109,10 @@ export interface Retrying {
   readonly closing: AbortSignal;
 }
 
-/** Resolves once the entry is durable. It never rejects: if the gateway stops first, the entry is given up, and the log says so. */
+/**
+ * Resolves once the entry is durable. It never rejects: if the gateway stops first, the entry is given up,
+ * and the log says so.
+ */
 export async function settleDurably(
   store: Store,
   settlement: Settlement,

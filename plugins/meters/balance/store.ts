@@ -1,9 +1,10 @@
 /**
- * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call, and the
- * amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its answer is on disk.
- * A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the database fails: then all of
- * the operation was written or none of it, and the caller may ask again. Operations asked in one turn of the event loop
- * share a transaction, in that order, and each gets its own answer.
+ * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
+ * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
+ * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
+ * database fails: then all of the operation was written or none of it, and the caller may ask again.
+ * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
+ * answer.
  */
 import type {
   AccountRecord,
@@ -45,8 +46,9 @@ export * from './books.ts';
 export * from './reservations.ts';
 
 /**
- * Operations wait in three queues. Writes travel together and share a transaction. Reads are quick and need no
- * transaction. Reports read for long, so SQLite answers them in a thread of their own: it cannot write while it reads.
+ * Operations wait in three queues. Writes travel together and share a transaction. Reads are quick and need
+ * no transaction. Reports read for long, so SQLite answers them in a thread of their own: it cannot write
+ * while it reads.
  */
 export const queueNames = ['writes', 'reads', 'reports'] as const;
 export type QueueName = (typeof queueNames)[number];
@@ -70,15 +72,23 @@ export function report<Run>(): Definition<'reports', Run> {
   return { queue: 'reports' };
 }
 
-/** The one list of what a store can be asked. The types of both stores, of their threads and of `Store` follow from it. */
+/**
+ * The one list of what a store can be asked. The types of both stores, of their threads and of `Store` follow
+ * from it.
+ */
 export const operations = {
   /** Reserves the first quote whose `least` the account can pay within the key's cap. */
   reserve: write<(request: ReserveRequest) => Reserved>(),
-  /** Ends a reservation. It posts no more than was reserved; an overage entry holds the rest of what is owed. */
+  /**
+   * Ends a reservation. It posts no more than was reserved; an overage entry holds the rest of what is owed.
+   */
   settle: write<(settlement: Settlement) => Settled>(),
   /** Records a heartbeat and how far calls have come. */
   beat: write<(beat: Beat) => void>(),
-  /** Ends the reservations of a dead owner by their last progress, with a flag. Returns none if none are left, or if the owner has beaten since. */
+  /**
+   * Ends the reservations of a dead owner by their last progress, with a flag. Returns none if none are left,
+   * or if the owner has beaten since.
+   */
   recover: write<(request: RecoverRequest) => readonly RecoveredCall[]>(),
   /** Ends reservations made before a time, whoever owns them, and gives them back. Returns their ids. */
   expire: write<(request: ExpireRequest) => readonly string[]>(),

@@ -1,7 +1,8 @@
 /**
- * The top-up webhook: the service that takes the money says so in a signed message, and the account is credited. The
- * signature is an HMAC-SHA256 over the time of sending and the body as it was sent. A message that is too old, or not
- * signed with the shared secret, changes nothing; one that comes again is credited only once.
+ * The top-up webhook: the service that takes the money says so in a signed message, and the account is
+ * credited. The signature is an HMAC-SHA256 over the time of sending and the body as it was sent. A message
+ * that is too old, or not signed with the shared secret, changes nothing; one that comes again is credited
+ * only once.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -33,7 +34,10 @@ const message = creditOrder.extend({ reference });
 
 const header = 'tollgate-signature';
 
-/** Reads `t=<Unix seconds>,v1=<hexadecimal digits>`. There are several `v1` while the sender changes its secret. */
+/**
+ * Reads `t=<Unix seconds>,v1=<hexadecimal digits>`. There are several `v1` while the sender changes its
+ * secret.
+ */
 function partsOf(value: string): { time: string; signatures: string[] } {
   const parts = value.split(',').map((part) => part.trim());
   const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';

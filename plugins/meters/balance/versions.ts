@@ -1,6 +1,8 @@
 /** Which steps bring the tables of a database up to date, whichever store keeps them. */
 export interface Migrations {
-  /** The version that the first step makes. Lower ones, except 0 for an empty database, were never released. */
+  /**
+   * The version that the first step makes. Lower ones, except 0 for an empty database, were never released.
+   */
   readonly first: number;
   /** SQL of one step for each version. */
   readonly steps: readonly string[];
@@ -10,7 +12,10 @@ export function newestVersion({ first, steps }: Migrations): number {
   return first + steps.length - 1;
 }
 
-/** Returns the steps that a database of this version still needs. Throws if this program cannot use that version. */
+/**
+ * Returns the steps that a database of this version still needs. Throws if this program cannot use that
+ * version.
+ */
 export function missingSteps(migrations: Migrations, version: number): readonly string[] {
   const { first, steps } = migrations;
   const newest = newestVersion(migrations);

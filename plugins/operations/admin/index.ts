@@ -1,7 +1,7 @@
 /**
- * The admin listener, on loopback by default. It serves the `operator` routes of all
- * plugins, and the routes that every listener has. It accepts one secret, made on the first start, and the operator keys
- * of the gateway.
+ * The admin listener, on loopback by default. It serves the `operator` routes of all plugins, and the routes
+ * that every listener has. It accepts one secret, made on the first start, and the operator keys of the
+ * gateway.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
@@ -21,7 +21,10 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Digests are compared instead of texts: they have the same length, and the time to compare them says nothing about the secret. */
+/**
+ * Digests are compared instead of texts: they have the same length, and the time to compare them says nothing
+ * about the secret.
+ */
 function keyringOf(kept: () => Buffer | undefined): Keyring {
   return {
     name: 'admin',
@@ -59,7 +62,10 @@ export const admin = definePlugin({
       }
     }
 
-    /** Tries again until the port is free. Often the configuration before this one has it, until its last call ends. */
+    /**
+     * Tries again until the port is free. Often the configuration before this one has it, until its last call
+     * ends.
+     */
     async function openLater(): Promise<void> {
       while (!closing.signal.aborted) {
         await sleep(pause, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);

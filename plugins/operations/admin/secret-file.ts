@@ -14,7 +14,10 @@ function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
-/** Written to another file and then linked into place. So two processes that start at once read the same secret, and never a part of it. */
+/**
+ * Written to another file and then linked into place. So two processes that start at once read the same
+ * secret, and never a part of it.
+ */
 function makeFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: folderMode });
   const aside = `${file}.${process.pid}`;

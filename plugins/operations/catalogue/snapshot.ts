@@ -1,6 +1,7 @@
 /**
- * Reads facts about models from a file: a catalogue file like ours, a vendor's part of models.dev, or its whole
- * `api.json`. From each form come the prices, as decimal strings under our names, and the limits of each model.
+ * Reads facts about models from a file: a catalogue file like ours, a vendor's part of models.dev, or its
+ * whole `api.json`. From each form come the prices, as decimal strings under our names, and the limits of
+ * each model.
  */
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';

@@ -1,13 +1,14 @@
 /**
- * Fetches one picture from an address that a stranger chose: within limits of time, size and redirects, only from hosts
- * that may be reached, and without telling who asks or for whom. What does not begin like a picture is refused.
+ * Fetches one picture from an address that a stranger chose: within limits of time, size and redirects, only
+ * from hosts that may be reached, and without telling who asks or for whom. What does not begin like a
+ * picture is refused.
  */
 import type { LookupAddress } from 'node:dns';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isGatewayError } from '../../../core/index.ts';
-import { pictureType } from '../../shared/wire-kit/media.ts';
+import { detectPictureType } from '../../shared/wire-kit/media.ts';
 import type { Reach } from './reach.ts';
 
 export interface Limits {
@@ -68,7 +69,10 @@ function checked(address: string, from: URL | undefined, limits: Limits): URL {
   return url;
 }
 
-/** The addresses of a host. An unknown name gets the same error as a forbidden one, so that no caller can learn which internal names exist. */
+/**
+ * The addresses of a host. An unknown name gets the same error as a forbidden one, so that no caller can
+ * learn which internal names exist.
+ */
 async function addressesOf(
   { hostname }: URL,
   reach: Reach,
@@ -140,12 +144,15 @@ async function read(
 }
 
 function typeOf(bytes: Buffer, types: readonly string[]): string {
-  const type = pictureType(bytes);
+  const type = detectPictureType(bytes);
   if (type !== undefined && types.includes(type)) return type;
   throw new Unfetched(`is none of the pictures that are taken: ${types.join(', ')}`);
 }
 
-/** Settles with the work or with the abort, whichever comes first. Aborted work continues, but nothing waits for it. */
+/**
+ * Settles with the work or with the abort, whichever comes first. Aborted work continues, but nothing waits
+ * for it.
+ */
 export function orAborted<Result>(working: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const aborted = (): void => reject(signal.reason);

@@ -1,6 +1,7 @@
 /**
- * Which hosts a picture may be fetched from. A name is resolved once, and all its addresses are checked. The connection
- * then goes to a checked address, so it does not help an attacker if the name means another machine a moment later.
+ * Which hosts a picture may be fetched from. A name is resolved once, and all its addresses are checked. The
+ * connection then goes to a checked address, so it does not help an attacker if the name means another
+ * machine a moment later.
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
@@ -17,7 +18,10 @@ const hidden = '168.63.129.16';
 /** All IPv6 addresses that are in public use. Others can contain an IPv4 address. */
 const givenOut = ipaddr.parseCIDR('2000::/3');
 
-/** Whether an address means the same host for everybody in the world, so that it is not one of our own network. */
+/**
+ * Whether an address means the same host for everybody in the world, so that it is not one of our own
+ * network.
+ */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
@@ -28,7 +32,10 @@ export function isPublic(address: string): boolean {
   return parsed.range() === 'unicast' && parsed.toString() !== hidden && !own.includes(parsed.toString());
 }
 
-/** Asks name servers itself: Node's own look-up has four threads for the whole process, and slow name servers could occupy them. */
+/**
+ * Asks name servers itself: Node's own look-up has four threads for the whole process, and slow name servers
+ * could occupy them.
+ */
 const names = new Resolver({ timeout: 2000, tries: 2 });
 
 async function resolvePublic(host: string): Promise<readonly LookupAddress[]> {

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document: every call of every protocol, every route of every plugin, and health. A route that does not
- * describe itself is listed with its address and who may call it.
+ * The OpenAPI document: every call of every protocol, every route of every plugin, and health. A route that
+ * does not describe itself is listed with its address and who may call it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
@@ -114,7 +114,10 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
   };
 }
 
-/** Error codes by the status that the protocol gives them. `client_gone` is omitted, since no client can read it. */
+/**
+ * Error codes by the status that the protocol gives them. `client_gone` is omitted, since no client can read
+ * it.
+ */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter(
     (code): code is ErrorCode => code in errorTable && code !== 'client_gone',

@@ -1,4 +1,6 @@
-/** Descriptions of the pages that belong to no protocol and no other plugin: health, and the document itself. */
+/**
+ * Descriptions of the pages that belong to no protocol and no other plugin: health, and the document itself.
+ */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';

@@ -1,6 +1,7 @@
 /**
- * Turns zod schemas into those of OpenAPI. A schema with a title becomes a component, and places that use it refer to it
- * by that title. Every other schema is written where it is used, and so is one whose title belongs to another already.
+ * Turns zod schemas into those of OpenAPI. A schema with a title becomes a component, and places that use it
+ * refer to it by that title. Every other schema is written where it is used, and so is one whose title
+ * belongs to another already.
  */
 import { z } from 'zod';
 
@@ -26,7 +27,10 @@ export class Schemas {
   readonly #sources = new Map<string, string>();
   readonly #used = { input: new Map<z.ZodType, Json>(), output: new Map<z.ZodType, Json>() };
 
-  /** The schema as it is used: itself, or a reference to its component. A schema that many operations share is converted once. */
+  /**
+   * The schema as it is used: itself, or a reference to its component. A schema that many operations share is
+   * converted once.
+   */
   use(schema: z.ZodType, direction: Direction): Json {
     const known = this.#used[direction].get(schema);
     if (known) return known;

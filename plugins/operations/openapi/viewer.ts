@@ -1,6 +1,7 @@
 /**
- * The description in a browser, where calls can be tried: Swagger UI, served from `node_modules` and from nowhere else.
- * Its files are read from disk for each request, since few people look. The page may not load anything from other hosts.
+ * The description in a browser, where calls can be tried: Swagger UI, served from `node_modules` and from
+ * nowhere else. Its files are read from disk for each request, since few people look. The page may not load
+ * anything from other hosts.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -35,7 +36,10 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The settings keep the page from asking another host's validator, and from keeping typed keys when it is closed. */
+/**
+ * The settings keep the page from asking another host's validator, and from keeping typed keys when it is
+ * closed.
+ */
 const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#description',

@@ -1,6 +1,6 @@
 /**
- * What one key or account may still use in a window, counted in memory or in a PostgreSQL that several processes share.
- * What is refused is not counted, so a client that waits long enough gets in.
+ * What one key or account may still use in a window, counted in memory or in a PostgreSQL that several
+ * processes share. What is refused is not counted, so a client that waits long enough gets in.
  */
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 

@@ -14,7 +14,10 @@ export interface Want {
 }
 
 export interface Taking {
-  /** What is left of each limit, in the order of the wants. For a refused call the last one is the limit that was reached. */
+  /**
+   * What is left of each limit, in the order of the wants. For a refused call the last one is the limit that
+   * was reached.
+   */
   readonly left: readonly Left[];
   readonly refused: boolean;
 }

@@ -1,4 +1,7 @@
-/** Takes what each call needs from the limits of its key and its account, reports to the client what is left, and returns the rest at the end. */
+/**
+ * Takes what each call needs from the limits of its key and its account, reports to the client what is left,
+ * and returns the rest at the end.
+ */
 import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
@@ -109,7 +112,8 @@ export class Gate {
     const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
     const now = performance.now();
-    // Unused tokens need not be given back after the end of their window, but tokens that are owed count in the next one.
+    // Unused tokens need not be given back after the end of their window, but tokens that are owed count in
+    // the next one.
     const isOver = ({ kind, amount }: Want, index: number): boolean =>
       kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
     await taken.from.give(

@@ -1,6 +1,6 @@
 /**
- * Concurrent calls of all processes that share a PostgreSQL. The running calls of a key or account are one row, each
- * with the process that runs it, so that one statement can decide. Each process writes heartbeats;
+ * Concurrent calls of all processes that share a PostgreSQL. The running calls of a key or account are one
+ * row, each with the process that runs it, so that one statement can decide. Each process writes heartbeats;
  * calls of a dead process are not counted. While the database cannot be reached, each process counts for
  * itself.
  */

@@ -1,4 +1,7 @@
-/** Concurrent calls: which calls of each key and account run, and which process holds them, so that those of a dead process can be freed. */
+/**
+ * Concurrent calls: which calls of each key and account run, and which process holds them, so that those of a
+ * dead process can be freed.
+ */
 export interface Slots {
   /** Takes one of `limit` places for a call; false if all are taken. */
   take(name: string, limit: number, call: string, holder: number): boolean | Promise<boolean>;

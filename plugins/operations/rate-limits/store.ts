@@ -1,6 +1,6 @@
 /**
- * Chooses where calls are counted: in this process, in the one that started it and other workers, or in a PostgreSQL.
- * While the database cannot be reached, this process counts again.
+ * Chooses where calls are counted: in this process, in the one that started it and other workers, or in a
+ * PostgreSQL. While the database cannot be reached, this process counts again.
  */
 import type { Workers } from '../../../core/index.ts';
 import { Allowance } from './allowance.ts';
@@ -22,7 +22,10 @@ export interface Store {
 /** Connections to the database. A few are enough, since its answers are short. */
 const connections = 4;
 const table = 'tollgate_rate_limits';
-/** Made in one transaction that locks: two processes that make the same table at once would make each other fail. */
+/**
+ * Made in one transaction that locks: two processes that make the same table at once would make each other
+ * fail.
+ */
 const tables = `
   SELECT pg_advisory_xact_lock(hashtext('${table}'));
   CREATE TABLE IF NOT EXISTS ${table} (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint);

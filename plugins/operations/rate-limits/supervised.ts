@@ -1,6 +1,6 @@
 /**
- * Counts calls for several workers, in the process that started them. They share their limits, and what a dead worker
- * held is free again. If that process does not answer, a worker counts for itself.
+ * Counts calls for several workers, in the process that started them. They share their limits, and what a
+ * dead worker held is free again. If that process does not answer, a worker counts for itself.
  */
 import { z } from 'zod';
 import type { Supervisor, Workers } from '../../../core/index.ts';

@@ -1,7 +1,7 @@
 /**
- * How often each address asks for public pages. There can be any number of addresses, so they are counted in a fixed
- * number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to share, and a crowd
- * takes no more memory.
+ * How often each address asks for public pages. There can be any number of addresses, so they are counted in
+ * a fixed number of drawers, chosen by a digest. Strangers seldom share a drawer, none can choose which to
+ * share, and a crowd takes no more memory.
  */
 import { hash, randomUUID } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
@@ -11,7 +11,10 @@ import { Allowance } from './allowance.ts';
 /** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
 const drawerDigits = 4;
 
-/** What an address is counted as. For IPv6 it is the network, the first half: who has one address of a network usually has all of them. */
+/**
+ * What an address is counted as. For IPv6 it is the network, the first half: who has one address of a network
+ * usually has all of them.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
@@ -36,7 +39,10 @@ export class Visitors {
     this.#window = window;
   }
 
-  /** Counts one request; rejects if it is one too many. Undefined for this machine itself, which is not counted. */
+  /**
+   * Counts one request; rejects if it is one too many. Undefined for this machine itself, which is not
+   * counted.
+   */
   admit(address: string): Promise<void> | undefined {
     return isThisMachine(address) ? undefined : this.#look(this.drawerOf(address));
   }

@@ -1,6 +1,8 @@
-/** Citations of a reply, in both directions. Their offsets count characters in the whole text of the message. */
+/**
+ * Citations of a reply, in both directions. Their offsets count characters in the whole text of the message.
+ */
 import { knownCount, type CanonicalEvent } from '../../../core/index.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { stringOf } from './reasoning.ts';
 
@@ -19,11 +21,14 @@ export function decodeAnnotation(wire: Fields): Annotation {
     end: knownCount(citation.end_index),
     // OpenRouter adds the cited passage.
     citedText: stringOf(citation.content),
-    ...bag.keep(leftover(citation, citationFields)),
+    ...bag.keep(pickUnread(citation, citationFields)),
   };
 }
 
-/** `start` and `end` are for citations without offsets. Returns undefined for kinds that this protocol does not have. */
+/**
+ * `start` and `end` are for citations without offsets. Returns undefined for kinds that this protocol does
+ * not have.
+ */
 export function encodeAnnotation(annotation: Annotation, start: number, end: number): Fields | undefined {
   const rest = bag.fields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;

@@ -1,5 +1,5 @@
 /** The protocol's name, and its slots in the canonical form. */
-import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
+import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'chat-completions';
-export const bag = bagOf(protocolName);
+export const bag = createBag(protocolName);

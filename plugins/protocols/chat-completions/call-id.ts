@@ -1,6 +1,7 @@
 /**
- * Generates an id for a tool call that came without one (Google's chat endpoint leaves it empty). It is derived from the
- * call's position: the same reply always gives the same id, and two replies of a conversation give different ones.
+ * Generates an id for a tool call that came without one (Google's chat endpoint leaves it empty). It is
+ * derived from the call's position: the same reply always gives the same id, and two replies of a
+ * conversation give different ones.
  */
 import { createHash } from 'node:crypto';
 

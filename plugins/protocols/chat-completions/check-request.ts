@@ -1,6 +1,6 @@
 /** Checks a client's request: its shape by the wire schema, then the rules that concern several fields. */
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { referredName } from './decode-tools.ts';
 import { isKnownMessage, isKnownPart, type WireAssistantMessage, type WireMessage } from './wire-messages.ts';
 import { isNamedChoice, isOwnTool, requestWire, type WireRequest } from './wire.ts';
@@ -20,20 +20,24 @@ const oneOfThem = 'the name of one of them';
 /** Rules that concern several fields. */
 function checkTogether(wire: WireRequest): void {
   if (wire.stream_options && !wire.stream)
-    throw badField('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
+    throw buildFieldError('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
   if (wire.top_logprobs && !wire.logprobs)
-    throw badField('top_logprobs', 'is only for calls with log probabilities', withLogprobs);
+    throw buildFieldError('top_logprobs', 'is only for calls with log probabilities', withLogprobs);
   const { models } = wire;
   if (Array.isArray(models) && models.length > 0) refuseOtherModels('models');
   checkToolChoice(wire);
   const { function_call: call, functions = [] } = wire;
   if (typeof call === 'object' && call && !functions?.some(({ name }) => name === call.name))
-    throw badField('function_call', `names "${call.name}", which is not in "functions"`, oneOfThem);
+    throw buildFieldError('function_call', `names "${call.name}", which is not in "functions"`, oneOfThem);
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
   if ((choice === 'required' || choice === 'any') && !tools?.length)
-    throw badField('tool_choice', `is "${choice}" without any tools`, '"tools" with it, or leave it out');
+    throw buildFieldError(
+      'tool_choice',
+      `is "${choice}" without any tools`,
+      '"tools" with it, or leave it out',
+    );
   if (!choice || typeof choice === 'string' || !isNamedChoice(choice)) return;
   const known = new Set(
     tools?.filter(isOwnTool).map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
@@ -41,19 +45,19 @@ function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
   const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
   const missing = wanted.flatMap(referredName).find((name) => !known.has(name));
   if (missing !== undefined)
-    throw badField('tool_choice', `names "${missing}", which is not in "tools"`, oneOfThem);
+    throw buildFieldError('tool_choice', `names "${missing}", which is not in "tools"`, oneOfThem);
 }
 
 const answerWanted = 'a string or an array of parts; it may be null only if there are tool calls';
 
 function checkMessage(message: WireMessage, place: number): void {
   if (message.role === 'assistant' && !hasContent(message))
-    throw badField(`messages[${place}].content`, 'is missing', answerWanted);
+    throw buildFieldError(`messages[${place}].content`, 'is missing', answerWanted);
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {
     if (!isKnownPart(part) || part.type !== 'file' || part.file.file_data || part.file.file_id) continue;
     const at = `messages[${place}].content[${index}].file`;
-    throw badField(at, 'holds no file', 'its content as "file_data" or its id as "file_id"');
+    throw buildFieldError(at, 'holds no file', 'its content as "file_data" or its id as "file_id"');
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * Turns canonical events into parts of a candidate's message, in the shape of a chunk's delta. A stream sends the parts one
- * by one; a whole reply joins them.
+ * Turns canonical events into parts of a candidate's message, in the shape of a chunk's delta. A stream sends
+ * the parts one by one; a whole reply joins them.
  */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
-import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation, type Annotation } from './annotations.ts';
@@ -42,7 +42,9 @@ interface OpenBlock {
   readonly offset: number;
   /** Data that is only sent at the block's end: an image, or reasoning with its seal. */
   readonly said: Transcript;
-  /** Citations without offsets. They cite all of the block's text, which Anthropic's stream sends after them. */
+  /**
+   * Citations without offsets. They cite all of the block's text, which Anthropic's stream sends after them.
+   */
   readonly cited: Annotation[];
   isOver: boolean;
 }
@@ -77,7 +79,7 @@ export class ChoiceParts {
       case 'finish':
         return this.#finish(event);
       case 'response-start':
-        loseForeignStart(this.#context, event, protocolName);
+        loseForeignReplyFields(this.#context, event, protocolName);
         return undefined;
       default:
         return undefined;
@@ -231,7 +233,7 @@ export class ChoiceParts {
 
   #finish(event: Event<'finish'>): ChoicePart {
     const { candidate: index, reason } = event;
-    loseForeign(this.#context, event, protocolName);
+    loseForeignFinishFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)
       this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#candidate(index);

@@ -1,6 +1,6 @@
 /**
- * Turns the deltas of one choice into the events of one candidate: which blocks they open, fill and close. A whole
- * completion passes its message as a single delta.
+ * Turns the deltas of one choice into the events of one candidate: which blocks they open, fill and close. A
+ * whole completion passes its message as a single delta.
  */
 import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';

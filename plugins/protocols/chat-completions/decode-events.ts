@@ -1,6 +1,7 @@
 /**
- * Turns a provider's reply into canonical events, chunk by chunk. A whole completion is read as one chunk whose messages
- * are its deltas. Every event of every stream passes here, if only for metering, so the guards are written by hand.
+ * Turns a provider's reply into canonical events, chunk by chunk. A whole completion is read as one chunk
+ * whose messages are its deltas. Every event of every stream passes here, if only for metering, so the guards
+ * are written by hand.
  */
 import {
   GatewayError,
@@ -11,9 +12,9 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
-import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
-import { servedMode } from '../../shared/wire-kit/modes.ts';
-import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { readServedMode } from '../../shared/wire-kit/modes.ts';
+import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
@@ -41,7 +42,7 @@ export class ReplyDecoder implements EventDecoder {
   #started = false;
   #over = false;
   #id = '';
-  #asked: ReadonlyMap<string, AskedTool> | undefined;
+  #asked: ReadonlyMap<string, ClientTool> | undefined;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
@@ -61,7 +62,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#events = [];
     if (this.#over) return this.#events;
     if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
-    else this.#readChunk(parsed(wire.data), wire);
+    else this.#readChunk(parseJson(wire.data), wire);
     return this.#events;
   }
 
@@ -100,8 +101,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent | undefined): void {
-    if (wire && canSkip(wire)) this.#events.push(this.#silentEnd.lose());
-    else this.#fail({ message: cannotBeRead });
+    if (wire && canSkipEvent(wire)) this.#events.push(this.#silentEnd.lose());
+    else this.#fail({ message: unreadableEvent });
   }
 
   #start(chunk: Fields): void {
@@ -132,9 +133,9 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Tools that the provider was offered under another name or in another form than the client asked for. */
-  #askedTools(): ReadonlyMap<string, AskedTool> {
+  #askedTools(): ReadonlyMap<string, ClientTool> {
     this.#asked ??=
-      this.#call instanceof ChatCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName);
+      this.#call instanceof ChatCall ? new Map() : mapRenamedTools(this.#call.decode().tools ?? [], fitName);
     return this.#asked;
   }
 
@@ -142,10 +143,16 @@ export class ReplyDecoder implements EventDecoder {
     const counted = decodeUsage(usage);
     this.#silentEnd.count(counted);
     if (!counted) return;
-    this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ service_tier }, this.#call) } });
+    this.#events.push({
+      type: 'usage',
+      usage: { ...counted, ...readServedMode({ service_tier }, this.#call) },
+    });
   }
 
-  /** Returns whether every choice has finished. If `whole`, nothing is missing although the provider gave no finish reason. */
+  /**
+   * Returns whether every choice has finished. If `whole`, nothing is missing although the provider gave no
+   * finish reason.
+   */
   #finishAll(whole: boolean): boolean {
     let all = true;
     for (const choice of this.#choices.values()) {
@@ -165,7 +172,7 @@ export class ReplyDecoder implements EventDecoder {
     const unified = decodeFinish(raw, choice.hasCalls);
     if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
     if (isTorn || (isLost && unified === 'tool-calls' && !choice.hasCalls))
-      return this.#fail({ message: cannotBeRead });
+      return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;
     this.#events.push({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
   }

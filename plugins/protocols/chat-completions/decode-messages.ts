@@ -1,7 +1,7 @@
 /** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
 import type { Block, Turn } from '../../../core/index.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { contentForm, decodeContent, decodeGeneratedImage, keepForeign } from './decode-parts.ts';
 import { readForeignMarks } from './foreign-marks.ts';
@@ -74,13 +74,13 @@ function decodeMessage(message: WireMessage, index: number, calls: EarlierCalls)
     const callId = calls.generatedIds.get(name) ?? `call_${name}`;
     const text: TextBlock[] = content === null ? [] : [{ type: 'text', text: content }];
     const result = { type: 'tool-result', callId, name, content: text, at } as const;
-    return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, contentFields), ['function']) };
+    return { role: 'tool', blocks: [result], ...bag.keep(pickUnread(message, contentFields), ['function']) };
   }
   return {
     role: message.role,
     blocks: decodeContent(message.content, `${at}.content`, true),
     name: message.name ?? undefined,
-    ...bag.keep(leftover(message, contentFields), contentForm(message.content)),
+    ...bag.keep(pickUnread(message, contentFields), contentForm(message.content)),
   };
 }
 
@@ -95,14 +95,15 @@ function decodeToolResult(
   const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
   // A content with unknown parts is kept whole, for providers that know them.
   const known = parts.length < content.length ? toolFieldsRead : toolFields;
-  // Some clients repeat the tool's name. It is no participant's name, which other protocols would report as lost.
+  // Some clients repeat the tool's name. It is no participant's name, which other protocols would report as
+  // lost.
   const isToolName = name !== undefined && name === names.get(callId);
   const result = { type: 'tool-result', callId, content: parts, at } as const;
   return {
     role: 'tool',
     blocks: [isToolName ? { ...result, name } : result],
     ...(isToolName ? {} : { name }),
-    ...bag.keep(leftover(message, known), contentForm(message.content)),
+    ...bag.keep(pickUnread(message, known), contentForm(message.content)),
   };
 }
 
@@ -131,7 +132,7 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
     role: 'assistant',
     blocks,
     name: message.name ?? undefined,
-    ...bag.keep(leftover(message, known), form),
+    ...bag.keep(pickUnread(message, known), form),
   };
 }
 
@@ -148,7 +149,7 @@ function decodeFunctionCall(
   at: string,
 ): Block {
   const { name, arguments: text } = call;
-  const sides = bag.keep(leftover(call, calledFields), ['function']);
+  const sides = bag.keep(pickUnread(call, calledFields), ['function']);
   return { type: 'tool-call', id, name, arguments: text, at, ...sides };
 }
 
@@ -158,9 +159,9 @@ function decodeCall(call: WireToolCall): Block {
   const { opaque, rest: extra } = readSignatures(call.extra_content);
   const type = call.type ?? 'function';
   const inner = call.type === 'custom' ? call.custom : call.function;
-  const inside = leftover(inner, call.type === 'custom' ? customFields : calledFields);
-  const outside = leftover(call, new Set(['id', 'type', type, 'extra_content']));
-  const sides = bag.keep({ ...outside, ...nested(type, inside), ...nested('extra_content', extra) });
+  const inside = pickUnread(inner, call.type === 'custom' ? customFields : calledFields);
+  const outside = pickUnread(call, new Set(['id', 'type', type, 'extra_content']));
+  const sides = bag.keep({ ...outside, ...nestFields(type, inside), ...nestFields('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};
   const facts =
     call.type === 'custom'

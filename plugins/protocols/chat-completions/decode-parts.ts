@@ -1,8 +1,8 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isUrl } from '../../shared/wire-kit/media.ts';
+import { detectDocumentType, isUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
@@ -16,7 +16,9 @@ export const generatedImage = 'made';
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
 
-/** Something that only some providers know. If the user sent it, the call is no use to the others without it. */
+/**
+ * Something that only some providers know. If the user sent it, the call is no use to the others without it.
+ */
 export function keepForeign(value: Fields, at: string, isInput: boolean): Block {
   return {
     type: 'foreign',
@@ -46,14 +48,14 @@ const thinkingFields = new Set(['type', 'thinking']);
 
 function decodePart(part: WirePart): Block {
   if (part.type === 'text') {
-    const sides = bag.keep({ ...leftover(part, textFields), ...leftoverCache(part) });
+    const sides = bag.keep({ ...pickUnread(part, textFields), ...leftoverCache(part) });
     return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
   }
   if (part.type === 'refusal')
-    return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
+    return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, refusalFields)) };
   if (part.type === 'thinking') {
     const text = part.thinking.map((thought) => thought.text ?? '').join('');
-    return { type: 'reasoning', text, ...bag.keep(leftover(part, thinkingFields), [thinkingForm]) };
+    return { type: 'reasoning', text, ...bag.keep(pickUnread(part, thinkingFields), [thinkingForm]) };
   }
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
@@ -70,8 +72,8 @@ interface Media extends Pick<MediaBlock, 'source' | 'mediaType' | 'detail' | 'fi
 
 function decodeMedia(part: MediaPart, flags: readonly string[] = []): MediaBlock {
   const { inner = {}, known = none, form, ...facts } = readMedia(part);
-  const outside = leftover(part, mediaFields[part.type]);
-  const rest = { ...outside, ...leftoverCache(part), ...nested(part.type, leftover(inner, known)) };
+  const outside = pickUnread(part, mediaFields[part.type]);
+  const rest = { ...outside, ...leftoverCache(part), ...nestFields(part.type, pickUnread(inner, known)) };
   return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest, [...form, ...flags]) };
 }
 
@@ -148,7 +150,7 @@ function readFile(file: PartOf<'file'>['file']): Media {
     return { source, filename, form: [], inner: file, known: fileIdFields };
   }
   if (isUrl(data)) return { ...readUrl(data), filename, inner: file, known: fileDataFields };
-  const facts = { source: { type: 'base64', data }, mediaType: documentType(data), filename } as const;
+  const facts = { source: { type: 'base64', data }, mediaType: detectDocumentType(data), filename } as const;
   return { ...facts, form: ['bare'], inner: file, known: fileDataFields };
 }
 
@@ -175,5 +177,5 @@ function leftoverCache({ prompt_cache_breakpoint: mark }: Cacheable): Fields {
   if (!mark) return {};
   if (mark.mode !== 'explicit') return { prompt_cache_breakpoint: mark };
   const known = new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']);
-  return nested('prompt_cache_breakpoint', leftover(mark, known));
+  return nestFields('prompt_cache_breakpoint', pickUnread(mark, known));
 }

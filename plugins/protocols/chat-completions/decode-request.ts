@@ -1,9 +1,10 @@
 /**
- * Turns a client's request into the canonical form: one turn for each message, in order. Fields without a canonical name,
- * and which of several spellings the client used, are kept with them, so that our encoder can restore the request.
+ * Turns a client's request into the canonical form: one turn for each message, in order. Fields without a
+ * canonical name, and which of several spellings the client used, are kept with them, so that our encoder can
+ * restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeTools, leftoverChoice } from './decode-tools.ts';
@@ -82,7 +83,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: readNames(wire, hasForeignMarks(turns), tools?.some(isForeign)),
-    ...bag.keep({ ...leftover(others, readFields), ...leftoverParts(wire), ...reasoning.rest }, [
+    ...bag.keep({ ...pickUnread(others, readFields), ...leftoverParts(wire), ...reasoning.rest }, [
       'read',
       ...readSpelling(wire),
       ...form,
@@ -153,7 +154,7 @@ const formatFields = {
 /** The rest of fields that are read in part. */
 function leftoverParts(wire: WireRequest): Fields {
   return {
-    ...nested('stream_options', leftover(wire.stream_options ?? {}, includeUsage)),
+    ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, includeUsage)),
     ...leftoverFormat(wire.response_format),
     ...leftoverChoice(wire),
     ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
@@ -168,7 +169,7 @@ function leftoverParts(wire: WireRequest): Fields {
 function leftoverFormat(format: WireRequest['response_format']): Fields {
   if (!format) return {};
   return isKnownFormat(format)
-    ? nested('response_format', leftover(format, formatFields[format.type]))
+    ? nestFields('response_format', pickUnread(format, formatFields[format.type]))
     : { response_format: format };
 }
 
@@ -193,7 +194,7 @@ function decodeKnownFormat(format: WireFormat): Format {
     description: description ?? undefined,
     schema: schema ?? undefined,
     strict: strict ?? undefined,
-    ...bag.keep(leftover(format.json_schema, schemaFields)),
+    ...bag.keep(pickUnread(format.json_schema, schemaFields)),
   };
 }
 
@@ -220,14 +221,14 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: WireReq
   if (typeof enabled === 'boolean') form.push(`enabled-${enabled}`);
   return {
     value: { effort, budget, display: exclude ? 'none' : undefined },
-    rest: nested('reasoning', leftover(reasoning, reasoningFields)),
+    rest: nestFields('reasoning', pickUnread(reasoning, reasoningFields)),
     form,
   };
 }
 
 /**
- * A seed may be too large for a double. Its digits are then taken from the text, and only from the outermost object:
- * tools and metadata may have a `seed` as well.
+ * A seed may be too large for a double. Its digits are then taken from the text, and only from the outermost
+ * object: tools and metadata may have a `seed` as well.
  */
 function readSeed(seed: number | null | undefined, text: string): number | string | undefined {
   if (typeof seed !== 'number') return undefined;

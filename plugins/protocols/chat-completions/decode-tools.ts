@@ -3,8 +3,8 @@
  * `tool_choice`; which ones a client used is kept in the form.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { withToolMark } from './foreign-marks.ts';
 import {
@@ -54,7 +54,7 @@ function decodeEitherChoice(wire: WireRequest, form: string[]): ToolChoice | und
   if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
   if (typeof call !== 'string') {
     form.push('function-call');
-    const rest = nested('function', leftover(call, nameField));
+    const rest = nestFields('function', pickUnread(call, nameField));
     return { mode: 'one', names: [call.name], ...bag.keep(rest) };
   }
   const mode = decodeMode(call);
@@ -67,7 +67,7 @@ const customFields = new Set(['name', 'description', 'format']);
 
 /** What is left of an object and of the one inside it that has the type's name. */
 function leftoverInside(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
-  return { ...leftover(outer, new Set(['type', name])), ...nested(name, leftover(inner, known)) };
+  return { ...pickUnread(outer, new Set(['type', name])), ...nestFields(name, pickUnread(inner, known)) };
 }
 
 export function isSearch({ type }: WireTool): boolean {
@@ -107,7 +107,7 @@ const modes = ['none', 'auto', 'required'] as const;
 
 /** Mistral writes "any" for "required". */
 function decodeMode(mode: string): (typeof modes)[number] | undefined {
-  return mode === 'any' ? 'required' : oneOfKnown(mode, modes);
+  return mode === 'any' ? 'required' : findKnown(mode, modes);
 }
 
 /** Returns undefined also for a choice that only its provider knows; `leftoverChoice` keeps that one. */

@@ -154,8 +154,8 @@ export function encodeCallId(id: string, { own, flags, model }: Encoding): strin
 }
 
 /**
- * Whether reasoning can be sent to this model. Sealed state only goes to the vendor that sealed it. Unsealed reasoning
- * from another protocol goes to no model, since its vendor is unknown.
+ * Whether reasoning can be sent to this model. Sealed state only goes to the vendor that sealed it. Unsealed
+ * reasoning from another protocol goes to no model, since its vendor is unknown.
  */
 function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;

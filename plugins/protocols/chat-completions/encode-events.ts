@@ -1,6 +1,6 @@
 /**
- * Writes canonical events as a client's stream of chunks: first the role, then deltas, a finish reason for each candidate,
- * the usage if the client asked for it, and `[DONE]`.
+ * Writes canonical events as a client's stream of chunks: first the role, then deltas, a finish reason for
+ * each candidate, the usage if the client asked for it, and `[DONE]`.
  */
 import {
   GatewayError,
@@ -19,7 +19,10 @@ export const terminator = 'data: [DONE]\n\n';
 /** Fields that may come before text, or without any. */
 const textlessFields = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
 
-/** The first delta of a candidate. If no text may follow, its content is null: some clients show an empty text. */
+/**
+ * The first delta of a candidate. If no text may follow, its content is null: some clients show an empty
+ * text.
+ */
 function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
   const content = textlessFields.some((field) => field in delta) ? null : '';
   return { candidate, delta: { role: 'assistant', content, refusal: null } };

@@ -1,9 +1,10 @@
 /**
- * Turns canonical turns into messages. Each tool result of a turn becomes a message of its own. Media in results and in
- * assistant messages, which cannot hold it, follows in a user message after all results of the step.
+ * Turns canonical turns into messages. Each tool result of a turn becomes a message of its own. Media in
+ * results and in assistant messages, which cannot hold it, follows in a user message after all results of the
+ * step.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { wholeMessage } from './decode-messages.ts';
@@ -28,7 +29,7 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
   const accepted = Object.keys(flags.fields).length > 0 ? withoutRefused(turns, encoding) : turns;
   const groups = encoding.own
     ? [...accepted.entries()].map((step): Steps => [step])
-    : groupSteps(inSteps(withDistinctCallIds(accepted)));
+    : groupSteps(moveResultsToCalls(makeCallIdsUnique(accepted)));
   const list = new MessageList(encoding);
   for (const steps of groups) list.add(steps, groups.length === 1);
   const messages = list.finish();
@@ -103,7 +104,10 @@ class MessageList {
   }
 }
 
-/** Removes fields that the provider refuses, and reports those with a value as lost. A result keeps its tool's name. */
+/**
+ * Removes fields that the provider refuses, and reports those with a value as lost. A result keeps its tool's
+ * name.
+ */
 function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
   return turns.map((turn, index) => {
     const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
@@ -127,7 +131,10 @@ function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn
 type Step = readonly [index: number, turn: Turn];
 type Steps = readonly [Step, ...Step[]];
 
-/** Groups turns that become one message. Only results may follow calls, so what an assistant says after its calls joins them. */
+/**
+ * Groups turns that become one message. Only results may follow calls, so what an assistant says after its
+ * calls joins them.
+ */
 function groupSteps(turns: readonly Step[]): Steps[] {
   const groups: [Step, ...Step[]][] = [];
   let calls = false;
@@ -170,7 +177,10 @@ function isEmpty({ content, tool_calls: calls, refusal, audio, images }: Fields)
   );
 }
 
-/** Returns a tool message and the media that has to follow it: for each a line that names it, and the part itself. */
+/**
+ * Returns a tool message and the media that has to follow it: for each a line that names it, and the part
+ * itself.
+ */
 function encodeResult(
   turn: Turn,
   { block: result, path }: Placed<ToolResult>,

@@ -1,11 +1,12 @@
 /**
- * Turns canonical text and media into the content of a message. A part that this protocol cannot express is reported as
- * lost. Content that the answer depends on (a video, another vendor's file) fails the call instead.
+ * Turns canonical text and media into the content of a message. A part that this protocol cannot express is
+ * reported as lost. Content that the answer depends on (a video, another vendor's file) fails the call
+ * instead.
  */
 import type { Block, Model } from '../../../core/index.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
-import { isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
+import { isTextual, takeContext, nameDocument, buildPictureUrl } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-parts.ts';
@@ -58,7 +59,7 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   const mark = cacheMark(block, path, encoding);
   const marks = mark ? { prompt_cache_breakpoint: mark } : ownMark(block);
   const part = overlay(bag.fields(block), { ...wire, ...marks });
-  const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
+  const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'text', text: context }, part];
 }
 
@@ -93,7 +94,7 @@ function encodeVideo(block: MediaBlock): Fields {
 }
 
 function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Encoding): Fields | undefined {
-  const url = own ? writeUrl(block, bag.form(block)) : pictureUrl(block, path);
+  const url = own ? writeUrl(block, bag.form(block)) : buildPictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'not an image chat-completions can carry');
     return undefined;
@@ -137,7 +138,7 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
       type: 'file',
       file: {
         file_data: data,
-        filename: filename ?? (own ? undefined : documentName(mediaType, source.data)),
+        filename: filename ?? (own ? undefined : nameDocument(mediaType, source.data)),
       },
     };
   }
@@ -158,8 +159,8 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
 }
 
 /**
- * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts. Returns
- * undefined if there are none.
+ * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts.
+ * Returns undefined if there are none.
  */
 function joinParts(
   parts: readonly Fields[],

@@ -1,23 +1,23 @@
 /**
- * Turns a canonical request into a body that the model accepts. A request of this protocol is restored as its client wrote
- * it. What cannot be expressed is reported as lost, by its canonical path.
+ * Turns a canonical request into a body that the model accepts. A request of this protocol is restored as its
+ * client wrote it. What cannot be expressed is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
-import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
-import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
   fitVerbosity,
-  openaiFieldsFor,
-  openaiFieldsOf,
-  saysSafety,
+  selectOpenaiFields,
+  readOpenaiFields,
+  usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
@@ -33,7 +33,7 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = noteLosses();
+  const { losses, lose } = collectLosses();
   const own = bag.form(request).includes('read');
   const flags = chatFlags(model.capabilities);
   const encoding: Encoding = {
@@ -46,21 +46,21 @@ export function encodeRequest(
     reasoningOff: own ? isReasoningOff(bag.fields(request)) : request.reasoning?.effort === 'none',
     lose,
   };
-  const shared = flags.extras ? openaiFieldsFor(flags.cacheMarks) : undefined;
+  const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, model, encoding);
   const body = overlay(
     dropRefused(
       shared
-        ? { ...openaiFieldsOf(request, 'responses', shared), ...bag.fields(request) }
+        ? { ...readOpenaiFields(request, 'responses', shared), ...bag.fields(request) }
         : bag.fields(request),
       model,
       encoding,
     ),
     {
       model: model.upstream,
-      messages: [...instructionMessage(plan), ...encodeMessages(request.turns, encoding)],
+      messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
       ...encodeStream(request, model),
       ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
       n: request.candidates,
@@ -76,7 +76,7 @@ export function encodeRequest(
   loseSettings(request.image, [], encoding.lose);
   return {
     body,
-    losses: [...losses, ...foreignFields(request, protocolName, shared)],
+    losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: watched,
     expects: plan.expects,
   };
@@ -174,7 +174,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, 
   if (bag.form(request).includes('reasoning-object'))
     return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
   if (style === 'none') {
     if (wanted === undefined ? display !== 'none' : wanted !== 'none')
       lose('reasoning', 'the model does not reason', 'model');
@@ -186,7 +186,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, 
   else if (display !== undefined && flags.extras && refusesExtensions(model))
     lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
-  const sent = nearestEffort(wanted, own ? undefined : efforts);
+  const sent = findNearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined)
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted)
@@ -227,7 +227,7 @@ function encodeFormat(
 /** Fields that some providers take and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, extras, model, lose } = encoding;
-  const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName])
+  const userField = usesSafetyIdentifier(request, extras ? [protocolName, 'responses'] : [protocolName])
     ? 'safety_identifier'
     : 'user';
   const rows = [

@@ -2,19 +2,24 @@
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import {
   loseHosted,
-  withoutForbidden,
-  searchOptions,
-  type SearchWords,
+  removeForbiddenTools,
+  translateSearchOptions,
+  type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { asFunction, loseNamespaces, loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
+import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
+import {
+  convertToFunction,
+  loseNamespaces,
+  loseChoice,
+  selectOfferedNames,
+} from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
 import { fitName } from './tool-names.ts';
 
-const searchWords: SearchWords = {
+const searchWords: SearchWriters = {
   size: (size) => ({ search_context_size: size }),
   location: (place) => ({ user_location: { type: 'approximate', approximate: place } }),
 };
@@ -33,14 +38,17 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
-  for (const [index, tool] of (encoding.own ? (request.tools ?? []) : withoutForbidden(request)).entries()) {
+  for (const [index, tool] of (encoding.own
+    ? (request.tools ?? [])
+    : removeForbiddenTools(request)
+  ).entries()) {
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
     else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options'))
-      search = searchOptions(tool, path, searchWords, lose);
+      search = translateSearchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);
   }
   // Providers refuse a choice without tools. A client of this protocol gets that error itself.
@@ -78,14 +86,14 @@ function encodeTool(
     const parameters =
       tool.schema === undefined
         ? undefined
-        : objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+        : toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
     return overlay(fields, {
       type: 'function',
       function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) },
     });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  const wrapped = asFunction(tool, path, lose);
+  const wrapped = convertToFunction(tool, path, lose);
   const definition = { name, description: wrapped.description, parameters: wrapped.schema };
   return { type: 'function', function: definition };
 }
@@ -101,7 +109,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : offeredNames(request, encoding.lose);
+  const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), referTo(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;

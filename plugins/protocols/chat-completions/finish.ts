@@ -1,6 +1,6 @@
 /**
- * Finish reasons in both directions. Whether tools were called is decided by the calls: some providers send `stop` with
- * calls. Only a cut or filtered reply keeps its reason, since a call in it may be incomplete.
+ * Finish reasons in both directions. Whether tools were called is decided by the calls: some providers send
+ * `stop` with calls. Only a cut or filtered reply keeps its reason, since a call in it may be incomplete.
  */
 import type { FinishReason } from '../../../core/index.ts';
 
@@ -56,7 +56,10 @@ export function encodeFinish(reason: FinishReason, calls: boolean): string {
   return encoded[considerCalls(reason, calls)];
 }
 
-/** Whether this protocol has no name for a reason. OpenRouter's `native_finish_reason` then holds the original. */
+/**
+ * Whether this protocol has no name for a reason. OpenRouter's `native_finish_reason` then holds the
+ * original.
+ */
 export function isApproximated(reason: FinishReason): boolean {
   return reason === 'other' || reason === 'pause' || reason === 'error' || reason === 'refusal';
 }

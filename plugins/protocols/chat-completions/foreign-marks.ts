@@ -1,6 +1,7 @@
 /**
- * Anthropic's cache marks in this protocol. OpenRouter and LiteLLM take `cache_control` on parts. opencode and others also
- * write it on messages, calls and tools. Without it, every step of an agent pays a Claude model's full input price.
+ * Anthropic's cache marks in this protocol. OpenRouter and LiteLLM take `cache_control` on parts. opencode
+ * and others also write it on messages, calls and tools. Without it, every step of an agent pays a Claude
+ * model's full input price.
  */
 import type { Tool, Turn } from '../../../core/index.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';

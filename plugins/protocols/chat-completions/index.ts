@@ -1,10 +1,13 @@
-/** OpenAI's chat-completions protocol: its client side, its upstream side, and the model listing for its clients. */
+/**
+ * OpenAI's chat-completions protocol: its client side, its upstream side, and the model listing for its
+ * clients.
+ */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import { chatFlagsSchema } from '../../shared/wire-kit/chat-flags.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
-import { openaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
+import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, terminator } from './encode-events.ts';
@@ -71,7 +74,7 @@ export const protocol: Protocol = {
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).whole(body),
     decodeError,
     modelPaths: [['model']],
-    headers: openaiHeaders,
+    headers: selectOpenaiHeaders,
     ending: 'event',
     terminator,
   },

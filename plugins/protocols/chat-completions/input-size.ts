@@ -1,6 +1,6 @@
 /** Measures a request's input, for the cost that is reserved before the call. */
 import type { InputSize } from '../../../core/index.ts';
-import { base64Length } from '../../shared/wire-kit/media.ts';
+import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import {
   isKnownMessage,
   isKnownPart,
@@ -71,15 +71,15 @@ export function mediaOf(message: WireMessage): readonly WirePart[] {
 const isAddress = /^https?:/i;
 
 function base64Of(part: WirePart): number {
-  if (part.type === 'image_url') return base64Length(urlOf(part.image_url));
+  if (part.type === 'image_url') return measureBase64(urlOf(part.image_url));
   if (part.type === 'input_audio')
     return typeof part.input_audio === 'string'
-      ? base64Length(part.input_audio)
+      ? measureBase64(part.input_audio)
       : part.input_audio.data.length;
-  if (part.type === 'video_url') return base64Length(urlOf(part.video_url));
-  if (part.type === 'document_url') return base64Length(part.document_url);
+  if (part.type === 'video_url') return measureBase64(urlOf(part.video_url));
+  if (part.type === 'document_url') return measureBase64(part.document_url);
   return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data)
-    ? base64Length(part.file.file_data)
+    ? measureBase64(part.file.file_data)
     : 0;
 }
 

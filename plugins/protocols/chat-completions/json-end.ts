@@ -1,6 +1,6 @@
 /**
- * Finds the end of the first JSON value in text that comes in pieces, by its brackets and strings. Each piece is scanned
- * once: parsing the whole text with every piece would take quadratic time.
+ * Finds the end of the first JSON value in text that comes in pieces, by its brackets and strings. Each piece
+ * is scanned once: parsing the whole text with every piece would take quadratic time.
  */
 
 /** What the scan looks for: inside a string its end or an escape, elsewhere a string or a bracket. */

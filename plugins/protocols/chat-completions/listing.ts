@@ -1,4 +1,6 @@
-/** The public model listing in the chat style. Clients fill their menus from it, and read prices and limits. */
+/**
+ * The public model listing in the chat style. Clients fill their menus from it, and read prices and limits.
+ */
 import {
   toGatewayError,
   type Catalog,
@@ -7,17 +9,17 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import {
-  architectureOf,
-  feesOf,
+  describeArchitecture,
+  formatFees,
   Listings,
-  ownerOf,
-  pricesOf,
-  topProviderOf,
+  readOwner,
+  formatPrices,
+  describeTopProvider,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
 function describePrices({ price }: Model): Record<string, string> {
-  const rates = pricesOf([
+  const rates = formatPrices([
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
     ['input_cache_read', price?.cacheRead],
@@ -26,7 +28,7 @@ function describePrices({ price }: Model): Record<string, string> {
     ['internal_reasoning', price?.reasoning],
     ['audio', price?.inputAudio],
   ]);
-  return { ...rates, ...feesOf(price) };
+  return { ...rates, ...formatFees(price) };
 }
 
 function describeModel(model: Model): Record<string, unknown> {
@@ -34,14 +36,14 @@ function describeModel(model: Model): Record<string, unknown> {
     id: model.id,
     object: 'model',
     created: Date.parse(model.created) / 1000,
-    owned_by: ownerOf(model),
+    owned_by: readOwner(model),
     name: model.name,
     description: model.description,
     canonical_slug: model.canonicalSlug ?? model.id,
     context_length: model.contextLength,
-    architecture: architectureOf(model),
+    architecture: describeArchitecture(model),
     pricing: describePrices(model),
-    top_provider: topProviderOf(model),
+    top_provider: describeTopProvider(model),
     supported_parameters: model.supportedParameters,
     expiration_date: model.expires,
   };

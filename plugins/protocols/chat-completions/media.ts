@@ -1,9 +1,9 @@
 /**
- * Media URLs and audio formats, in both directions. Data URLs are split without reading their content. One with an unusual
- * prefix (parameters, upper case) keeps it.
+ * Media URLs and audio formats, in both directions. Data URLs are split without reading their content. One
+ * with an unusual prefix (parameters, upper case) keeps it.
  */
 import type { Block } from '../../../core/index.ts';
-import { dataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
+import { buildDataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 type Source = MediaBlock['source'];
@@ -31,7 +31,7 @@ export function readUrl(url: string): ReadUrl {
 export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
   if (source.type === 'url') return source.url;
   if (source.type !== 'base64') return undefined;
-  return dataUrl(
+  return buildDataUrl(
     source.data,
     mediaType,
     form.find((flag) => flag.startsWith('data:')),

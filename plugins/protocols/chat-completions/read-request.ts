@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: checks it, and collects the facts that the gateway decides by. The canonical form is decoded
- * on first use, since most calls are passed on verbatim.
+ * Reads a client's request: checks it, and collects the facts that the gateway decides by. The canonical form
+ * is decoded on first use, since most calls are passed on verbatim.
  */
 import type {
   CanonicalRequest,
@@ -13,10 +13,10 @@ import type {
 } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
-import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
-import { askedModes } from '../../shared/wire-kit/modes.ts';
-import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
@@ -33,7 +33,9 @@ import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
-/** A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated. */
+/**
+ * A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated.
+ */
 export class ChatCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -75,7 +77,7 @@ export class ChatCall implements ClientCall {
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.modes = [
-      ...askedModes({ service_tier: wire.service_tier }),
+      ...readRequestedModes({ service_tier: wire.service_tier }),
       ...(wire.tools ?? []).flatMap(toolModes),
       ...pluginModes(wire),
       ...liveSearch(wire),
@@ -83,8 +85,8 @@ export class ChatCall implements ClientCall {
     this.fees = feesOf(wire);
     const isRun = this.fees.length > 0 || this.modes.some(({ untold }) => untold);
     this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
-    this.preferences = preferencesOf(wire.provider);
-    this.carriesState = holdsEnvelope(text);
+    this.preferences = readPreferences(wire.provider);
+    this.carriesState = containsEnvelope(text);
     const known = wire.messages.filter(isKnownMessage);
     this.#isExtended = known.some(isExtended);
     this.#thinksInContent = known.some(
@@ -130,7 +132,10 @@ function supportsFormat({ response_format: format, tools }: WireRequest, model: 
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
-/** Whether the provider accepts all fields, which it may refuse even if they are null. Retargeting handles `stream_options`. */
+/**
+ * Whether the provider accepts all fields, which it may refuse even if they are null. Retargeting handles
+ * `stream_options`.
+ */
 function hasAcceptedFields(wire: WireRequest, model: Model): boolean {
   const special = Object.keys(chatFlags(model.capabilities).fields);
   if (special.length === 0) return true;
@@ -165,7 +170,10 @@ function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
   return isOn ? [{ name: 'live search', field: 'search_parameters', untold: true }] : [];
 }
 
-/** OpenRouter bills search plugins by results and document plugins by pages, at prices that its model list lacks. */
+/**
+ * OpenRouter bills search plugins by results and document plugins by pages, at prices that its model list
+ * lacks.
+ */
 function pluginModes({ plugins }: WireRequest): Mode[] {
   const all: unknown[] = Array.isArray(plugins) ? plugins : [];
   return all.flatMap((plugin, place): Mode[] => {

@@ -1,12 +1,12 @@
 /**
- * Reasoning in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter, Groq) hold text only. An
- * entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its `format` names the vendor.
- * Clients get sealed state in such entries, in the gateway's own envelope.
+ * Reasoning in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter, Groq) hold
+ * text only. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its
+ * `format` names the vendor. Clients get sealed state in such entries, in the gateway's own envelope.
  */
 import type { Block, Model, Opaque } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
-import { isObject, leftover, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { refuses } from './fields.ts';
 
@@ -75,7 +75,7 @@ export function readDetail(entry: Fields): Detail {
     summary: summary !== undefined,
     opaque: states.map(({ opaque }) => opaque),
     enveloped: states.some(({ ours }) => ours),
-    rest: leftover(entry, new Set(read)),
+    rest: pickUnread(entry, new Set(read)),
     read,
   };
 }
@@ -107,12 +107,17 @@ function writeDetails(
   ];
 }
 
-/** Writes a thought for a client, with all state in envelopes. The entries have the index of their thought. */
+/**
+ * Writes a thought for a client, with all state in envelopes. The entries have the index of their thought.
+ */
 export function sealDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
-/** Whether the provider refuses messages with unknown fields, as OpenAI and Mistral do. Others take or ignore them. */
+/**
+ * Whether the provider refuses messages with unknown fields, as OpenAI and Mistral do. Others take or ignore
+ * them.
+ */
 export function refusesExtensions(model: Model): boolean {
   return (
     (chatFlags(model.capabilities).extras && model.id.startsWith('openai/')) ||
@@ -167,7 +172,10 @@ export function markAsTextState(opaque: Opaque): Opaque {
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
-/** Reads the reasoning of an assistant message. `text` is the state of its text, `read` the fields that were read. */
+/**
+ * Reads the reasoning of an assistant message. `text` is the state of its text, `read` the fields that were
+ * read.
+ */
 export function readReasoning(
   message: Fields,
   at: string,
@@ -228,7 +236,10 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
   return blocks;
 }
 
-/** Adds state that came in an entry of its own. Since it was in an envelope, the block is no longer restored as written. */
+/**
+ * Adds state that came in an entry of its own. Since it was in an envelope, the block is no longer restored
+ * as written.
+ */
 function addState(
   { text, summary, opaque = [], at }: ReasoningBlock,
   more: readonly Opaque[],
@@ -257,8 +268,8 @@ function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read
 }
 
 /**
- * Writes reasoning blocks as fields of an assistant message. What this protocol read is restored. State that a vendor
- * sealed becomes entries in that vendor's format. Blocks with an empty seal become plain text.
+ * Writes reasoning blocks as fields of an assistant message. What this protocol read is restored. State that
+ * a vendor sealed becomes entries in that vendor's format. Blocks with an empty seal become plain text.
  */
 export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   const texts: Record<string, string> = {};

@@ -1,6 +1,7 @@
 /**
- * Decides how a reply without a finish reason ended. OpenRouter (with Nebius and Novita), Snowflake and LiteLLM send such
- * replies. JSON that parses is complete, and so is a stream whose last chunk before `[DONE]` reports usage.
+ * Decides how a reply without a finish reason ended. OpenRouter (with Nebius and Novita), Snowflake and
+ * LiteLLM send such replies. JSON that parses is complete, and so is a stream whose last chunk before
+ * `[DONE]` reports usage.
  */
 import type { CanonicalEvent, ClientCall, Usage } from '../../../core/index.ts';
 

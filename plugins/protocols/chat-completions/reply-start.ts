@@ -5,7 +5,9 @@ import { bag } from './bag.ts';
 
 type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 
-/** Fields that are read elsewhere, and fields about our account with the provider, which clients must not see. */
+/**
+ * Fields that are read elsewhere, and fields about our account with the provider, which clients must not see.
+ */
 const chunkFields = new Set([
   'id',
   'object',

@@ -1,7 +1,8 @@
 /**
- * The edits of a request that is passed on verbatim. The model gets the provider's name, and our `provider` object is
- * removed. Every stream asks for usage, which we charge by, unless the provider refuses the field and reports usage anyway.
- * The output limit gets the name that the model takes; if the client uses both names, the lower limit counts.
+ * The edits of a request that is passed on verbatim. The model gets the provider's name, and our `provider`
+ * object is removed. Every stream asks for usage, which we charge by, unless the provider refuses the field
+ * and reports usage anyway. The output limit gets the name that the model takes; if the client uses both
+ * names, the lower limit counts.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';

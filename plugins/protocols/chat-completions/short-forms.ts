@@ -1,6 +1,6 @@
 /**
- * Finds forms that Mistral accepts and other providers do not. A body with such forms is passed verbatim to a model that
- * takes them, and written out for others.
+ * Finds forms that Mistral accepts and other providers do not. A body with such forms is passed verbatim to a
+ * model that takes them, and written out for others.
  */
 import {
   isKnownCall,

@@ -1,7 +1,7 @@
 /** Google's thought signatures, which its chat endpoint keeps in `extra_content.google.thought_signature`. */
 import type { Opaque } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 const signatureField = new Set(['thought_signature']);
 
@@ -12,12 +12,15 @@ export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; rea
     const value = isObject(fields) ? fields.thought_signature : undefined;
     if (!isObject(fields) || typeof value !== 'string') return [[vendor, fields]];
     opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
-    return Object.entries(nested(vendor, leftover(fields, signatureField)));
+    return Object.entries(nestFields(vendor, pickUnread(fields, signatureField)));
   });
   return { opaque, rest: Object.fromEntries(rest) };
 }
 
-/** The member with the signatures, to be spread into a call or an image. Clients get them in the gateway's envelope. */
+/**
+ * The member with the signatures, to be spread into a call or an image. Clients get them in the gateway's
+ * envelope.
+ */
 export function writeSignatures(opaque: readonly Opaque[], write: (state: Opaque) => string): Fields {
   if (opaque.length === 0) return {};
   const entries = opaque.map((state) => [state.vendor, { thought_signature: write(state) }]);

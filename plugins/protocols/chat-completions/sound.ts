@@ -1,6 +1,6 @@
 /**
- * Audio output. This protocol wants a voice and a format, and text in addition to the audio. Clients of other protocols get
- * PCM samples, which their own vendors send, and the only format that streams can hold.
+ * Audio output. This protocol wants a voice and a format, and text in addition to the audio. Clients of other
+ * protocols get PCM samples, which their own vendors send, and the only format that streams can hold.
  */
 import type { CanonicalRequest, ClientCall, Model } from '../../../core/index.ts';
 import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';

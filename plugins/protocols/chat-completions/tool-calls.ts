@@ -1,13 +1,14 @@
 /**
- * Assembles the tool calls of one candidate from their fragments. The index distinguishes the calls, if the provider
- * uses it as documented. Some send every call as index 0 with an id of its own, some send no ids, and Google's chat
- * endpoint sends empty ones. Calls stay open until the candidate ends, since more fragments may come for any of them.
+ * Assembles the tool calls of one candidate from their fragments. The index distinguishes the calls, if the
+ * provider uses it as documented. Some send every call as index 0 with an id of its own, some send no ids,
+ * and Google's chat endpoint sends empty ones. Calls stay open until the candidate ends, since more fragments
+ * may come for any of them.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
-import { parsed } from '../../shared/wire-kit/event-data.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
-import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
-import { areNone, mayBeNone, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
@@ -22,7 +23,7 @@ export interface ReplySink {
   /** Identifies this reply, for call ids that have to be generated. */
   replyId(): string;
   /** Finds the client's tool if the provider knows it under this other name or in another form. */
-  findTool(name: string): AskedTool | undefined;
+  findTool(name: string): ClientTool | undefined;
 }
 
 interface Call {
@@ -32,7 +33,10 @@ interface Call {
   id: string;
   name: string;
   custom: boolean;
-  /** Whether a custom tool was offered as a function; its input is then unwrapped from the arguments at the end. */
+  /**
+   * Whether a custom tool was offered as a function; its input is then unwrapped from the arguments at the
+   * end.
+   */
   isWrapped: boolean;
   /** The arguments so far. */
   readonly said: Transcript;
@@ -60,10 +64,13 @@ function addText(call: Call, text: string): void {
   call.isObject = undefined;
 }
 
-/** Whether a call's arguments are a whole object. They are parsed only when their brackets are closed, not with each fragment. */
+/**
+ * Whether a call's arguments are a whole object. They are parsed only when their brackets are closed, not
+ * with each fragment.
+ */
 function isWhole(call: Call): boolean {
   if (!call.end.closed) return false;
-  call.isObject ??= isObject(parsed(call.said.text));
+  call.isObject ??= isObject(parseJson(call.said.text));
   return call.isObject;
 }
 
@@ -85,7 +92,7 @@ export class ToolCalls {
 
   /** Whether the arguments of every open call look complete. */
   get whole(): boolean {
-    return this.#calls.every((call) => call.custom || areNone(call.said.text) || isWhole(call));
+    return this.#calls.every((call) => call.custom || isEmptyArguments(call.said.text) || isWhole(call));
   }
 
   /** Takes a fragment. Its position among those of the same chunk replaces a missing index. */
@@ -135,7 +142,7 @@ export class ToolCalls {
     for (const call of this.#calls) {
       if (call.isWrapped) call.waiting = unwrapInput(call.said.text);
       // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.
-      else if (!call.custom && areNone(call.said.text)) call.waiting = noArguments;
+      else if (!call.custom && isEmptyArguments(call.said.text)) call.waiting = noArguments;
       const block = this.#emit(call, true);
       const sealed = call.opaque.length > 0 ? { opaque: call.opaque } : {};
       this.#reply.emit({ type: 'block-end', candidate: this.#candidate, block, ...sealed });
@@ -144,11 +151,14 @@ export class ToolCalls {
     this.#byIndex.clear();
   }
 
-  /** Emits what is known of a call and was not emitted yet. If `last`, nothing more comes. Returns its block. */
+  /**
+   * Emits what is known of a call and was not emitted yet. If `last`, nothing more comes. Returns its block.
+   */
   #emit(call: Call, last = false): number {
     const block = call.block ?? this.#start(call);
     const isUnsent = call.said.length === call.waiting.length;
-    const isHeld = !last && (call.isWrapped || (!call.custom && isUnsent && mayBeNone(call.waiting)));
+    const isHeld =
+      !last && (call.isWrapped || (!call.custom && isUnsent && mayBeEmptyArguments(call.waiting)));
     if (!isHeld && call.waiting !== '') {
       this.#reply.emit({ type: 'block-delta', candidate: this.#candidate, block, text: call.waiting });
       call.waiting = '';
@@ -171,12 +181,18 @@ export class ToolCalls {
   }
 }
 
-/** The single call of providers that still write `function_call`. Snowflake sends an empty one along with plain text. */
+/**
+ * The single call of providers that still write `function_call`. Snowflake sends an empty one along with
+ * plain text.
+ */
 export function readFunctionCall(call: unknown): unknown[] {
   return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
-/** Whether a fragment with the index of `call` begins another call: it has another id, or it follows whole arguments. */
+/**
+ * Whether a fragment with the index of `call` begins another call: it has another id, or it follows whole
+ * arguments.
+ */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
   return name !== '' && (text !== '' || name !== call.name) && isWhole(call);

@@ -1,13 +1,13 @@
 /** Replaces tool names and call ids that other protocols allow and this one does not. */
 import type { Capabilities } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
-import { digest, fitByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const longest = 64;
 const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };
 
 export function fitName(name: string): string {
-  return fitByRule(name, rule);
+  return fitNameByRule(name, rule);
 }
 
 /** Whether a model takes an id as it is. */

@@ -1,6 +1,6 @@
 /**
- * Token counts in both directions. Totals include their parts, with one exception that would lose money: xAI and Google's
- * chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
+ * Token counts in both directions. Totals include their parts, with one exception that would lose money: xAI
+ * and Google's chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

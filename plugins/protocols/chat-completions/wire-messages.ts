@@ -1,6 +1,8 @@
-/** The messages of a request: their content parts and tool calls. Many providers add their own, which pass. */
+/**
+ * The messages of a request: their content parts and tool calls. Many providers add their own, which pass.
+ */
 import { z } from 'zod';
-import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const anyObject = z.looseObject({});
@@ -74,12 +76,12 @@ const knownPart = z.discriminatedUnion('type', [
 ]);
 const partTypes = new Set<string>(knownPart.options.map(({ shape }) => shape.type.value));
 const content = z.union(
-  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
+  [z.string(), z.array(z.union([knownPart, typeOtherThan(partTypes)]))],
   'a string, or an array of content parts',
 );
 /** The content of an assistant message. */
 const answer = z.union(
-  [z.string(), z.array(z.union([knownPart, otherThan(partTypes)]))],
+  [z.string(), z.array(z.union([knownPart, typeOtherThan(partTypes)]))],
   'a string, or an array of text and refusal parts; it may be null if there are tool calls',
 );
 
@@ -97,7 +99,7 @@ const knownCall = z.discriminatedUnion('type', [
   z.looseObject({ type: z.undefined().optional(), ...functionCall }),
 ]);
 export const ownTypes = new Set(['function', 'custom']);
-const toolCall = z.union([knownCall, otherThan(ownTypes)]);
+const toolCall = z.union([knownCall, typeOtherThan(ownTypes)]);
 
 const name = z.string().nullish();
 const systemMessage = z.looseObject({ role: z.enum(['system', 'developer']), content, name });
@@ -156,7 +158,10 @@ function isPlainCall(call: unknown): boolean {
   );
 }
 
-/** Whether a value is a message of plain text, or an assistant message with plain calls. Most are, and skip the schema. */
+/**
+ * Whether a value is a message of plain text, or an assistant message with plain calls. Most are, and skip
+ * the schema.
+ */
 export function isPlainMessage(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { role, content, tool_calls: calls } = value;

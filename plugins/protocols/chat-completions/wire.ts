@@ -1,12 +1,13 @@
 /**
- * The request body as clients send it: every documented field with its type and range. Unknown fields, values and types
- * pass, at every depth, since many providers speak this protocol. `null` means unset, as with OpenAI.
+ * The request body as clients send it: every documented field with its type and range. Unknown fields, values
+ * and types pass, at every depth, since many providers speak this protocol. `null` means unset, as with
+ * OpenAI.
  */
 import { z } from 'zod';
-import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 import { isPlainMessage, message, ownTypes } from './wire-messages.ts';
 
 const tokenLimit = z
@@ -33,8 +34,10 @@ const ownTool = z.discriminatedUnion('type', [
     }),
   }),
 ]);
-/** Hosted tools: OpenRouter's `openrouter:web_search`, Groq's `browser_search`, Moonshot's `builtin_function`. */
-const hostedTool = otherThan(ownTypes);
+/**
+ * Hosted tools: OpenRouter's `openrouter:web_search`, Groq's `browser_search`, Moonshot's `builtin_function`.
+ */
+const hostedTool = typeOtherThan(ownTypes);
 
 const named = z.looseObject({ name: z.string() });
 const toolReference = z.discriminatedUnion('type', [
@@ -47,13 +50,13 @@ const namedChoice = z.discriminatedUnion('type', [
     type: z.literal('allowed_tools'),
     allowed_tools: z.looseObject({
       mode: z.string(),
-      tools: z.array(z.union([toolReference, otherThan(ownTypes)])),
+      tools: z.array(z.union([toolReference, typeOtherThan(ownTypes)])),
     }),
   }),
 ]);
 const choiceTypes = new Set([...ownTypes, 'allowed_tools']);
 const toolChoice = z.union(
-  [z.string(), namedChoice, otherThan(choiceTypes)],
+  [z.string(), namedChoice, typeOtherThan(choiceTypes)],
   '"none", "auto", "required", or an object that names a tool',
 );
 
@@ -73,11 +76,14 @@ const knownFormat = z.discriminatedUnion('type', [
 ]);
 
 const formatTypes = new Set(['text', 'json_object', 'json_schema']);
-const responseFormat = z.union([knownFormat, otherThan(formatTypes)]);
+const responseFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
-/** OpenAI takes 4, DeepSeek 16, and vLLM any number. The gateway watches the reply for those that a provider does not take. */
+/**
+ * OpenAI takes 4, DeepSeek 16, and vLLM any number. The gateway watches the reply for those that a provider
+ * does not take.
+ */
 const mostStops = 1000;
 const stopText = `a string, or an array of at most ${mostStops} strings`;
 
@@ -91,16 +97,16 @@ const reasoning = z.looseObject({
 
 export const requestWire = z.looseObject({
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
-  messages: z.array(orPlain(message, isPlainMessage)).min(1),
-  temperature: between(0, 2).nullish(),
-  top_p: between(0, 1).nullish(),
+  messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
+  temperature: numberBetween(0, 2).nullish(),
+  top_p: numberBetween(0, 1).nullish(),
   /** Most providers except OpenAI take it. vLLM takes -1 for all tokens. */
   top_k: z
     .number('a number of tokens')
     .refine((count) => count === -1 || count >= 0, 'a number of tokens')
     .nullish(),
-  frequency_penalty: between(-2, 2).nullish(),
-  presence_penalty: between(-2, 2).nullish(),
+  frequency_penalty: numberBetween(-2, 2).nullish(),
+  presence_penalty: numberBetween(-2, 2).nullish(),
   n: wholeBetween(1, 128).nullish(),
   max_tokens: tokenLimit.nullish(),
   max_completion_tokens: tokenLimit.nullish(),
@@ -120,7 +126,7 @@ export const requestWire = z.looseObject({
   logprobs: z.boolean().nullish(),
   top_logprobs: wholeBetween(0, 20).nullish(),
   seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
-  logit_bias: z.record(z.string(), between(-100, 100)).nullish(),
+  logit_bias: z.record(z.string(), numberBetween(-100, 100)).nullish(),
   metadata: z
     .record(z.string().max(64), z.string().max(512), pairs)
     .refine((all) => Object.keys(all).length <= 16, pairs)

@@ -1,7 +1,7 @@
 /**
- * The addresses of this protocol name the model and the method: `/v1beta/models/<owner>/<name>:<method>`. The SDKs
- * differ: some leave out `models/`, some call `v1`. A model's name may hold slashes and colons, so it ends at the
- * last colon.
+ * The addresses of this protocol name the model and the method: `/v1beta/models/<owner>/<name>:<method>`. The
+ * SDKs differ: some leave out `models/`, some call `v1`. A model's name may hold slashes and colons, so it
+ * ends at the last colon.
  */
 import type { Match } from '../../../core/index.ts';
 

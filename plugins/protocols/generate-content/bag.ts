@@ -1,8 +1,9 @@
 /**
- * The protocol's name, its vendor, and its typed slot on canonical values. The slot keeps what the canonical form has
- * no field for: the vendor's own fields, and notes on how the client wrote a value. The encoder restores both.
+ * The protocol's name, its vendor, and its typed slot on canonical values. The slot keeps what the canonical
+ * form has no field for: the vendor's own fields, and notes on how the client wrote a value. The encoder
+ * restores both.
  */
-import { bagOf, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { createBag, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'generate-content';
 /** Owner of the models that read this wire's own signatures and files. */
@@ -57,7 +58,7 @@ type Note =
 
 export type Form = Flag | `${Note}:${string}`;
 
-const slot = bagOf(protocolName);
+const slot = createBag(protocolName);
 
 export const bag = {
   fields: slot.fields,

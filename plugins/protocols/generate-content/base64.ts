@@ -1,6 +1,6 @@
 /**
- * Base64 in both alphabets: Google's Python SDK writes the URL-safe one, which other vendors refuse. We keep data in
- * the standard alphabet, with notes on how it was written, so that the same text can be restored.
+ * Base64 in both alphabets: Google's Python SDK writes the URL-safe one, which other vendors refuse. We keep
+ * data in the standard alphabet, with notes on how it was written, so that the same text can be restored.
  */
 import type { Base64Form } from './bag.ts';
 

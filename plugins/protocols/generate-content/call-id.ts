@@ -1,6 +1,6 @@
 /**
- * Makes an id for a function call that has none, as most calls of Google's models do. The id is a hash of the call's
- * position, so reading the same conversation or reply again gives the same id.
+ * Makes an id for a function call that has none, as most calls of Google's models do. The id is a hash of the
+ * call's position, so reading the same conversation or reply again gives the same id.
  */
 import { hash } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * Pairs results with calls. Most of Google's own calls have no id, and a result answers the first open call of its
- * name. Other protocols know ids only, so every call gets one here.
+ * Pairs results with calls. Most of Google's own calls have no id, and a result answers the first open call
+ * of its name. Other protocols know ids only, so every call gets one here.
  */
 import { makeCallId } from './call-id.ts';
 
@@ -13,7 +13,10 @@ interface PendingCall {
 
 interface Queue {
   readonly calls: PendingCall[];
-  /** Index of the first call that may still be open. Removing earlier calls would move all later ones each time. */
+  /**
+   * Index of the first call that may still be open. Removing earlier calls would move all later ones each
+   * time.
+   */
   first: number;
 }
 

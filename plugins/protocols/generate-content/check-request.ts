@@ -1,5 +1,5 @@
 /** Checks a client's body: its shape by the wire schema, then the rules between two fields. */
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { countWire, partKinds, requestWire, type WirePart, type WireRequest } from './wire.ts';
 
 export interface CheckedBody {
@@ -15,7 +15,9 @@ export function checkRequest(body: unknown): CheckedBody {
   return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
-/** The body of a count holds contents, or a whole request. Other fields of a request may accompany contents. */
+/**
+ * The body of a count holds contents, or a whole request. Other fields of a request may accompany contents.
+ */
 export function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(countWire, body);
   if (inner) {
@@ -26,12 +28,12 @@ export function checkCount(body: unknown): CheckedBody {
       modelPath: ['generateContentRequest', 'model'],
     };
   }
-  if (!contents) throw badField('contents', 'is missing', 'an array of contents');
+  if (!contents) throw buildFieldError('contents', 'is missing', 'an array of contents');
   return { wire: { ...rest, contents }, modelPath: undefined };
 }
 
-function exclusive(path: string, other: string, send = 'one of the two'): ReturnType<typeof badField> {
-  return badField(path, `cannot be combined with "${other}"`, send);
+function exclusive(path: string, other: string, send = 'one of the two'): ReturnType<typeof buildFieldError> {
+  return buildFieldError(path, `cannot be combined with "${other}"`, send);
 }
 
 function checkParts(parts: readonly WirePart[], path: string): void {
@@ -59,7 +61,7 @@ function checkFields(wire: WireRequest, path: string): void {
   if (systemInstruction) checkParts(systemInstruction.parts, `${path}systemInstruction`);
   const calling = toolConfig?.functionCallingConfig;
   if (calling?.allowedFunctionNames?.length && namelessModes.has(calling.mode?.toUpperCase() ?? ''))
-    throw badField(
+    throw buildFieldError(
       `${path}toolConfig.functionCallingConfig.allowedFunctionNames`,
       'is only for the modes "ANY" and "VALIDATED"',
       'one of these modes with it, or leave it out',

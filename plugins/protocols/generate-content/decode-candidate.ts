@@ -1,11 +1,12 @@
 /**
- * Decodes one candidate of a reply. Each chunk holds new parts only; a block ends when a part of another kind begins.
+ * Decodes one candidate of a reply. Each chunk holds new parts only; a block ends when a part of another kind
+ * begins.
  */
 import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import type { AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
 import { FunctionCalls } from './function-calls.ts';
@@ -21,7 +22,7 @@ export interface ReplyState {
   /** Distinguishes this reply from others, for the ids we make. */
   key(): string;
   /** The tools whose names the client spells in another way, by their names on this wire. */
-  offered(): ReadonlyMap<string, AskedTool>;
+  offered(): ReadonlyMap<string, ClientTool>;
 }
 
 interface BlockOptions {
@@ -72,7 +73,7 @@ export class CandidateDecoder {
     const parts: unknown = isObject(content) ? content.parts : undefined;
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part);
-    for (const [name, value] of Object.entries(leftover(wire, candidateFields)))
+    for (const [name, value] of Object.entries(pickUnread(wire, candidateFields)))
       if (!isEmpty(value)) this.#extras.set(name, value);
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return false;
     this.reason = reason;
@@ -121,7 +122,7 @@ export class CandidateDecoder {
       );
     if (isObject(blob) && thought !== true && this.#addMedia(blob, opaque)) return;
     if (isObject(code) && typeof code.code === 'string')
-      return this.#addWhole({ kind: 'code', fields: leftover(code, codeFields) }, code.code, opaque);
+      return this.#addWhole({ kind: 'code', fields: pickUnread(code, codeFields) }, code.code, opaque);
     const result = part.codeExecutionResult;
     if (isObject(result)) {
       const options = { kind: 'server-tool', name: codeResult, fields: { part } } as const;

@@ -1,11 +1,12 @@
 /**
- * Decodes contents to canonical turns. A client that stores a stream chunk by chunk has one model content per chunk.
- * Adjacent model contents become one turn, because other protocols tie calls and reasoning to their turn.
+ * Decodes contents to canonical turns. A client that stores a stream chunk by chunk has one model content per
+ * chunk. Adjacent model contents become one turn, because other protocols tie calls and reasoning to their
+ * turn.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { holdsNumber, isUsual, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { CallPairs } from './call-pairs.ts';
 import { decodePart } from './decode-parts.ts';
@@ -39,7 +40,7 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
     if (role !== 'assistant')
       for (const block of blocks) if (isUnknownBlock(block)) Object.assign(block, markUnknown(protocolName));
     const previous = turns.at(-1);
-    const rest = leftover(content, contentFields);
+    const rest = pickUnread(content, contentFields);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
       for (const [place, block] of blocks.entries())
         previous.blocks.push(place === 0 ? { ...block, ...bag.mark(block, 'content') } : block);
@@ -84,8 +85,8 @@ function decodeInstruction(
 }
 
 /**
- * Finds parts with the digits that the client wrote in arguments and responses. The text is parsed again only if it
- * holds a number that JavaScript would change.
+ * Finds parts with the digits that the client wrote in arguments and responses. The text is parsed again only
+ * if it holds a number that JavaScript would change.
  */
 function findExactParts(
   contents: readonly WireContent[],
@@ -94,10 +95,10 @@ function findExactParts(
   const hasNumbers = contents.some(({ parts }) =>
     parts.some(
       ({ functionCall, functionResponse }) =>
-        holdsNumber(functionCall?.args) || holdsNumber(functionResponse?.response),
+        containsNumber(functionCall?.args) || containsNumber(functionResponse?.response),
     ),
   );
-  const whole = hasNumbers && !isUsual(text) ? readSpelling(parseExactly(text)).body : undefined;
+  const whole = hasNumbers && !hasPlainNumbers(text) ? readSpelling(parseExactly(text)).body : undefined;
   const exact = member(member(whole, 'generateContentRequest') ?? whole, 'contents');
   return (content, part) => {
     const found = member(member(member(exact, content), 'parts'), part);

@@ -1,6 +1,6 @@
 /**
- * Decodes a vendor's reply to canonical events: chunk by chunk, or a whole reply as one chunk. Metering runs this on
- * every event of every stream, so the type guards are written by hand instead of with zod.
+ * Decodes a vendor's reply to canonical events: chunk by chunk, or a whole reply as one chunk. Metering runs
+ * this on every event of every stream, so the type guards are written by hand instead of with zod.
  */
 import {
   GatewayError,
@@ -11,10 +11,10 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
-import { canSkip, cannotBeRead, parsed } from '../../shared/wire-kit/event-data.ts';
-import { servedMode } from '../../shared/wire-kit/modes.ts';
-import { offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { canSkipEvent, unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
+import { readServedMode } from '../../shared/wire-kit/modes.ts';
+import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
 import { streamError } from './errors.ts';
@@ -44,7 +44,7 @@ export class ReplyDecoder implements EventDecoder {
   #blocked = false;
   #key = '';
   #lastUsage = '';
-  #offered: ReadonlyMap<string, AskedTool> | undefined;
+  #offered: ReadonlyMap<string, ClientTool> | undefined;
 
   constructor(call: ClientCall, model?: Model) {
     this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
@@ -62,7 +62,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#readChunk(parsed(wire.data), wire);
+    if (!this.#over) this.#readChunk(parseJson(wire.data), wire);
     return this.#events;
   }
 
@@ -72,7 +72,9 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  /** Decodes a whole reply, or an array with the chunks of one. Throws `upstream_failed` if it is no reply. */
+  /**
+   * Decodes a whole reply, or an array with the chunks of one. Throws `upstream_failed` if it is no reply.
+   */
   whole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
     const isReply = objectsIn(chunks).some(
@@ -88,8 +90,8 @@ export class ReplyDecoder implements EventDecoder {
 
   #readChunk(chunk: unknown, wire?: WireEvent): void {
     if (!isObject(chunk)) {
-      if (wire && canSkip(wire)) this.#events.push({ type: 'unreadable' });
-      else this.#fail({ message: cannotBeRead });
+      if (wire && canSkipEvent(wire)) this.#events.push({ type: 'unreadable' });
+      else this.#fail({ message: unreadableEvent });
       return;
     }
     const { usageMetadata: usage, promptFeedback: feedback, error } = chunk;
@@ -112,18 +114,18 @@ export class ReplyDecoder implements EventDecoder {
       type: 'response-start',
       ...(typeof id === 'string' ? { id } : {}),
       ...(typeof model === 'string' ? { model } : {}),
-      ...bag.keep(leftover(chunk, chunkFields)),
+      ...bag.keep(pickUnread(chunk, chunkFields)),
     });
   }
 
   #readUsage(wire: Fields): void {
     const webSearches = this.#searches.count;
     const counts = webSearches > 0 ? { ...decodeUsage(wire), webSearches } : decodeUsage(wire);
-    const usage = counts && { ...counts, ...servedMode({ serviceTier: wire.serviceTier }, this.#call) };
+    const usage = counts && { ...counts, ...readServedMode({ serviceTier: wire.serviceTier }, this.#call) };
     const json = JSON.stringify(usage);
     if (!usage || json === this.#lastUsage) return;
     this.#lastUsage = json;
-    this.#events.push({ type: 'usage', usage, ...bag.keep(leftover(wire, countFields)) });
+    this.#events.push({ type: 'usage', usage, ...bag.keep(pickUnread(wire, countFields)) });
   }
 
   #readCandidate(wire: Fields, place: number): void {
@@ -131,15 +133,16 @@ export class ReplyDecoder implements EventDecoder {
     const candidate = this.#candidates.get(index) ?? new CandidateDecoder(index, this.#state);
     this.#candidates.set(index, candidate);
     const hasReason = candidate.read(wire);
-    // Older models send `STOP` in every chunk, so a translated reply finishes when the stream ends. The verbatim lane
+    // Older models send `STOP` in every chunk, so a translated reply finishes when the stream ends. The
+    // verbatim lane
     // holds the bytes of the finish back, so there it has to be seen at once.
     if (hasReason && this.#call instanceof GenerateCall) candidate.finish();
   }
 
   /** The tools whose names the encoder had to change for Google, by the names it sent. */
-  #renamedTools(): ReadonlyMap<string, AskedTool> {
+  #renamedTools(): ReadonlyMap<string, ClientTool> {
     if (this.#call instanceof GenerateCall) return new Map();
-    return offeredOtherwise(this.#call.decode().tools ?? [], fitName);
+    return mapRenamedTools(this.#call.decode().tools ?? [], fitName);
   }
 
   /** Some relays send a whole reply without a finish reason. */

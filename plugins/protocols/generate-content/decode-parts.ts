@@ -1,9 +1,9 @@
 /**
- * Decodes the parts of a content to canonical blocks, one for one. Code that the model ran, and parts of unknown
- * kinds, are kept whole.
+ * Decodes the parts of a content to canonical blocks, one for one. Code that the model ran, and parts of
+ * unknown kinds, are kept whole.
  */
 import type { Block } from '../../../core/index.ts';
-import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
 import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
@@ -56,7 +56,10 @@ function decodeText(part: WirePart, hasText: boolean, at: string): Block {
     text: part.text ?? '',
     ...opaque,
     at,
-    ...bag.keep(leftover(part, thought ? thoughtFields : textFields), hasText ? form : [...form, 'no-text']),
+    ...bag.keep(
+      pickUnread(part, thought ? thoughtFields : textFields),
+      hasText ? form : [...form, 'no-text'],
+    ),
   };
 }
 
@@ -72,14 +75,14 @@ function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: str
   const resolution =
     detail === undefined
       ? {}
-      : nested('mediaResolution', leftover(part.mediaResolution ?? {}, new Set(['level'])));
+      : nestFields('mediaResolution', pickUnread(part.mediaResolution ?? {}, new Set(['level'])));
   const known = new Set([name, 'thoughtSignature', ...(detail === undefined ? [] : ['mediaResolution'])]);
   return {
     ...block,
     ...(detail === undefined ? {} : { detail }),
     ...opaque,
     at,
-    ...bag.keep({ ...leftover(part, known), ...rest, ...resolution }, [...signatureForm, ...form]),
+    ...bag.keep({ ...pickUnread(part, known), ...rest, ...resolution }, [...signatureForm, ...form]),
   };
 }
 
@@ -103,7 +106,10 @@ function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact 
     arguments: call.args ? JSON.stringify(memberOf(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
-    ...bag.keep({ ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) }, kept),
+    ...bag.keep(
+      { ...pickUnread(part, callPart), ...nestFields('functionCall', pickUnread(call, callFields)) },
+      kept,
+    ),
   };
 }
 
@@ -119,7 +125,7 @@ function decodeFiles(files: NonNullable<WireResult['parts']>, at: string): Resul
     const { inlineData: blob, fileData } = file;
     const read = (blob && readBlob(blob)) ?? (fileData && readFile(fileData));
     if (!read) return [];
-    const kept = bag.keep({ ...leftover(file, filePart), ...read.rest }, read.form);
+    const kept = bag.keep({ ...pickUnread(file, filePart), ...read.rest }, read.form);
     media.push({ ...read.block, at: `${at}[${index}]`, ...kept });
   }
   return media;
@@ -130,7 +136,7 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = p
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
   const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
-  const rest = leftover(result, media.length > 0 ? resultWithParts : resultFields);
+  const rest = pickUnread(result, media.length > 0 ? resultWithParts : resultFields);
   return {
     type: 'tool-result',
     callId,
@@ -138,7 +144,7 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = p
     content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep({ ...leftover(part, resultPart), ...nested('functionResponse', rest) }, [
+    ...bag.keep({ ...pickUnread(part, resultPart), ...nestFields('functionResponse', rest) }, [
       ...form,
       ...idForm(result.id, callId),
     ]),

@@ -1,9 +1,9 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how values were
- * written, go into `bag`, so that this protocol's encoder can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how values
+ * were written, go into `bag`, so that this protocol's encoder can restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
@@ -57,7 +57,7 @@ export function decodeRequest(
   const thinking = decodeThinking(config);
   const logprobs = decodeLogprobs(config);
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
-  const generation = { ...leftover(config, known), ...thinking.rest };
+  const generation = { ...pickUnread(config, known), ...thinking.rest };
   const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
   const form: Form[] = [
     'read',
@@ -71,7 +71,7 @@ export function decodeRequest(
   // The `provider` object is for the gateway's routing only.
   const { provider: _preferences, ...vendorsOwn } = wire;
   const own = {
-    ...leftover(vendorsOwn, requestFields),
+    ...pickUnread(vendorsOwn, requestFields),
     ...flatten('toolConfig', toolConfig.rest),
     ...flatten('generationConfig', generation),
   };
@@ -157,7 +157,7 @@ function decodeThinking({
     ...(typeof budget === 'number' ? { budget } : {}),
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
-  const rest = leftover(config, thinkingFields);
+  const rest = pickUnread(config, thinkingFields);
   return {
     value: Object.keys(value).length > 0 ? value : undefined,
     read: ['thinkingConfig'],

@@ -1,9 +1,9 @@
 /**
- * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups. Here each
- * function and hosted tool is a tool of its own, with a note of its group.
+ * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups.
+ * Here each function and hosted tool is a tool of its own, with a note of its group.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { WireDeclaration, WireRequest } from './wire.ts';
@@ -69,7 +69,7 @@ function decodeFunction(declared: WireDeclaration, at: string, group: Form): Too
     description: description ?? undefined,
     schema: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : undefined),
     at,
-    ...bag.keep(leftover(declared, functionFields), [
+    ...bag.keep(pickUnread(declared, functionFields), [
       group,
       ...(parameters ? [openApiNote(parameters)] : []),
     ]),
@@ -91,7 +91,7 @@ export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolCon
     calling?.mode && knownModes.has(calling.mode.toUpperCase())
       ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined)
       : undefined;
-  const inside = calling && leftover(calling, choice ? callingFields : new Set());
+  const inside = calling && pickUnread(calling, choice ? callingFields : new Set());
   const isKept = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
   return { choice, rest: isKept ? { ...others, functionCallingConfig: inside } : others };
 }
@@ -108,7 +108,8 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
       return names.length === 1 ? { mode: 'one', ...kept } : { mode: 'subset', required: true, ...kept };
     case 'VALIDATED':
       if (names?.length) return { mode: 'subset', required: false, ...kept };
-      // Without names it differs from `AUTO` in one way: calls match their schemas. Other protocols report that lost.
+      // Without names it differs from `AUTO` in one way: calls match their schemas. Other protocols report
+      // that lost.
       return { mode: 'auto', ...kept, ...bag.keep({ mode }, [note]) };
     default:
       return { mode: 'auto', ...kept };

@@ -1,4 +1,7 @@
-/** The requests and replies of generate-content for the OpenAPI document. Fields that vendors add pass unchanged. */
+/**
+ * The requests and replies of generate-content for the OpenAPI document. Fields that vendors add pass
+ * unchanged.
+ */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';

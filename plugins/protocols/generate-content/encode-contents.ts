@@ -1,9 +1,9 @@
 /**
- * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all in the
- * content after the calls. A request of this protocol keeps its own contents.
+ * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all
+ * in the content after the calls. A request of this protocol keeps its own contents.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -26,7 +26,7 @@ export interface EncodedTurns {
 }
 
 export function encodeTurns(given: readonly Turn[], encoding: Encoding): EncodedTurns {
-  const turns = encoding.own ? given : withDistinctCallIds(given);
+  const turns = encoding.own ? given : makeCallIdsUnique(given);
   const writer = new ContentWriter(turns, encoding);
   const firstSpoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   // Gemini refuses a request without contents, so the last of several instructions becomes one.
@@ -39,7 +39,7 @@ export function encodeTurns(given: readonly Turn[], encoding: Encoding): Encoded
     for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
     rest = overlay({ ...rest, ...bag.fields(turn) }, { role: bag.note(turn, 'role') });
   }
-  for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns))
+  for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
     if (index >= leading) writer.add(turn, index);
   const last = turns.at(-1);
   if (writer.contents.length === 0 && !encoding.own && last) {
@@ -128,8 +128,8 @@ class ContentWriter {
   }
 
   /**
-   * The content to add to: the last one if it is of the same kind, otherwise a new one. Each turn of a client of this
-   * protocol gets a new one.
+   * The content to add to: the last one if it is of the same kind, otherwise a new one. Each turn of a client
+   * of this protocol gets a new one.
    */
   #contentFor(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
@@ -203,7 +203,9 @@ class ContentWriter {
     return encoded;
   }
 
-  /** Gemini refuses a step of the current turn if its first call has neither a signature nor a placeholder. */
+  /**
+   * Gemini refuses a step of the current turn if its first call has neither a signature nor a placeholder.
+   */
   markUnsealedCalls(): void {
     const current = this.contents.findLastIndex(({ kind }) => kind === 'user');
     let seen = false;

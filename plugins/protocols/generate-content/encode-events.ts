@@ -1,6 +1,6 @@
 /**
- * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only the last
- * chunk has the finish reasons, so a client that sees one has the whole reply.
+ * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only
+ * the last chunk has the finish reasons, so a client that sees one has the whole reply.
  */
 import {
   GatewayError,
@@ -10,7 +10,7 @@ import {
   type ReplyContext,
   type Usage,
 } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { errorBody } from './errors.ts';
@@ -58,7 +58,7 @@ export class ChunkEncoder implements EventEncoder {
     switch (event.type) {
       case 'response-start':
         this.#start = event;
-        loseForeignStart(this.#context, event, protocolName);
+        loseForeignReplyFields(this.#context, event, protocolName);
         this.#buildTail();
         return '';
       case 'usage':
@@ -120,7 +120,10 @@ function dataFrame(json: string): string {
   return `data: ${json}\r\n\r\n`;
 }
 
-/** One chunk with the error, and the end of the array if the stream is one. Without a finish reason the reply looks broken. */
+/**
+ * One chunk with the error, and the end of the array if the stream is one. Without a finish reason the reply
+ * looks broken.
+ */
 export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
   const json = JSON.stringify(errorBody(error));
   if (framing !== 'array') return dataFrame(json);

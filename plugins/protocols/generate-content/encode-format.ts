@@ -1,9 +1,9 @@
 /**
- * Structured output: a schema or JSON mode if the model has it, otherwise an instruction to the model. Gemini 2.x has no
- * structured output together with tools.
+ * Structured output: a schema or JSON mode if the model has it, otherwise an instruction to the model. Gemini
+ * 2.x has no structured output together with tools.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { inWords } from '../../shared/wire-kit/json-mode.ts';
+import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { restoreOpenApi } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
@@ -41,7 +41,7 @@ export function encodeFormat(
       `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; sent as an instruction`,
       'approximated',
     );
-    return { format: {}, ...inWords(format) };
+    return { format: {}, ...describeFormat(format) };
   }
   if (format.type === 'json') return { format: json };
   const { name: title, description } = format;

@@ -3,7 +3,7 @@ import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { efforts, effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { efforts, findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -31,8 +31,8 @@ export function encodeGeneration(
 }
 
 /**
- * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is complete
- * except for `top_k`.
+ * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is
+ * complete except for `top_k`.
  */
 function takes({ capabilities, supportedParameters }: Model, name: string, { own }: Encoding): boolean {
   if (own) return true;
@@ -104,7 +104,9 @@ function nearestShape(size: string): string | undefined {
   )[0];
 }
 
-/** Gemini takes only the shape of a picture. `fitSettings` refuses some other settings, and the rest are lost. */
+/**
+ * Gemini takes only the shape of a picture. `fitSettings` refuses some other settings, and the rest are lost.
+ */
 function encodeImage(
   { image }: CanonicalRequest,
   { capabilities }: Model,
@@ -139,7 +141,7 @@ function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encod
   if (!reasoning) return undefined;
   const { effort, budget, display } = reasoning;
   const { style } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
   if (style === 'none') {
     if (wanted === undefined ? display !== 'none' : wanted !== 'none')
       encoding.lose('reasoning', 'the model does not reason', 'model');
@@ -199,7 +201,7 @@ function thinkingLevel(
 ): Fields {
   if (wanted === undefined) return {};
   const { efforts: known = levels } = capabilities.reasoning;
-  const level = nearestEffort(wanted, known);
+  const level = findNearestEffort(wanted, known);
   if (!known.includes(level)) {
     lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};

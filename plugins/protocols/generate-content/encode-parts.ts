@@ -1,7 +1,7 @@
 /** Encodes canonical blocks as parts of a content. Whatever this wire cannot express is reported as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
-import { contextOf } from '../../shared/wire-kit/media.ts';
-import { argumentsObject, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { takeContext } from '../../shared/wire-kit/media.ts';
+import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -29,7 +29,10 @@ function encodeSignature(
   return restoreSignature(kept, block);
 }
 
-/** Encodes any block but a tool result. A file with a name takes two parts: a text with the name, and the file. */
+/**
+ * Encodes any block but a tool result. A file with a name takes two parts: a text with the name, and the
+ * file.
+ */
 export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, encoding: Encoding): Fields[] {
   const { lose } = encoding;
   if (block.cache) lose(`${path}.cache`, noCacheMarks);
@@ -98,7 +101,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
     mediaResolution: encodeResolution(block, path, encoding),
     thoughtSignature: encodeSignature(block, path, encoding),
   });
-  const context = contextOf(block, path, encoding.lose);
+  const context = takeContext(block, path, encoding.lose);
   const before = context === undefined ? [] : [{ text: context }];
   if (encoding.own || source.type === 'text') return [...before, whole];
   const name = title ?? filename;
@@ -113,7 +116,7 @@ function restoreCallId(block: ToolCall): string | undefined {
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const { name, arguments: text, custom, namespace } = block;
   // Arguments that are no JSON object are sent as text, since they are worth more than nothing.
-  const object = custom ? { input: text } : argumentsObject(text);
+  const object = custom ? { input: text } : parseArguments(text);
   if (!object) encoding.lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   const args = bag.has(block, 'no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
   if (namespace !== undefined)
@@ -171,8 +174,8 @@ export function encodeResult(
 }
 
 /**
- * Puts a tool's text into one of the two fields that Google documents. It never becomes an object of its own: Google
- * would take a `$ref` in it for a reference to a declared function.
+ * Puts a tool's text into one of the two fields that Google documents. It never becomes an object of its own:
+ * Google would take a `$ref` in it for a reference to a declared function.
  */
 function encodeResponse(texts: readonly string[], block: ToolResult): unknown {
   if (bag.has(block, 'no-response') && texts.length === 0) return undefined;

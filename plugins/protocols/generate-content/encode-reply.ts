@@ -1,6 +1,6 @@
 /** Encodes a whole reply as one response: each candidate with all its parts. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { hidesThoughts, buildReplyTail } from './encode-events.ts';
@@ -28,7 +28,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     for (const part of added) content.push(part);
   }
   const start = events.find((event) => event.type === 'response-start');
-  if (start) loseForeignStart(context, start, protocolName);
+  if (start) loseForeignReplyFields(context, start, protocolName);
   const tail = buildReplyTail(context, usageMetadata, start);
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]

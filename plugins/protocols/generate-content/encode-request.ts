@@ -1,10 +1,10 @@
 /**
- * Encodes a canonical request as a body of this wire, fitted to the model. A request that this protocol read is
- * restored as it was; whatever this wire cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body of this wire, fitted to the model. A request that this protocol read
+ * is restored as it was; whatever this wire cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -20,7 +20,7 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = noteLosses();
+  const { losses, lose } = collectLosses();
   const encoding = encodingFor(request, model, lose);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, model, encoding);
@@ -43,7 +43,7 @@ export function encodeRequest(
   }
   return {
     body: writeSpelling(body, bag.form(request)),
-    losses: [...losses, ...foreignFields(request, protocolName)],
+    losses: [...losses, ...listForeignFields(request, protocolName)],
     stops: splitStops(request, model, encoding).watched,
     expects,
   };

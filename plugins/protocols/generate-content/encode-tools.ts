@@ -3,14 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
-  hosts,
+  hostsTool,
   loseHosted,
-  searchOptions,
-  withoutForbidden,
-  withoutRepeats,
+  translateSearchOptions,
+  removeForbiddenTools,
+  removeRepeatedTools,
   type HostedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { asFunction, loseChoice, loseNamespaces, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
+import {
+  convertToFunction,
+  loseChoice,
+  loseNamespaces,
+  selectOfferedNames,
+} from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
@@ -61,9 +66,9 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
 function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
-  const tools = withoutForbidden(request);
+  const tools = removeForbiddenTools(request);
   const hasFunctions = tools.some((tool) => tool && tool.type !== 'hosted');
-  for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
+  for (const [index, tool] of removeRepeatedTools(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
@@ -80,7 +85,7 @@ function encodeHosted(
 ): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
-  if (!hosts(model, kind)) {
+  if (!hostsTool(model, kind)) {
     loseHosted(tool, path, lose);
     return [];
   }
@@ -88,7 +93,7 @@ function encodeHosted(
     lose(path, 'Gemini does not search together with functions', 'model');
     return [];
   }
-  if (kind === 'web-search') return [{ googleSearch: searchOptions(tool, path, {}, lose) }];
+  if (kind === 'web-search') return [{ googleSearch: translateSearchOptions(tool, path, {}, lose) }];
   checkContainer(tool, path);
   return [{ codeExecution: {} }];
 }
@@ -98,7 +103,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
   if (tool.cache) lose(`${path}.cache`, noCacheMarks);
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
-    const { description, schema: parametersJsonSchema } = asFunction(tool, path, lose);
+    const { description, schema: parametersJsonSchema } = convertToFunction(tool, path, lose);
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
@@ -146,6 +151,6 @@ function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Field
   if (own)
     return { mode: bag.note(toolChoice, 'mode') ?? mode, ...(names ? { allowedFunctionNames: names } : {}) };
   if (names === undefined) return { mode };
-  const offered = offeredNames(request, lose);
+  const offered = selectOfferedNames(request, lose);
   return offered.length > 0 ? { mode, allowedFunctionNames: offered.map(fitName) } : undefined;
 }

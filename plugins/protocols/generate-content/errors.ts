@@ -9,8 +9,8 @@ import {
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   decodeVendorError,
-  errorEvent,
-  passedStatus,
+  buildErrorEvent,
+  selectClientStatus,
   readVendorError,
 } from '../../shared/wire-kit/vendor-error.ts';
 import { protocolName } from './bag.ts';
@@ -70,7 +70,7 @@ export function errorBody(error: GatewayError): { error: Fields } {
   const { code, status } = statuses[error.code];
   if (vendor?.family !== protocolName)
     return { error: { code, message, status, details: encodeDetails(error) } };
-  const passed = passedStatus(error, protocolName);
+  const passed = selectClientStatus(error, protocolName);
   if (passed !== undefined) return { error: { code: passed, status, ...vendor.body, message } };
   return { error: { details: encodeDetails(error), ...vendor.body, code, message, status } };
 }
@@ -79,7 +79,7 @@ export function errorBody(error: GatewayError): { error: Fields } {
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = errorBody(error);
   return {
-    status: passedStatus(error, protocolName) ?? statuses[error.code].code,
+    status: selectClientStatus(error, protocolName) ?? statuses[error.code].code,
     body: match?.framing === 'array' ? [body] : body,
   };
 }
@@ -129,5 +129,5 @@ export function streamError(error: Fields): Extract<CanonicalEvent, { type: 'err
     ...(typeof message === 'string' ? {} : { message: undefined }),
     code: typeof status === 'string' ? status : undefined,
   };
-  return errorEvent(protocolName, vendorError, Number.isInteger(code) ? Number(code) : undefined);
+  return buildErrorEvent(protocolName, vendorError, Number.isInteger(code) ? Number(code) : undefined);
 }

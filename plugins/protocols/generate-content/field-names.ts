@@ -1,4 +1,7 @@
-/** This protocol's names of canonical fields, and their spelling by clients that use snake_case. Losses name fields by them. */
+/**
+ * This protocol's names of canonical fields, and their spelling by clients that use snake_case. Losses name
+ * fields by them.
+ */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 

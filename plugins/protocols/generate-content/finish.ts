@@ -1,6 +1,6 @@
 /**
- * Finish reasons in both directions. Gemini sends `STOP` after a call too, so only the calls show whether tools were
- * called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
+ * Finish reasons in both directions. Gemini sends `STOP` after a call too, so only the calls show whether
+ * tools were called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
  */
 import type { FinishReason } from '../../../core/index.ts';
 

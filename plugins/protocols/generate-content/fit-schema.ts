@@ -1,6 +1,7 @@
 /**
- * Fits a JSON Schema to Gemini, which refuses a reference with siblings, and one to anywhere but `$defs`. We inline
- * references. One that leads back to itself stays, and its target becomes a definition, inlined likewise.
+ * Fits a JSON Schema to Gemini, which refuses a reference with siblings, and one to anywhere but `$defs`. We
+ * inline references. One that leads back to itself stays, and its target becomes a definition, inlined
+ * likewise.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -22,7 +23,10 @@ const valueKeywords: ReadonlySet<string> = new Set([
   'example',
   'required',
 ]);
-/** Limits of inlining: references, characters, and references inside one another. Beyond them, references stay. */
+/**
+ * Limits of inlining: references, characters, and references inside one another. Beyond them, references
+ * stay.
+ */
 const mostReferences = 5000;
 const mostText = 256 * 1024;
 const deepest = 64;

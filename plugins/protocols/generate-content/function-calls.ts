@@ -1,6 +1,6 @@
 /**
- * Decodes the function calls of one candidate. A part usually holds a whole call. Vertex may spread a call over
- * several parts: the first has the name, and all but the last have `willContinue`.
+ * Decodes the function calls of one candidate. A part usually holds a whole call. Vertex may spread a call
+ * over several parts: the first has the name, and all but the last have `willContinue`.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';

@@ -1,6 +1,7 @@
 /**
- * The sources of an answer. Google counts positions in bytes of UTF-8 and lists sources apart from the passages that
- * they support. Canonical annotations count characters of the whole answer, and each names its source.
+ * The sources of an answer. Google counts positions in bytes of UTF-8 and lists sources apart from the
+ * passages that they support. Canonical annotations count characters of the whole answer, and each names its
+ * source.
  */
 import { GatewayError, type CanonicalEvent } from '../../../core/index.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
@@ -17,7 +18,10 @@ function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Maps between characters of a text and bytes of its UTF-8. Built once, since a text may have thousands of passages. */
+/**
+ * Maps between characters of a text and bytes of its UTF-8. Built once, since a text may have thousands of
+ * passages.
+ */
 class BytePositions {
   /** Byte positions by character. */
   readonly #bytes: Uint32Array;
@@ -31,7 +35,8 @@ class BytePositions {
     let characters = 0;
     for (const [at, byte] of bytes.entries()) {
       this.#characters[at] = characters;
-      // A continuation byte belongs to the character before it. A character of four bytes is two UTF-16 units.
+      // A continuation byte belongs to the character before it. A character of four bytes is two UTF-16
+      // units.
       if ((byte & 0xc0) === 0x80) continue;
       this.#bytes[characters] = at;
       characters += byte >= 0xf0 ? 2 : 1;
@@ -63,7 +68,10 @@ export interface Answer {
 /** Most part positions that we keep. Citations cannot name later parts. */
 export const mostParts = 10_000;
 
-/** Converts bytes of a part to characters of the answer. An omitted start is 0. Empty if beyond the text that we kept. */
+/**
+ * Converts bytes of a part to characters of the answer. An omitted start is 0. Empty if beyond the text that
+ * we kept.
+ */
 function locate(
   segment: Fields,
   { transcript, starts }: Answer,
@@ -82,7 +90,10 @@ function readSource(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' 
   return { kind: 'url', url: nonEmpty(found.uri), title: nonEmpty(found.title) };
 }
 
-/** Most sources that all passages of a reply may have together. Each becomes an annotation; real replies have few. */
+/**
+ * Most sources that all passages of a reply may have together. Each becomes an annotation; real replies have
+ * few.
+ */
 const mostSources = 10_000;
 
 /** Throws `upstream_failed` if the passages name too many sources. */
@@ -156,8 +167,8 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
 const mostQueries = 2000;
 
 /**
- * Counts the web searches of a reply for billing. Google bills each query of Gemini 3, and bills older models once per
- * call that searched. A chunk may repeat queries of earlier chunks.
+ * Counts the web searches of a reply for billing. Google bills each query of Gemini 3, and bills older models
+ * once per call that searched. A chunk may repeat queries of earlier chunks.
  */
 export class Searches {
   readonly #queries = new Set<string>();

@@ -1,4 +1,6 @@
-/** The generate-content protocol, Google's wire: client side, upstream side, token counts and model listing. */
+/**
+ * The generate-content protocol, Google's wire: client side, upstream side, token counts and model listing.
+ */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { buildMatcher, servedMethods } from './address.ts';

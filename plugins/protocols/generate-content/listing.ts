@@ -9,16 +9,19 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import {
-  architectureOf,
+  describeArchitecture,
   Listings,
-  modelsNamed,
-  ownerOf,
-  pricesOf,
-  topProviderOf,
+  findListedModels,
+  readOwner,
+  formatPrices,
+  describeTopProvider,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-/** Audio and cached input without a price of their own cost as much as input. A search without a price is free. */
+/**
+ * Audio and cached input without a price of their own cost as much as input. A search without a price is
+ * free.
+ */
 function buildPricing({ price = freePrice }: Model): Record<string, string> {
   const {
     input,
@@ -28,7 +31,7 @@ function buildPricing({ price = freePrice }: Model): Record<string, string> {
     cacheWrite5m = input,
     webSearch = 0n,
   } = price;
-  const rates = pricesOf([
+  const rates = formatPrices([
     ['prompt', input],
     ['completion', output],
     ['audio', inputAudio],
@@ -47,12 +50,12 @@ function describeModel(model: Model): Record<string, unknown> {
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
     supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
-    ownedBy: ownerOf(model),
+    ownedBy: readOwner(model),
     canonicalSlug: model.canonicalSlug ?? model.id,
     contextLength: model.contextLength,
-    architecture: architectureOf(model),
+    architecture: describeArchitecture(model),
     pricing: buildPricing(model),
-    topProvider: topProviderOf(model),
+    topProvider: describeTopProvider(model),
     supportedParameters: model.supportedParameters,
     expirationDate: model.expires,
   };
@@ -60,7 +63,7 @@ function describeModel(model: Model): Record<string, unknown> {
 
 /** A name with a slash is a model's id; a name without one is an owner. */
 function findModels(catalog: Catalog, name: string): unknown {
-  const found = modelsNamed(catalog, catalog.models(), name);
+  const found = findListedModels(catalog, catalog.models(), name);
   return 'id' in found ? describeModel(found) : { models: found.map(describeModel) };
 }
 

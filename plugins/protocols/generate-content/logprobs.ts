@@ -1,6 +1,6 @@
 /**
- * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical form has one
- * list of tokens, each with its alternatives.
+ * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical
+ * form has one list of tokens, each with its alternatives.
  */
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 

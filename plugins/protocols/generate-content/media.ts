@@ -1,8 +1,8 @@
 /** Media, as bytes or by URL, between this wire and canonical sources. */
 import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
 import type { WireBlob, WireFile } from './wire.ts';
@@ -69,7 +69,7 @@ export function readBlob(blob: WireBlob): ReadMedia {
     mediaType,
     filename: displayName ?? undefined,
   };
-  return { block, form, rest: nested('inlineData', leftover(blob, blobFields)) };
+  return { block, form, rest: nestFields('inlineData', pickUnread(blob, blobFields)) };
 }
 
 export function readFile(file: WireFile): ReadMedia {
@@ -85,10 +85,12 @@ export function readFile(file: WireFile): ReadMedia {
     mediaType,
     filename: displayName ?? undefined,
   };
-  return { block, form: [], rest: nested('fileData', leftover(file, fileFields)) };
+  return { block, form: [], rest: nestFields('fileData', pickUnread(file, fileFields)) };
 }
 
-/** Encodes the part that holds a medium: restored if `own`, fitted to Google if it came from another protocol. */
+/**
+ * Encodes the part that holds a medium: restored if `own`, fitted to Google if it came from another protocol.
+ */
 export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
@@ -96,7 +98,7 @@ export function writeMedia(block: MediaBlock, own: boolean, path: string): Field
     return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
   if (source.type === 'base64') {
     const mimeType =
-      own || block.kind !== 'image' ? mediaType : (pictureTypeOfBase64(source.data) ?? mediaType);
+      own || block.kind !== 'image' ? mediaType : (detectBase64PictureType(source.data) ?? mediaType);
     if (mimeType === undefined)
       return refusePart(
         block,

@@ -1,6 +1,7 @@
 /**
- * Converts Google's own schema format, a subset of OpenAPI's, to JSON Schema: types in lower case, `nullable` as a
- * type, counts as numbers. `parameters` and `responseSchema` use it. Every other protocol uses JSON Schema.
+ * Converts Google's own schema format, a subset of OpenAPI's, to JSON Schema: types in lower case, `nullable`
+ * as a type, counts as numbers. `parameters` and `responseSchema` use it. Every other protocol uses JSON
+ * Schema.
  */
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
@@ -15,7 +16,9 @@ const countKeywords: ReadonlySet<string> = new Set([
 const schemaKeywords: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 const listKeywords: ReadonlySet<string> = new Set(['anyOf', 'prefixItems']);
 const mapKeywords: ReadonlySet<string> = new Set(['properties', 'defs', '$defs']);
-/** Keywords that JSON Schema has no equivalent for. The order of the properties replaces `propertyOrdering`. */
+/**
+ * Keywords that JSON Schema has no equivalent for. The order of the properties replaces `propertyOrdering`.
+ */
 const droppedKeywords: ReadonlySet<string> = new Set(['nullable', 'propertyOrdering', 'example']);
 
 /** Google takes keywords in snake_case too. */

@@ -1,6 +1,6 @@
 /**
- * The arguments of a call that Vertex streams in pieces. Each piece has a JSON path, and a value to put there or text
- * to append.
+ * The arguments of a call that Vertex streams in pieces. Each piece has a JSON path, and a value to put there
+ * or text to append.
  */
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides by. The
- * canonical form is made on first use, since most calls take the verbatim lane.
+ * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides
+ * by. The canonical form is made on first use, since most calls take the verbatim lane.
  */
 import {
   GatewayError,
@@ -13,9 +13,9 @@ import {
   type Model,
   type Preferences,
 } from '../../../core/index.ts';
-import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { askedModes } from '../../shared/wire-kit/modes.ts';
-import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { checkCount, checkRequest, type CheckedBody } from './check-request.ts';
 import { decodeRequest } from './decode-request.ts';
 import { listSearches } from './decode-tools.ts';
@@ -30,7 +30,9 @@ interface CallFacts extends CheckedBody {
   readonly spelling: readonly SpellingNote[];
 }
 
-/** A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated. */
+/**
+ * A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated.
+ */
 export class GenerateCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -64,15 +66,15 @@ export class GenerateCall implements ClientCall {
     this.outputLimit = config?.maxOutputTokens ?? undefined;
     this.candidates = config?.candidateCount ?? 1;
     this.effort = readEffort(wire);
-    this.preferences = preferencesOf(wire.provider);
+    this.preferences = readPreferences(wire.provider);
     this.providerPaths = findProvider(wire, modelPath);
     this.size = measureInput(wire, text);
     this.fees = readFees(wire, spelling);
     this.modes = [
-      ...askedModes({ [writtenPath('serviceTier', spelling)]: wire.serviceTier }),
+      ...readRequestedModes({ [writtenPath('serviceTier', spelling)]: wire.serviceTier }),
       ...readToolModes(wire, spelling),
     ];
-    this.carriesState = holdsEnvelope(text);
+    this.carriesState = containsEnvelope(text);
     this.spelling = spelling;
     this.modelPath = modelPath;
     this.#hasUnsignedCall = hasUnsignedCall(wire.contents);
@@ -132,7 +134,9 @@ function findProvider(
   return modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
 }
 
-/** The number of searches has no limit, however many tools ask for them. The fee names the first such tool. */
+/**
+ * The number of searches has no limit, however many tools ask for them. The fee names the first such tool.
+ */
 function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
@@ -142,8 +146,8 @@ function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fe
 }
 
 /**
- * Grounding that has a price per call, which no reply reports. The mode names the first tool that asks for it. Searches
- * in files stored at Google cost only their tokens.
+ * Grounding that has a price per call, which no reply reports. The mode names the first tool that asks for
+ * it. Searches in files stored at Google cost only their tokens.
  */
 function readToolModes({ tools }: WireRequest, spelling: readonly SpellingNote[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {

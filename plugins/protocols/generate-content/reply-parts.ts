@@ -1,11 +1,11 @@
 /**
- * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. A stream sends text
- * as it arrives, a whole reply sends a block at a time. Both encoders share this class.
+ * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. A stream
+ * sends text as it arrives, a whole reply sends a block at a time. Both encoders share this class.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseForeign } from '../../shared/wire-kit/losses.ts';
-import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
+import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -167,7 +167,9 @@ export class ReplyParts {
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
   }
 
-  /** Gemini wants a seal on the first call of a step, and takes a placeholder if another model made the call. */
+  /**
+   * Gemini wants a seal on the first call of a step, and takes a placeholder if another model made the call.
+   */
   #sealCall(start: Event<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
     const candidate = this.#candidate(start.candidate);
     const [seal] = opaque.map(writeSignature);
@@ -179,7 +181,7 @@ export class ReplyParts {
 
   #finish(event: Event<'finish'>): void {
     const { candidate: index, reason, vendor } = event;
-    loseForeign(this.#options, event, protocolName);
+    loseForeignFinishFields(this.#options, event, protocolName);
     if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
       this.#options.lost?.(
         'finish',
@@ -219,7 +221,10 @@ function markThought(kind: string, part: Fields): Fields {
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
 
-/** Puts the first seal on the last part. Each further seal gets an empty part, as does the first if there is no part. */
+/**
+ * Puts the first seal on the last part. Each further seal gets an empty part, as does the first if there is
+ * no part.
+ */
 function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];
@@ -232,6 +237,6 @@ function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[]
 }
 
 function encodeCall({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {
-  const args = custom ? { input: text } : (argumentsObject(text) ?? { _raw: text });
+  const args = custom ? { input: text } : (parseArguments(text) ?? { _raw: text });
   return { functionCall: { ...(id === undefined ? {} : { id }), name, args } };
 }

@@ -1,6 +1,6 @@
 /**
- * The edits of the verbatim lane, made in the client's own bytes. They set the output limit, remove our `provider`
- * object, and set the model if the body names one. Usually only the address does.
+ * The edits of the verbatim lane, made in the client's own bytes. They set the output limit, remove our
+ * `provider` object, and set the model if the body names one. Usually only the address does.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { GenerateCall } from './read-request.ts';

@@ -1,6 +1,6 @@
 /**
- * Joins audio that a stream brings in pieces, each in base64 of its own. Canonical pieces are one base64 text cut
- * anywhere, so bytes that do not fill a group of three wait for the next piece.
+ * Joins audio that a stream brings in pieces, each in base64 of its own. Canonical pieces are one base64 text
+ * cut anywhere, so bytes that do not fill a group of three wait for the next piece.
  */
 
 /** True for raw samples, whose pieces can be joined. Files with a header cannot. */

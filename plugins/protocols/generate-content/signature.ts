@@ -1,6 +1,7 @@
 /**
- * Sealed state in this wire's one field, `thoughtSignature`: Google's own as it is, another vendor's in an envelope,
- * which is base64 as well. Google documents placeholders for calls without a signature; they seal nothing.
+ * Sealed state in this wire's one field, `thoughtSignature`: Google's own as it is, another vendor's in an
+ * envelope, which is base64 as well. Google documents placeholders for calls without a signature; they seal
+ * nothing.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';

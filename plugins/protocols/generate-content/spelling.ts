@@ -1,10 +1,10 @@
 /**
- * Google takes every field in camelCase and in snake_case, and a single object in place of a list. We convert a body
- * to one spelling and keep notes on how it was written, so that the same body can be restored. A field in both
- * spellings is an error, because the vendor may read the one and we the other.
+ * Google takes every field in camelCase and in snake_case, and a single object in place of a list. We convert
+ * a body to one spelling and keep notes on how it was written, so that the same body can be restored. A field
+ * in both spellings is an error, because the vendor may read the one and we the other.
  */
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { badField, fieldPath } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
 /** The fields that we read. All others pass as they are written. */
 const knownFields: ReadonlySet<string> = new Set([
@@ -89,8 +89,8 @@ type Path = readonly (string | number)[];
 export type SpellingNote = `${'snake' | 'one'}:${string}`;
 
 /**
- * Fields deeper than this, or below a longer name, pass as they are written. Each note repeats its whole path, so
- * without these limits the notes of a deep body would grow quadratically.
+ * Fields deeper than this, or below a longer name, pass as they are written. Each note repeats its whole
+ * path, so without these limits the notes of a deep body would grow quadratically.
  */
 const deepest = 16;
 const longestName = 64;
@@ -155,7 +155,11 @@ function convert(value: unknown, path: Path, spelling: SpellingNote[]): unknown 
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
     const duplicate = findDuplicate(name, value);
     if (duplicate !== undefined)
-      throw badField(fieldPath([...path, name]), `is also written as "${duplicate}"`, 'one of the two');
+      throw buildFieldError(
+        formatPath([...path, name]),
+        `is also written as "${duplicate}"`,
+        'one of the two',
+      );
     const field = toCamelCase(name);
     const place = [...path, field];
     if (field !== name) spelling.push(`snake:${JSON.stringify(place)}`);
@@ -221,7 +225,7 @@ export function writtenPath(path: string, notes: readonly SpellingNote[]): strin
     if (!note.startsWith(`snake:["${root}"`)) continue;
     const parts: unknown = JSON.parse(note.slice('snake:'.length));
     if (!isPath(parts)) continue;
-    const place = fieldPath(parts);
+    const place = formatPath(parts);
     if (written !== place && !written.startsWith(`${place}.`) && !written.startsWith(`${place}[`)) continue;
     const name = String(parts.at(-1));
     written = place.slice(0, -name.length) + toSnakeCase(name) + written.slice(place.length);

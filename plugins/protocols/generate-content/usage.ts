@@ -1,6 +1,7 @@
 /**
- * Token counts of this wire. The candidates' count leaves out thoughts, the prompt's count leaves out what Google's own
- * tools read, and zeros are omitted. The total includes everything. Each chunk has the counts so far.
+ * Token counts of this wire. The candidates' count leaves out thoughts, the prompt's count leaves out what
+ * Google's own tools read, and zeros are omitted. The total includes everything. Each chunk has the counts so
+ * far.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

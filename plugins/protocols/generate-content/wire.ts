@@ -1,11 +1,12 @@
 /**
- * The request body of generate-content in camelCase, as `spelling.ts` returns it: every documented field with its type
- * and range. Unknown fields and values pass at every depth, and `null` means unset, as at the vendor.
+ * The request body of generate-content in camelCase, as `spelling.ts` returns it: every documented field with
+ * its type and range. Unknown fields and values pass at every depth, and `null` means unset, as at the
+ * vendor.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
@@ -68,7 +69,7 @@ function isPlainPart(value: unknown): boolean {
 
 const content = z.looseObject({
   role: z.string().nullish(),
-  parts: z.array(orPlain(part, isPlainPart)).min(1),
+  parts: z.array(acceptPlain(part, isPlainPart)).min(1),
 });
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 
@@ -89,8 +90,8 @@ const toolConfig = z.looseObject({
 /** Google takes five today. */
 const mostStops = 1000;
 const generationConfig = z.looseObject({
-  temperature: between(0, 2).nullish(),
-  topP: between(0, 1).nullish(),
+  temperature: numberBetween(0, 2).nullish(),
+  topP: numberBetween(0, 1).nullish(),
   topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
   candidateCount: wholeBetween(1, 8).nullish(),
   maxOutputTokens: z
@@ -98,8 +99,8 @@ const generationConfig = z.looseObject({
     .positive('a whole number of tokens, at least 1')
     .nullish(),
   stopSequences: z.array(z.string()).max(mostStops, `an array of at most ${mostStops} strings`).nullish(),
-  presencePenalty: between(-2, 2).nullish(),
-  frequencyPenalty: between(-2, 2).nullish(),
+  presencePenalty: numberBetween(-2, 2).nullish(),
+  frequencyPenalty: numberBetween(-2, 2).nullish(),
   seed: wholeBetween(-2147483648, 2147483647).nullish(),
   responseLogprobs: z.boolean().nullish(),
   logprobs: wholeBetween(0, 20).nullish(),

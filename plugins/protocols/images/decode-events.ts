@@ -10,10 +10,10 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
-import { cannotBeRead, canSkip, parsed } from '../../shared/wire-kit/event-data.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
+import { unreadableEvent, canSkipEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
+import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
@@ -61,7 +61,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over && wire.data !== '[DONE]') this.#read(parsed(wire.data), wire);
+    if (!this.#over && wire.data !== '[DONE]') this.#read(parseJson(wire.data), wire);
     return this.#events;
   }
 
@@ -99,8 +99,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent): void {
-    if (canSkip(wire)) this.#events.push({ type: 'unreadable' });
-    else this.#fail({ message: cannotBeRead });
+    if (canSkipEvent(wire)) this.#events.push({ type: 'unreadable' });
+    else this.#fail({ message: unreadableEvent });
   }
 
   #start(wire: Fields): void {
@@ -109,7 +109,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({
       type: 'response-start',
       ...(created === undefined ? {} : { created }),
-      ...bag.keep(leftover(wire, replyFields)),
+      ...bag.keep(pickUnread(wire, replyFields)),
     });
   }
 
@@ -135,7 +135,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#images += 1;
     const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
     const mediaType =
-      (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ??
+      (typeof data === 'string' ? detectBase64PictureType(data) : undefined) ??
       `image/${stated === 'svg' ? 'svg+xml' : stated}`;
     const place = { candidate: number, block: number };
     this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });

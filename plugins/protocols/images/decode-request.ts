@@ -1,11 +1,17 @@
-/** Reads a client's call as a canonical request: one turn of the user, with the pictures to edit before the prompt. */
+/**
+ * Reads a client's call as a canonical request: one turn of the user, with the pictures to edit before the
+ * prompt.
+ */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { leftover } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type { WireRequest, WireSettings } from './wire.ts';
 
-/** Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for the gateway. */
+/**
+ * Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for
+ * the gateway.
+ */
 const readWhole = new Set([
   'model',
   'prompt',
@@ -40,7 +46,10 @@ export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): 
     modalities: ['image'],
     image: decodeSettings(wire),
     user: wire.user ?? undefined,
-    ...bag.keep(leftover(vendorsOwn, readWhole), wire.stream === false ? ['read', 'stream-false'] : ['read']),
+    ...bag.keep(
+      pickUnread(vendorsOwn, readWhole),
+      wire.stream === false ? ['read', 'stream-false'] : ['read'],
+    ),
   };
 }
 

@@ -1,4 +1,7 @@
-/** Writes canonical events as a client's stream: unfinished pictures as they come, and the finished ones at the end. */
+/**
+ * Writes canonical events as a client's stream: unfinished pictures as they come, and the finished ones at
+ * the end.
+ */
 import {
   GatewayError,
   type CanonicalEvent,

@@ -1,6 +1,6 @@
 /**
- * Writes a canonical request as a call of this protocol: JSON to make a picture, or a form if there are pictures to edit.
- * What an image model does not take is reported as lost, by its canonical path.
+ * Writes a canonical request as a call of this protocol: JSON to make a picture, or a form if there are
+ * pictures to edit. What an image model does not take is reported as lost, by its canonical path.
  */
 import {
   Form,
@@ -10,9 +10,9 @@ import {
   type ImageSettings,
   type Model,
 } from '../../../core/index.ts';
-import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
-import { noteLosses, type Lose } from '../../shared/wire-kit/losses.ts';
+import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
@@ -20,7 +20,7 @@ import { buildPrompt, type Prompt } from './prompt.ts';
 import { settingsWire } from './wire.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest {
-  const { losses, lose } = noteLosses();
+  const { losses, lose } = collectLosses();
   const prompt = buildPrompt(request.turns, lose);
   const settings = request.image ?? readToolSettings(request, lose);
   const { size, quality, format, background } = fitSettings(settings, model.capabilities, lose);
@@ -39,13 +39,15 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
     ...encodeStream(request, settings, lose),
     user: request.user,
   });
-  const all = [...losses, ...foreignFields(request, protocolName)];
+  const all = [...losses, ...listForeignFields(request, protocolName)];
   return prompt.images.length > 0
     ? { body: buildForm(fields, prompt), operation: 'edit', losses: all }
     : { body: fields, operation: 'generate', losses: all };
 }
 
-/** Several pictures are requested without a stream: OpenAI's events do not say which picture they belong to. */
+/**
+ * Several pictures are requested without a stream: OpenAI's events do not say which picture they belong to.
+ */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };

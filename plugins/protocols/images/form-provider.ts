@@ -1,11 +1,11 @@
 /**
- * Reads the `provider` object of a form, which only holds texts. It is written as JSON, or with its members in the
- * names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
+ * Reads the `provider` object of a form, which only holds texts. It is written as JSON, or with its members
+ * in the names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
  */
 import type { Form } from '../../../core/index.ts';
-import { parsed } from '../../shared/wire-kit/event-data.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { badField } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 
 const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;
 /** Matches the number of a list's item, which only some clients write. */
@@ -16,7 +16,10 @@ export function isProvider(name: string): boolean {
   return name === 'provider' || name.startsWith('provider[');
 }
 
-/** Returns undefined if the form has none. Throws `invalid_request`, naming a field it cannot read. The schema checks the values. */
+/**
+ * Returns undefined if the form has none. Throws `invalid_request`, naming a field it cannot read. The schema
+ * checks the values.
+ */
 export function readProvider(texts: Form['fields']): unknown {
   const own = texts.filter(([name]) => isProvider(name));
   const [first] = own;
@@ -25,7 +28,7 @@ export function readProvider(texts: Form['fields']): unknown {
   for (const [name, text] of own) {
     const [, outer, inner] = member.exec(name) ?? [];
     if (outer === undefined)
-      throw badField(
+      throw buildFieldError(
         name,
         name === 'provider' ? 'is sent twice' : 'is not known here',
         'the object once, as JSON',
@@ -42,12 +45,12 @@ export function readProvider(texts: Form['fields']): unknown {
 
 /** Text that is no JSON stays text, which the schema refuses. */
 function readJson(text: string): unknown {
-  const value = parsed(text);
+  const value = parseJson(text);
   return value === undefined ? text : value;
 }
 
 function readValue(name: string, text: string, isRepeated: boolean): unknown {
-  if (isRepeated) throw badField(name, 'is sent twice', 'it once');
+  if (isRepeated) throw buildFieldError(name, 'is sent twice', 'it once');
   return Object.hasOwn(switches, text) ? switches[text] : text;
 }
 

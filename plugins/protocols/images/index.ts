@@ -1,4 +1,7 @@
-/** OpenAI's protocol for making and editing pictures: its client side, its upstream side, and which models it reaches. */
+/**
+ * OpenAI's protocol for making and editing pictures: its client side, its upstream side, and which models it
+ * reaches.
+ */
 import { z } from 'zod';
 import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';

@@ -3,7 +3,7 @@
  * error that explains why: an empty list is no use to the client of an image model.
  */
 import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
-import { usedValue } from '../../shared/wire-kit/image-settings.ts';
+import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
@@ -89,7 +89,7 @@ export class Pictures {
     const { call, capabilities } = this.#context;
     const requested = call.decode().image ?? {};
     const used = (name: 'size' | 'quality' | 'background'): unknown =>
-      facts[name] ?? usedValue(name, requested, capabilities?.image);
+      facts[name] ?? resolveSetting(name, requested, capabilities?.image);
     return {
       size: used('size'),
       quality: used('quality'),

@@ -1,10 +1,10 @@
 /**
- * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and operators
- * become the prompt, in order; pictures of users and of the model are those to work on.
+ * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and
+ * operators become the prompt, in order; pictures of users and of the model are those to work on.
  */
 import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { pictureTypeOfBase64 } from '../../shared/wire-kit/media.ts';
+import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
@@ -46,7 +46,7 @@ export function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
 
 function buildFile({ kind, source, at }: MediaBlock, path: string, name: string): Omit<FormFile, 'name'> {
   const mediaType =
-    kind === 'image' && source.type === 'base64' ? pictureTypeOfBase64(source.data) : undefined;
+    kind === 'image' && source.type === 'base64' ? detectBase64PictureType(source.data) : undefined;
   const ending = mediaType === undefined ? undefined : endings[mediaType];
   if (source.type === 'base64' && mediaType !== undefined && ending !== undefined) {
     return { filename: `${name}.${ending}`, mediaType, bytes: Buffer.from(source.data, 'base64') };

@@ -1,4 +1,7 @@
-/** Keeps calls for pictures away from models that cannot make them, and other calls from models that only make pictures. */
+/**
+ * Keeps calls for pictures away from models that cannot make them, and other calls from models that only make
+ * pictures.
+ */
 import { GatewayError, type Parsed, type Target } from '../../../core/index.ts';
 import { protocolName } from './bag.ts';
 import { ImageCall } from './read-request.ts';

@@ -1,10 +1,10 @@
 /**
- * Reads the form of an edit as fields and files. Texts of numbers and booleans are converted. A file must be a picture by
- * its first bytes, whatever its name is.
+ * Reads the form of an edit as fields and files. Texts of numbers and booleans are converted. A file must be
+ * a picture by its first bytes, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
-import { pictureType } from '../../shared/wire-kit/media.ts';
-import { badField } from '../../shared/wire-kit/wire-check.ts';
+import { detectPictureType } from '../../shared/wire-kit/media.ts';
+import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
@@ -30,8 +30,8 @@ const switches: Readonly<Record<string, boolean>> = { true: true, false: false }
 export function readForm({ fields: texts, files }: Form): ReadForm {
   const fields: Record<string, unknown> = { provider: readProvider(texts) };
   for (const [name, text] of texts.filter(([each]) => !isProvider(each))) {
-    if (fileFields.has(name)) throw badField(name, 'is a text', 'a PNG or JPEG file, not a URL');
-    if (Object.hasOwn(fields, name)) throw badField(name, 'is sent twice', 'it once');
+    if (fileFields.has(name)) throw buildFieldError(name, 'is a text', 'a PNG or JPEG file, not a URL');
+    if (Object.hasOwn(fields, name)) throw buildFieldError(name, 'is sent twice', 'it once');
     if (text !== '') Object.defineProperty(fields, name, { value: readValue(name, text), enumerable: true });
   }
   return { fields, pictures: readPictures(files) };
@@ -44,13 +44,13 @@ function readValue(name: string, text: string): unknown {
 
 function readPictures(files: readonly FormFile[]): Picture[] {
   const unknown = files.find(({ name }) => !fileFields.has(name));
-  if (unknown) throw badField(unknown.name, 'is a file', 'files as "image", "image[]" or "mask" only');
+  if (unknown) throw buildFieldError(unknown.name, 'is a file', 'files as "image", "image[]" or "mask" only');
   const images = files.filter(({ name }) => imageFields.has(name));
   const masks = files.filter(({ name }) => !imageFields.has(name));
-  if (images.length === 0) throw badField('image', 'is missing', 'a PNG or JPEG file');
+  if (images.length === 0) throw buildFieldError('image', 'is missing', 'a PNG or JPEG file');
   if (images.length > mostPictures)
-    throw badField('image', `holds ${images.length} files`, `${mostPictures} at most`);
-  if (masks.length > 1) throw badField('mask', `holds ${masks.length} files`, 'one');
+    throw buildFieldError('image', `holds ${images.length} files`, `${mostPictures} at most`);
+  if (masks.length > 1) throw buildFieldError('mask', `holds ${masks.length} files`, 'one');
   return [
     ...images.map(({ bytes }, index) =>
       checkPicture(images.length > 1 ? `image[${index}]` : 'image', bytes, false),
@@ -60,11 +60,11 @@ function readPictures(files: readonly FormFile[]): Picture[] {
 }
 
 function checkPicture(at: string, bytes: Uint8Array, mask: boolean): Picture {
-  const mediaType = pictureType(bytes);
+  const mediaType = detectPictureType(bytes);
   if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask))
     return { at, bytes, mediaType, mask };
   const types = mask ? 'PNG' : 'PNG or JPEG';
-  throw badField(
+  throw buildFieldError(
     at,
     bytes.length === 0 ? 'is an empty file' : `is no ${types} file`,
     mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file',

@@ -8,8 +8,8 @@ import {
   type Operation,
   type Preferences,
 } from '../../../core/index.ts';
-import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
 import { editWire, requestWire, type WireRequest } from './wire.ts';
@@ -42,7 +42,7 @@ export class ImageCall implements ClientCall {
     this.statesCount = typeof wire.n === 'number';
     this.inputImages = pictures.filter(({ mask }) => !mask).length;
     this.size = { textBytes, images: pictures.length, mediaBytes: 0 };
-    this.preferences = preferencesOf(wire.provider);
+    this.preferences = readPreferences(wire.provider);
     this.#wire = wire;
     this.#pictures = pictures;
   }
@@ -56,7 +56,10 @@ export class ImageCall implements ClientCall {
   }
 }
 
-/** Creates the reader. `quality` states whether calls must have one. The reader throws `invalid_request`, naming the field. */
+/**
+ * Creates the reader. `quality` states whether calls must have one. The reader throws `invalid_request`,
+ * naming the field.
+ */
 export function requestReader(
   quality: 'required' | 'optional',
 ): (body: unknown, text: string, match: Match) => ImageCall {
@@ -66,9 +69,13 @@ export function requestReader(
     qualities: string,
   ): WireRequest => {
     const wire = checkWire(schema, fields);
-    if (quality === 'required' && !wire.quality) throw badField('quality', 'is missing', qualities);
+    if (quality === 'required' && !wire.quality) throw buildFieldError('quality', 'is missing', qualities);
     if (wire.partial_images && !wire.stream)
-      throw badField('partial_images', 'is only for streams', '"stream": true with it, or leave it out');
+      throw buildFieldError(
+        'partial_images',
+        'is only for streams',
+        '"stream": true with it, or leave it out',
+      );
     return wire;
   };
   return (body, text, { operation }) => {

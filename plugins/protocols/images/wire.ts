@@ -1,7 +1,7 @@
 /**
- * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented field with
- * its type and range. As with OpenAI, unknown fields pass and `null` means unset. The catalogue lists each model's
- * qualities, sizes, formats and backgrounds.
+ * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented
+ * field with its type and range. As with OpenAI, unknown fields pass and `null` means unset. The catalogue
+ * lists each model's qualities, sizes, formats and backgrounds.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';

@@ -1,6 +1,9 @@
-/** Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have a URL. */
+/**
+ * Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have
+ * a URL.
+ */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { leftover, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
@@ -23,11 +26,14 @@ export function decodeAnnotation(wire: Fields): Annotation {
     ...keepString('url', url),
     ...keepString('title', title ?? documentTitle),
     ...keepString('citedText', citedText),
-    ...bag.keep(leftover(wire, citationFields)),
+    ...bag.keep(pickUnread(wire, citationFields)),
   };
 }
 
-/** Encodes a citation, and cuts its passage out of `answer` if it has none. Undefined if this protocol has no such kind. */
+/**
+ * Encodes a citation, and cuts its passage out of `answer` if it has none. Undefined if this protocol has no
+ * such kind.
+ */
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));

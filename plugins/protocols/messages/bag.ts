@@ -1,7 +1,7 @@
 /** The protocol's name, its vendor bag, and its vendor. */
-import { bagOf } from '../../shared/wire-kit/vendor-bag.ts';
+import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'messages';
-export const bag = bagOf(protocolName);
+export const bag = createBag(protocolName);
 /** The vendor of this protocol's file ids, signatures and encrypted reasoning. */
 export const nativeVendor = 'anthropic';

@@ -1,6 +1,7 @@
 /**
- * Tools that Anthropic defines by a dated type and the client runs: a shell, a file editor, a memory. Anthropic's models
- * know their arguments. Any other model gets the tool as a function with this description and schema.
+ * Tools that Anthropic defines by a dated type and the client runs: a shell, a file editor, a memory.
+ * Anthropic's models know their arguments. Any other model gets the tool as a function with this description
+ * and schema.
  */
 
 interface BuiltIn {

@@ -1,8 +1,8 @@
 /** Translates cache marks (`cache_control`). Anthropic accepts four of them in a request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 interface Mark {
   readonly ttl?: '5m' | '30m' | '1h' | undefined;
@@ -22,20 +22,23 @@ const markType = 'ephemeral';
 const mostMarks = 4;
 
 export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
-  return mark?.type === markType ? { cache: { ttl: oneOfKnown(mark.ttl, times) } } : {};
+  return mark?.type === markType ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
 }
 
 /** The part of a mark that the canonical one has no field for. */
 export function markLeft({ cache_control: mark }: Marked): Fields {
   if (!mark) return {};
   if (mark.type !== markType) return { cache_control: mark };
-  return nested('cache_control', leftover(mark, oneOfKnown(mark.ttl, times) ? timed : untimed));
+  return nestFields('cache_control', pickUnread(mark, findKnown(mark.ttl, times) ? timed : untimed));
 }
 
 /** Encodes a thing's mark as its `cache_control`. `path` is the thing's canonical path. */
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
-/** Creates the encoder for one request's marks. Of more than four it keeps the last, which cover the most text. */
+/**
+ * Creates the encoder for one request's marks. Of more than four it keeps the last, which cover the most
+ * text.
+ */
 export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
   const paths = listMarks(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));

@@ -1,6 +1,7 @@
 /**
- * Documents made of texts and pictures, which no other protocol has. Their parts become blocks of the conversation. The
- * first part's form records how many parts there are, and which of its fields belong to the document.
+ * Documents made of texts and pictures, which no other protocol has. Their parts become blocks of the
+ * conversation. The first part's form records how many parts there are, and which of its fields belong to the
+ * document.
  */
 import type { Block } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -2,7 +2,13 @@
 import type { Block } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  pickUnread,
+  nestFields,
+  type Fields,
+  type Sides,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
@@ -28,8 +34,8 @@ export function readMember(value: unknown, name: string | number): unknown {
 }
 
 /**
- * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless it is known
- * to be state of the vendor's own.
+ * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless
+ * it is known to be state of the vendor's own.
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && isVendorState(value.type);
@@ -67,7 +73,7 @@ function decodeParts(document: WireMedia, at: string): Block[] | undefined {
   });
   const [first] = parts;
   const isWhole =
-    parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
+    parts.length === source.content.length && Object.keys(pickUnread(source, sourceFields)).length === 0;
   // The document's own fields go to its first part, which must not have any.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
   return apart(document, parts, (form) => keepSides(document, fields.parts, {}, form));
@@ -121,7 +127,7 @@ function keepSides(
   rest?: Fields,
   form?: readonly string[],
 ): BlockSides {
-  const left = leftover(block, read);
+  const left = pickUnread(block, read);
   if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
   return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
 }
@@ -152,7 +158,7 @@ function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
   const { source } = block;
   // Other protocols carry texts without a type.
   const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
-  const rest = nested('source', leftover(source, isPlain ? sourceFields : untypedSource));
+  const rest = nestFields('source', pickUnread(source, isPlain ? sourceFields : untypedSource));
   const about =
     block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
@@ -201,7 +207,9 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
   return texts.length === blocks.length ? texts : undefined;
 }
 
-/** A search result is a text document. Only this protocol has a field for its source, which stays in the bag. */
+/**
+ * A search result is a text document. Only this protocol has a field for its source, which stays in the bag.
+ */
 function decodeSearchResult(block: WireSearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };

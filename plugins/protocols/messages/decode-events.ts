@@ -1,6 +1,6 @@
 /**
- * Decodes a provider's reply to canonical events: event by event, or a whole message, which is treated as the stream that
- * would have produced it. Every stream passes here, also a verbatim one, for metering.
+ * Decodes a provider's reply to canonical events: event by event, or a whole message, which is treated as the
+ * stream that would have produced it. Every stream passes here, also a verbatim one, for metering.
  */
 import {
   GatewayError,
@@ -9,8 +9,8 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
-import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
-import { servedMode } from '../../shared/wire-kit/modes.ts';
+import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
@@ -25,7 +25,10 @@ export class ReplyDecoder implements EventDecoder {
   #events: CanonicalEvent[] = [];
   #usage: Fields = {};
   #lifetime: '5m' | '1h' | undefined;
-  /** The end of a message whose start already has it, as in Anthropic's answer to a programmatic tool call's result. */
+  /**
+   * The end of a message whose start already has it, as in Anthropic's answer to a programmatic tool call's
+   * result.
+   */
   #stopped: Fields | undefined;
   #started = false;
   /** True if an unreadable event was skipped last. */
@@ -40,7 +43,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#take(parsed(wire.data), wire);
+    if (!this.#over) this.#take(parseJson(wire.data), wire);
     return this.#events;
   }
 
@@ -127,14 +130,14 @@ export class ReplyDecoder implements EventDecoder {
 
   #addDelta(index: unknown, delta: Fields): void {
     // The lost event may have opened this block.
-    if (!this.#blocks.add(index, delta) && this.#lost) this.#fail({ message: cannotBeRead });
+    if (!this.#blocks.add(index, delta) && this.#lost) this.#fail({ message: unreadableEvent });
   }
 
   /** Skips an unreadable event, unless the arguments of a call would lack it. */
   #skip(wire: WireEvent): void {
-    this.#lost = canSkip(wire) && !this.#blocks.hasCall;
+    this.#lost = canSkipEvent(wire) && !this.#blocks.hasCall;
     if (this.#lost) this.#events.push({ type: 'unreadable' });
-    else this.#fail({ message: cannotBeRead });
+    else this.#fail({ message: unreadableEvent });
   }
 
   #count(usage: Fields): void {
@@ -143,7 +146,7 @@ export class ReplyDecoder implements EventDecoder {
     const counted = decodeUsage(this.#usage, this.#lifetime);
     if (!counted) return;
     const { speed, inference_geo } = this.#usage;
-    const mode = servedMode({ speed, inference_geo }, this.#call);
+    const mode = readServedMode({ speed, inference_geo }, this.#call);
     this.#events.push({ type: 'usage', usage: { ...counted, ...mode } });
   }
 

@@ -1,8 +1,8 @@
 /** Decodes the system prompt and the messages to canonical turns. */
 import type { Block, Turn } from '../../../core/index.ts';
-import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
-import { holdsNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
-import { leftover } from '../../shared/wire-kit/vendor-bag.ts';
+import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { containsNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeBlocks, keepForeign, readMember } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
@@ -12,12 +12,17 @@ import type { WireContent, WireMessage, WireRequest } from './wire.ts';
 /** A number in an object or array that a double may not hold. */
 const longNumber = /[:[,]\s*-?\d{16}/;
 
-/** Decodes all turns. It parses the body's text again if the numbers in a tool's input have more digits than a double. */
+/**
+ * Decodes all turns. It parses the body's text again if the numbers in a tool's input have more digits than a
+ * double.
+ */
 export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
   const counts = messages.some(
     ({ content }) =>
       typeof content !== 'string' &&
-      content.some((block) => isKnownBlock(block) && block.type === 'tool_use' && holdsNumber(block.input)),
+      content.some(
+        (block) => isKnownBlock(block) && block.type === 'tool_use' && containsNumber(block.input),
+      ),
   );
   const exact = counts && longNumber.test(text) ? readMember(parseExactly(text), 'messages') : undefined;
   const turns = messages.map((message, index) =>
@@ -42,7 +47,7 @@ const roles = ['user', 'assistant', 'system'] as const;
 export const wholeMessage = 'message';
 
 function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
-  const role = oneOfKnown(message.role, roles);
+  const role = findKnown(message.role, roles);
   if (role === undefined)
     return {
       role: 'user',
@@ -56,7 +61,7 @@ function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
     readMember(exact, 'content'),
     role !== 'assistant',
   );
-  return { role, blocks, at, ...bag.keep(leftover(message, messageFields), readForm(message.content)) };
+  return { role, blocks, at, ...bag.keep(pickUnread(message, messageFields), readForm(message.content)) };
 }
 
 function readForm(content: WireContent): string[] {

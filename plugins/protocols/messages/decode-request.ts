@@ -1,10 +1,10 @@
 /**
- * A client's request to the canonical form: the system prompt as the first turn, then one turn for each message, in
- * order. What has no canonical name and how things were spelt is kept beside them, so that the encoder of this
- * protocol can restore the request.
+ * A client's request to the canonical form: the system prompt as the first turn, then one turn for each
+ * message, in order. What has no canonical name and how things were spelt is kept beside them, so that the
+ * encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
@@ -63,7 +63,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     stop: wire.stop_sequences ?? undefined,
     format:
       format && isSchemaFormat(format)
-        ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) }
+        ? { type: 'schema', schema: format.schema, ...bag.keep(pickUnread(format, formatFields)) }
         : undefined,
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
@@ -71,7 +71,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     names: namesOf(thinking),
     ...bag.keep(
       {
-        ...leftover(vendorsOwn, readFields),
+        ...pickUnread(vendorsOwn, readFields),
         ...partsLeft(wire),
         ...thinking.rest,
         ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
@@ -94,8 +94,8 @@ function partsLeft(wire: WireRequest): Fields {
   const format = wire.output_config?.format;
   const read = !format || isSchemaFormat(format) ? ['format', ...effort] : effort;
   return {
-    ...nested('metadata', leftover(wire.metadata ?? {}, new Set(['user_id']))),
-    ...nested('output_config', leftover(wire.output_config ?? {}, new Set(read))),
+    ...nestFields('metadata', pickUnread(wire.metadata ?? {}, new Set(['user_id']))),
+    ...nestFields('output_config', pickUnread(wire.output_config ?? {}, new Set(read))),
     ...emptied('metadata', wire.metadata),
     ...emptied('output_config', wire.output_config),
   };
@@ -136,13 +136,16 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
     };
   const shown = thinking.type === 'disabled' ? undefined : thinking.display;
   const display = shown ? displays.get(shown) : undefined;
-  const rest = nested('thinking', leftover(thinking, display === undefined ? unshown : thinkingFields));
+  const rest = nestFields('thinking', pickUnread(thinking, display === undefined ? unshown : thinkingFields));
   if (thinking.type === 'disabled') return { value: { effort: 'none' }, rest, form: ['thinking-disabled'] };
   const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
 }
 
-/** Whether a model is to think, and how hard, stand in two fields: where a client wrote only one, what is lost of either is told by that one. */
+/**
+ * Whether a model is to think, and how hard, stand in two fields: where a client wrote only one, what is lost
+ * of either is told by that one.
+ */
 function namesOf({ form }: ReadThinking): Record<string, string> | undefined {
   if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
@@ -166,7 +169,7 @@ function decodeTool(tool: WireTool): Tool {
         name,
         ...defined,
         ...decodeMark(tool),
-        ...bag.keep({ ...leftover(tool, builtInFields), ...markLeft(tool) }, ['built-in']),
+        ...bag.keep({ ...pickUnread(tool, builtInFields), ...markLeft(tool) }, ['built-in']),
       };
     const kind = isSearch(tool)
       ? 'web-search'
@@ -183,7 +186,7 @@ function decodeTool(tool: WireTool): Tool {
     strict: tool.strict ?? undefined,
     ...decodeMark(tool),
     ...bag.keep(
-      { ...leftover(tool, functionFields), ...markLeft(tool) },
+      { ...pickUnread(tool, functionFields), ...markLeft(tool) },
       tool.type === 'custom' ? ['typed'] : [],
     ),
   };
@@ -200,7 +203,7 @@ function decodeChoice(choice: WireKnownChoice): ToolChoice {
   return {
     mode: modes[choice.type],
     names: choice.type === 'tool' ? [choice.name] : undefined,
-    ...bag.keep(leftover(choice, choiceFields)),
+    ...bag.keep(pickUnread(choice, choiceFields)),
   };
 }
 

@@ -1,9 +1,9 @@
 /**
- * Encodes canonical blocks as content blocks. Reports what this protocol cannot express, and refuses the call if an
- * answer without it would be worthless (a video, another vendor's file).
+ * Encodes canonical blocks as content blocks. Reports what this protocol cannot express, and refuses the call
+ * if an answer without it would be worthless (a video, another vendor's file).
  */
 import type { Block } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -94,7 +94,7 @@ function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): F
   const { id, name, arguments: text, custom, namespace } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
   loseSeal(block, path, encoding);
-  const parsed = custom ? { input: text } : argumentsObject(text);
+  const parsed = custom ? { input: text } : parseArguments(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   const caller = bag.form(block).includes('direct') ? { caller: { type: 'direct' } } : {};
   return {

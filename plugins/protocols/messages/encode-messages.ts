@@ -1,10 +1,10 @@
 /**
- * Encodes canonical turns as the system prompt and messages. A request of this protocol is restored turn by turn. For
- * other clients, consecutive turns of one role become one message with tool results first, because Anthropic requires all
- * results of a step in the message after it.
+ * Encodes canonical turns as the system prompt and messages. A request of this protocol is restored turn by
+ * turn. For other clients, consecutive turns of one role become one message with tool results first, because
+ * Anthropic requires all results of a step in the message after it.
  */
 import type { Turn } from '../../../core/index.ts';
-import { withDistinctCallIds, inSteps } from '../../shared/wire-kit/calls-and-results.ts';
+import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -25,7 +25,7 @@ interface Message {
 }
 
 export function encodeConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  return encoding.own ? restore(turns, encoding) : gather(withDistinctCallIds(turns), encoding);
+  return encoding.own ? restore(turns, encoding) : gather(makeCallIdsUnique(turns), encoding);
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
@@ -70,7 +70,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   const leading = turns.findIndex((turn) => !isInstruction(turn));
   const system: Fields[] = [];
   const messages: Message[] = [];
-  for (const [index, turn] of inSteps(turns)) {
+  for (const [index, turn] of moveResultsToCalls(turns)) {
     if (turn.name !== undefined)
       encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
     const path = `turns[${index}]`;
@@ -93,7 +93,9 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   return { system: systemOf(system, plain), messages: ordered };
 }
 
-/** Makes the first message the user's, as Anthropic requires: without any messages, from the last instruction. */
+/**
+ * Makes the first message the user's, as Anthropic requires: without any messages, from the last instruction.
+ */
 function beginWithUser(
   messages: Message[],
   system: Fields[],
@@ -128,8 +130,8 @@ function beginWithUser(
 }
 
 /**
- * Ends the conversation with the user. Newer models refuse to continue an answer. Older ones would continue an answer that
- * is followed by an empty text of the user.
+ * Ends the conversation with the user. Newer models refuse to continue an answer. Older ones would continue
+ * an answer that is followed by an empty text of the user.
  */
 function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose }: Encoding): void {
   const spoken = messages.findLast(({ role }) => role !== 'system');
@@ -183,7 +185,9 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
 
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
-/** An assistant's message cannot contain media here, so a picture of the assistant becomes one of the user. */
+/**
+ * An assistant's message cannot contain media here, so a picture of the assistant becomes one of the user.
+ */
 function answer(
   messages: Message[],
   content: readonly Fields[],
@@ -201,7 +205,10 @@ function answer(
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
-/** Adds instructions in the middle of a conversation: as system text if the model accepts it, or else as user text. */
+/**
+ * Adds instructions in the middle of a conversation: as system text if the model accepts it, or else as user
+ * text.
+ */
 function instruct(messages: Message[], content: readonly Fields[], index: number, encoding: Encoding): void {
   const last = messages.at(-1);
   // Only results may come between a call and its result.

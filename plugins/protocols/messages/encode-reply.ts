@@ -1,6 +1,6 @@
 /** Encodes a whole reply as one message, by collecting the events of the stream as a client would. */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
-import { argumentsObject } from '../../shared/wire-kit/tool-arguments.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { ReplyEvents } from './reply-events.ts';
 
@@ -24,7 +24,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
       message = { ...message, ...event.delta, usage: event.usage };
   }
   for (const [index, text] of inputs)
-    Object.assign(content[index] ?? {}, { input: argumentsObject(text) ?? { _raw: text } });
+    Object.assign(content[index] ?? {}, { input: parseArguments(text) ?? { _raw: text } });
   closeWithText(content);
   return message;
 }

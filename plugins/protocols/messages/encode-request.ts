@@ -1,13 +1,13 @@
 /**
- * Encodes a canonical request as a body of messages, fitted to the model. It restores a request of this protocol exactly,
- * and reports what this protocol cannot express by its canonical path.
+ * Encodes a canonical request as a body of messages, fitted to the model. It restores a request of this
+ * protocol exactly, and reports what this protocol cannot express by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
-import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
-import { noteLosses } from '../../shared/wire-kit/losses.ts';
-import { nested, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
+import { nestFields, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';
@@ -21,7 +21,7 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = noteLosses();
+  const { losses, lose } = collectLosses();
   const encoding: Encoding = {
     own: bag.form(request).includes('read'),
     model,
@@ -46,14 +46,14 @@ export function encodeRequest(
     tool_choice: choice,
     thinking,
     ...encodeSampling(request, thinks, encoding),
-    ...nested('output_config', removeUndefined({ effort, format })),
+    ...nestFields('output_config', removeUndefined({ effort, format })),
     ...encodeUserAndTier(request, encoding),
   });
   loseOthers(request, encoding);
   const limited = new Set(tools?.some((tool) => tool.max_uses !== undefined) ? [callLimit] : []);
   return {
     body,
-    losses: [...losses, ...foreignFields(request, protocolName, limited)],
+    losses: [...losses, ...listForeignFields(request, protocolName, limited)],
     stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank),
     expects,
   };

@@ -2,16 +2,16 @@
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
-  hosts,
+  hostsTool,
   loseHosted,
-  withoutRepeats,
-  searchOptions,
-  withLimitedSearch,
-  type SearchWords,
+  removeRepeatedTools,
+  translateSearchOptions,
+  addSearchLimit,
+  type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
-import { objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { asFunction, loseNamespaces, loseChoice } from '../../shared/wire-kit/offered-tools.ts';
+import { toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
+import { convertToFunction, loseNamespaces, loseChoice } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -34,12 +34,13 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   }
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const offered = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose);
+  const offered = removeRepeatedTools(own ? request.tools : addSearchLimit(request), protocolName, lose);
   const tools = offered.flatMap((tool, index) =>
     tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : [],
   );
   const choice = encodeChoice(request);
-  // Anthropic refuses a choice among no tools, or of a lost one. A client of this protocol gets that error itself.
+  // Anthropic refuses a choice among no tools, or of a lost one. A client of this protocol gets that error
+  // itself.
   const named = choice?.type === 'tool' ? choice.name : undefined;
   if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
     return { tools, choice };
@@ -47,7 +48,10 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/** This protocol cannot allow a subset of tools, so others are left out. Google's list does not cover its hosted tools. */
+/**
+ * This protocol cannot allow a subset of tools, so others are left out. Google's list does not cover its
+ * hosted tools.
+ */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
   return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }
@@ -56,7 +60,7 @@ const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** The schema of another protocol's tool. A strict one uses only keywords that Anthropic enforces. */
 function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
-  const schema = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  const schema = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
   const named = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) {
@@ -74,7 +78,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
   if (tool.type === 'custom') {
-    const { description, schema } = asFunction(tool, path, lose);
+    const { description, schema } = convertToFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
   if (bag.form(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
@@ -98,7 +102,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   ];
 }
 
-const searchWords: SearchWords = {
+const searchWords: SearchWriters = {
   location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
   allowed: (domains) => ({ allowed_domains: domains }),
   blocked: (domains) => ({ blocked_domains: domains }),
@@ -112,13 +116,17 @@ function encodeHosted(
 ): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
-  if (!hosts(model, kind)) {
+  if (!hostsTool(model, kind)) {
     loseHosted(tool, path, lose);
     return [];
   }
   if (kind === 'web-search')
     return [
-      { type: 'web_search_20250305', name: 'web_search', ...searchOptions(tool, path, searchWords, lose) },
+      {
+        type: 'web_search_20250305',
+        name: 'web_search',
+        ...translateSearchOptions(tool, path, searchWords, lose),
+      },
     ];
   checkContainer(tool, path);
   return [{ type: 'code_execution_20250825', name: 'code_execution' }];

@@ -2,9 +2,9 @@
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
-  passedStatus,
+  selectClientStatus,
   decodeVendorError,
-  errorEvent,
+  buildErrorEvent,
   readVendorError,
 } from '../../shared/wire-kit/vendor-error.ts';
 
@@ -72,7 +72,7 @@ function buildDetails({ status, details: { vendor } }: GatewayError): Fields {
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
   return {
-    status: passedStatus(error, family) ?? wording[error.code].status ?? error.status,
+    status: selectClientStatus(error, family) ?? wording[error.code].status ?? error.status,
     body: errorBody(error, id),
   };
 }
@@ -101,7 +101,7 @@ const statuses: Readonly<Record<string, number>> = {
 export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 'error' }> {
   const error = readVendorError({ error: isObject(event.error) ? event.error : event });
   const { type, status } = error;
-  return errorEvent(
+  return buildErrorEvent(
     family,
     { ...error, code: type },
     status ?? (type === undefined ? undefined : statuses[type]),

@@ -1,6 +1,7 @@
 /**
- * Translates finish reasons. The reply's calls decide whether tools were called, not the vendor's reason: some vendors
- * report "stop" together with calls. A cut or refused reply keeps its reason, because a call in it may be incomplete.
+ * Translates finish reasons. The reply's calls decide whether tools were called, not the vendor's reason:
+ * some vendors report "stop" together with calls. A cut or refused reply keeps its reason, because a call in
+ * it may be incomplete.
  */
 import type { FinishReason } from '../../../core/index.ts';
 

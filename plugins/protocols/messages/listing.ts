@@ -8,19 +8,19 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import {
-  architectureOf,
+  describeArchitecture,
   Listings,
-  modelsNamed,
-  ownerOf,
-  pricesOf,
-  topProviderOf,
+  findListedModels,
+  readOwner,
+  formatPrices,
+  describeTopProvider,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 /** Cached input without a price of its own costs as much as other input. */
 function formatPricing({ price = freePrice }: Model): Record<string, string> {
   const { input, output, cacheRead = input, cacheWrite5m = input, cacheWrite1h = input } = price;
-  return pricesOf([
+  return formatPrices([
     ['prompt', input],
     ['completion', output],
     ['input_cache_read', cacheRead],
@@ -35,13 +35,13 @@ function describe(model: Model): Record<string, unknown> {
     id: model.id,
     display_name: model.name,
     created_at: `${model.created}T00:00:00Z`,
-    owned_by: ownerOf(model),
+    owned_by: readOwner(model),
     canonical_slug: model.canonicalSlug ?? model.id,
     description: model.description,
     context_length: model.contextLength,
-    architecture: architectureOf(model),
+    architecture: describeArchitecture(model),
     pricing: formatPricing(model),
-    top_provider: topProviderOf(model),
+    top_provider: describeTopProvider(model),
     supported_parameters: model.supportedParameters,
     expiration_date: model.expires,
   };
@@ -54,7 +54,7 @@ function listModels(catalog: Catalog): Model[] {
 
 /** Finds the models of an owner, or the model with an id. */
 function findModels(catalog: Catalog, name: string): unknown {
-  const found = modelsNamed(catalog, listModels(catalog), name);
+  const found = findListedModels(catalog, listModels(catalog), name);
   return 'id' in found ? describe(found) : { data: found.map(describe) };
 }
 

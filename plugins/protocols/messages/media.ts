@@ -1,7 +1,7 @@
 /** Encodes images and documents. Anthropic accepts images of four types, PDFs and text. */
 import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
-import { documentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
+import { detectDocumentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -79,7 +79,7 @@ function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fi
     return { type: 'base64', media_type: mediaType ?? 'application/pdf', data: source.data };
   if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
-    const isPdf = (documentType(source.data) ?? mediaType) === 'application/pdf';
+    const isPdf = (detectDocumentType(source.data) ?? mediaType) === 'application/pdf';
     if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
     if (isTextual(mediaType)) {
       return {

@@ -1,6 +1,6 @@
 /** The content blocks of a provider's reply while they are open, as canonical events. */
 import type { CanonicalEvent, ClientCall, Opaque } from '../../../core/index.ts';
-import { unwrapInput, offeredOtherwise, type AskedTool } from '../../shared/wire-kit/offered-tools.ts';
+import { unwrapInput, mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -32,7 +32,7 @@ export class OpenBlocks {
   readonly #emit: (event: CanonicalEvent) => void;
   readonly #open = new Map<unknown, OpenBlock>();
   #blocks = 0;
-  #renamedTools: ReadonlyMap<string, AskedTool> | undefined;
+  #renamedTools: ReadonlyMap<string, ClientTool> | undefined;
   /** The id of the reply, from which calls without an id get one. */
   replyId = '';
   /** The number of tool calls so far. */
@@ -108,7 +108,10 @@ export class OpenBlocks {
     for (const index of this.#open.keys()) this.end(index);
   }
 
-  /** The vendor's own tools and their results stay whole for clients of this protocol, except the input, which is text. */
+  /**
+   * The vendor's own tools and their results stay whole for clients of this protocol, except the input, which
+   * is text.
+   */
   #startServerTool(open: OpenBlock, wire: Fields): void {
     const { name, input } = wire;
     const hasInput = isObject(input) && Object.keys(input).length > 0;
@@ -143,8 +146,8 @@ export class OpenBlocks {
   }
 
   /** The tool of a client of another protocol that has another name there, or takes free text. */
-  #findClientTool(name: string): AskedTool | undefined {
-    this.#renamedTools ??= offeredOtherwise(
+  #findClientTool(name: string): ClientTool | undefined {
+    this.#renamedTools ??= mapRenamedTools(
       this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []),
       fitName,
     );

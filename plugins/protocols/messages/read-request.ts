@@ -1,6 +1,7 @@
 /**
- * Reads a client's request: checks its version, its schema and the rules that involve several fields, and collects the
- * facts that the gateway needs. The canonical form is decoded on first use, because most calls pass verbatim.
+ * Reads a client's request: checks its version, its schema and the rules that involve several fields, and
+ * collects the facts that the gateway needs. The canonical form is decoded on first use, because most calls
+ * pass verbatim.
  */
 import { GatewayError } from '../../../core/index.ts';
 import type {
@@ -13,16 +14,19 @@ import type {
   Mode,
   Preferences,
 } from '../../../core/index.ts';
-import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { askedModes } from '../../shared/wire-kit/modes.ts';
-import { preferencesOf, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
 import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
 import type { WireBlock, WireRequest } from './wire.ts';
 
-/** A call in this protocol. The upstream side recognises it with `instanceof`, and then has nothing to translate back. */
+/**
+ * A call in this protocol. The upstream side recognises it with `instanceof`, and then has nothing to
+ * translate back.
+ */
 export class MessagesCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -53,17 +57,20 @@ export class MessagesCall implements ClientCall {
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
     this.budget = readBudget(wire);
     this.effort = wire.thinking?.type === 'disabled' ? 'none' : (wire.output_config?.effort ?? this.budget);
-    this.preferences = preferencesOf(wire.provider);
+    this.preferences = readPreferences(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = measureInput(wire, text);
-    this.modes = askedModes({
+    this.modes = readRequestedModes({
       service_tier: wire.service_tier,
       speed: wire.speed,
       inference_geo: wire.inference_geo,
     });
     this.fees = wire.tools?.flatMap(readFees) ?? [];
     this.carriesState =
-      holdsEnvelope(text) || hasUnsignedThoughts(wire) || lacksThoughtsInLoop(wire) || hasBlankAnswers(wire);
+      containsEnvelope(text) ||
+      hasUnsignedThoughts(wire) ||
+      lacksThoughtsInLoop(wire) ||
+      hasBlankAnswers(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -92,7 +99,10 @@ function hasUnsignedThoughts({ messages }: WireRequest): boolean {
   return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
 }
 
-/** A loop of tool calls that another model started without reasoning: with thinking enabled, Anthropic refuses it. */
+/**
+ * A loop of tool calls that another model started without reasoning: with thinking enabled, Anthropic refuses
+ * it.
+ */
 function lacksThoughtsInLoop({ messages, thinking }: WireRequest): boolean {
   if (thinking?.type !== 'enabled') return false;
   const last = messages.at(-1)?.content;
@@ -133,7 +143,10 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   return new MessagesCall(wire, text, isCount);
 }
 
-/** The error code that makes the vendor SDK's tool runner, which starts with a thread, resend the whole conversation. */
+/**
+ * The error code that makes the vendor SDK's tool runner, which starts with a thread, resend the whole
+ * conversation.
+ */
 const noThreads = 'thread_unsupported_request';
 
 function checkStateless({ thread }: WireRequest): void {
@@ -185,10 +198,10 @@ function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
   // With a beta the budget covers a whole loop of tool calls, and may exceed one reply.
   if (budget !== undefined && limit !== undefined && limit !== null && budget >= limit && !usesBetas) {
     const is = `is ${budget}, and "max_tokens" is ${limit}`;
-    throw badField('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
+    throw buildFieldError('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
   if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
-    throw badField(
+    throw buildFieldError(
       'tool_choice',
       `is "${choice.type}" without any tools`,
       '"tools" with it, or leave it out',
@@ -200,7 +213,7 @@ function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
     tools?.every(isFunctionTool) &&
     !tools.some(({ name }) => name === choice.name)
   ) {
-    throw badField(
+    throw buildFieldError(
       'tool_choice.name',
       `is "${String(choice.name)}", which is not in "tools"`,
       'the name of one of them',

@@ -1,9 +1,10 @@
 /**
- * Translates canonical events to this protocol's events, for streams and for whole replies. Only one block is open at a
- * time here: blocks that run in parallel with another (parallel calls of other vendors) wait until it has ended.
+ * Translates canonical events to this protocol's events, for streams and for whole replies. Only one block is
+ * open at a time here: blocks that run in parallel with another (parallel calls of other vendors) wait until
+ * it has ended.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeign, loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -62,7 +63,9 @@ export class ReplyEvents {
   /** Characters of it that citations may still quote. */
   #passages = longestPassages;
 
-  /** `whole`: the reply is not a stream, so that the sealed state of its last text can come before the text. */
+  /**
+   * `whole`: the reply is not a stream, so that the sealed state of its last text can come before the text.
+   */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
     this.#whole = whole;
@@ -80,14 +83,14 @@ export class ReplyEvents {
         break;
       case 'response-start':
         this.#start = event;
-        loseForeignStart(this.#context, event, protocolName);
+        loseForeignReplyFields(this.#context, event, protocolName);
         break;
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         break;
       case 'finish':
         if (event.candidate === 0) this.#finish = event;
-        loseForeign(this.#context, event, protocolName);
+        loseForeignFinishFields(this.#context, event, protocolName);
         break;
       case 'ping':
         return [{ type: 'ping' }];
@@ -131,8 +134,8 @@ export class ReplyEvents {
   }
 
   /**
-   * Opens the next waiting block and replays its events. If it has already ended, `#end` calls this method again; the
-   * running call continues instead, because thousands of blocks in a row would overflow the stack.
+   * Opens the next waiting block and replays its events. If it has already ended, `#end` calls this method
+   * again; the running call continues instead, because thousands of blocks in a row would overflow the stack.
    */
   #next(): void {
     if (this.#opening) return;
@@ -242,13 +245,18 @@ export class ReplyEvents {
     this.#events.push({ type: 'message_start', message });
   }
 
-  /** Estimates the input tokens, because clients read them at the start. The end of the message corrects them. */
+  /**
+   * Estimates the input tokens, because clients read them at the start. The end of the message corrects them.
+   */
   #estimate(): number {
     const { textBytes, images, mediaBytes } = this.#context.call.size;
     return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
   }
 
-  /** Keeps a final text as the reply's last block: Claude Code prints only the last block, and only if it is text. */
+  /**
+   * Keeps a final text as the reply's last block: Claude Code prints only the last block, and only if it is
+   * text.
+   */
   #closeText(): void {
     const held = this.#held;
     this.#held = [];

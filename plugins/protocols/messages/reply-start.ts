@@ -33,8 +33,8 @@ export function hasStopped({ stop_reason: reason }: Fields): boolean {
 }
 
 /**
- * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the charge if the
- * end reports none. A message that has already stopped has final figures.
+ * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the
+ * charge if the end reports none. A message that has already stopped has final figures.
  */
 export function withoutOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;

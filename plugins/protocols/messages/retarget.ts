@@ -1,7 +1,7 @@
 /**
- * Edits the client's own bytes on the verbatim lane: sets the provider's model name, removes the `provider` object, and
- * lowers the output limit. Thinking must stay below the limit, so its budget is lowered too. If the budget would be less
- * than the vendor accepts, thinking is disabled.
+ * Edits the client's own bytes on the verbatim lane: sets the provider's model name, removes the `provider`
+ * object, and lowers the output limit. Thinking must stay below the limit, so its budget is lowered too. If
+ * the budget would be less than the vendor accepts, thinking is disabled.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { MessagesCall } from './read-request.ts';

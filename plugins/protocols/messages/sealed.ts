@@ -1,7 +1,8 @@
 /**
- * Carries another vendor's sealed state in the `data` of redacted_thinking blocks. The envelope names the block that the
- * state belongs to: a tool call by its id, anywhere in the message, because Claude Code moves calls behind everything
- * else; the last reasoning or text before it; or the next text. State without an owner is a reasoning block by itself.
+ * Carries another vendor's sealed state in the `data` of redacted_thinking blocks. The envelope names the
+ * block that the state belongs to: a tool call by its id, anywhere in the message, because Claude Code moves
+ * calls behind everything else; the last reasoning or text before it; or the next text. State without an
+ * owner is a reasoning block by itself.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
@@ -16,7 +17,10 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
-/** Collects the blocks of a message, with an index of possible owners: a search for each envelope would take quadratic time. */
+/**
+ * Collects the blocks of a message, with an index of possible owners: a search for each envelope would take
+ * quadratic time.
+ */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();

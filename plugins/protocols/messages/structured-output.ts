@@ -1,10 +1,10 @@
 /**
- * Encodes structured output. Anthropic enforces only schemas with closed objects and a few keywords. Other keywords go
- * into the descriptions, for the model to read.
+ * Encodes structured output. Anthropic enforces only schemas with closed objects and a few keywords. Other
+ * keywords go into the descriptions, for the model to read.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
-import { inWords } from '../../shared/wire-kit/json-mode.ts';
+import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -22,12 +22,12 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
   if (!format || format.type === 'text') return {};
   if (format.type === 'json' || format.schema === undefined) {
     lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
-    return inWords({ type: 'json' });
+    return describeFormat({ type: 'json' });
   }
   if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
     lose('format', 'the model has no structured output; asked for in words', 'approximated');
-    return inWords(format);
+    return describeFormat(format);
   }
   return { format: { type: 'json_schema', schema: tightSchema(named(format), 'format', lose) } };
 }

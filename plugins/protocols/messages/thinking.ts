@@ -1,9 +1,10 @@
 /**
- * Encodes reasoning as the model's generation expects it: a budget of tokens, or an effort for a model that decides
- * itself. Thinking is left out if a tool is forced, or if the reasoning at the start of a tool loop is missing.
+ * Encodes reasoning as the model's generation expects it: a budget of tokens, or an effort for a model that
+ * decides itself. Thinking is left out if a tool is forced, or if the reasoning at the start of a tool loop
+ * is missing.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { effortFor, efforts, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { findEffort, efforts, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -36,7 +37,7 @@ export function encodeThinking(
   const { effort, budget, display } = reasoning;
   // The client wrote only the effort, or a kind of thinking that is in the bag.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
-  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
   if (style === 'none') {
     if (wanted === undefined ? display !== 'none' : wanted !== 'none')
       encoding.lose('reasoning', 'the model does not reason', 'model');
@@ -62,7 +63,7 @@ function withEffort(
   const sent =
     wanted === undefined
       ? undefined
-      : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
+      : findNearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
   const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
   if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
@@ -98,7 +99,7 @@ function withBudget(
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
   if (
     effort !== undefined &&
-    nearestEffort(
+    findNearestEffort(
       effort,
       efforts.map(({ name }) => name),
     ) !== effort

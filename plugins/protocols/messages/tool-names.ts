@@ -1,11 +1,11 @@
 /** Replaces tool names and call ids that this protocol does not accept. */
-import { digest, fitByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
 const goodId = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function fitName(name: string): string {
-  return fitByRule(name, rule);
+  return fitNameByRule(name, rule);
 }
 
 /** The id itself if Anthropic accepts it, or else a digest of it. A call and its result get the same. */

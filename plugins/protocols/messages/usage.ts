@@ -1,6 +1,6 @@
 /**
- * Translates token counts. Anthropic's `input_tokens` exclude cache reads and writes; canonical input includes them.
- * Unknown counts are null here, and absent in the canonical usage.
+ * Translates token counts. Anthropic's `input_tokens` exclude cache reads and writes; canonical input
+ * includes them. Unknown counts are null here, and absent in the canonical usage.
  */
 import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -18,8 +18,8 @@ type Lifetime = '5m' | '1h';
 type Split = Readonly<Record<Lifetime, number>>;
 
 /**
- * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so the split by
- * lifetime stays from its start.
+ * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so the
+ * split by lifetime stays from its start.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
   const told = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
@@ -35,7 +35,10 @@ function splitOf({ cache_creation: split }: Fields): Split | undefined {
   return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
 }
 
-/** The split of a turn with tools that Anthropic runs: it reports the writes of each round. Undefined where they are not all there is. */
+/**
+ * The split of a turn with tools that Anthropic runs: it reports the writes of each round. Undefined where
+ * they are not all there is.
+ */
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
   for (const round of listOf(iterations)) {
@@ -56,9 +59,9 @@ export function readLifetime(
 }
 
 /**
- * Which of the writes were for how long. A split that does not add up to them is of the first round alone. Later rounds
- * write behind the last mark of the request, and marks for an hour come first: where there is a mark for five minutes,
- * the rest is for five minutes.
+ * Which of the writes were for how long. A split that does not add up to them is of the first round alone.
+ * Later rounds write behind the last mark of the request, and marks for an hour come first: where there is a
+ * mark for five minutes, the rest is for five minutes.
  */
 function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   const written = knownCount(wire.cache_creation_input_tokens);

@@ -1,12 +1,12 @@
 /**
- * The schema of a request body: every documented field with its type and range. Unknown fields, values and types pass at
- * every depth, because clients use the vendor's betas.
+ * The schema of a request body: every documented field with its type and range. Unknown fields, values and
+ * types pass at every depth, because clients use the vendor's betas.
  */
 import { z } from 'zod';
-import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { between, orPlain } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, acceptPlain } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -25,7 +25,7 @@ const imageSources = new Set(['base64', 'url', 'file']);
 const documentSources = new Set([...imageSources, 'text', 'content']);
 const image = z.looseObject({
   type: z.literal('image'),
-  source: z.union([imageSource, otherThan(imageSources)]),
+  source: z.union([imageSource, typeOtherThan(imageSources)]),
   cache_control: cacheControl,
 });
 const knownTypes = new Set([
@@ -39,7 +39,7 @@ const knownTypes = new Set([
   'tool_result',
 ]);
 /** Blocks of the vendor's own tools and betas. */
-const otherBlock = otherThan(knownTypes);
+const otherBlock = typeOtherThan(knownTypes);
 
 const documentContent = z.union(
   [z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))],
@@ -54,7 +54,7 @@ const documentSource = z.discriminatedUnion('type', [
 ]);
 const document = z.looseObject({
   type: z.literal('document'),
-  source: z.union([documentSource, otherThan(documentSources)]),
+  source: z.union([documentSource, typeOtherThan(documentSources)]),
   title: z.string().nullish(),
   context: z.string().nullish(),
   cache_control: cacheControl,
@@ -137,7 +137,7 @@ function isPlainBlock(value: unknown): boolean {
 }
 
 const content = z.union(
-  [z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))],
+  [z.string(), z.array(acceptPlain(z.union([knownBlock, otherBlock]), isPlainBlock))],
   'a string, or an array of content blocks',
 );
 const message = z.looseObject({ role: z.string('the role of who speaks'), content });
@@ -176,7 +176,7 @@ const knownChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('none') }),
 ]);
 const knownChoices = new Set(['auto', 'any', 'tool', 'none']);
-const toolChoice = z.union([knownChoice, otherThan(knownChoices)]);
+const toolChoice = z.union([knownChoice, typeOtherThan(knownChoices)]);
 
 const budget = 'a whole number of tokens, at least 1024';
 const display = z.string().nullish();
@@ -187,12 +187,12 @@ const knownThinking = z.discriminatedUnion('type', [
 ]);
 const thinkingTypes = new Set(['enabled', 'adaptive', 'disabled']);
 /** Such as `between_tools`. */
-const otherThinking = otherThan(thinkingTypes);
+const otherThinking = typeOtherThan(thinkingTypes);
 
 const schemaFormat = z.looseObject({ type: z.literal('json_schema'), schema: anyObject });
 const outputConfig = z.looseObject({
   effort: z.string().nullish(),
-  format: z.union([schemaFormat, otherThan(new Set(['json_schema']))]).nullish(),
+  format: z.union([schemaFormat, typeOtherThan(new Set(['json_schema']))]).nullish(),
 });
 
 const modelId = 'a model id of the form <provider>/<model_name>';
@@ -200,16 +200,19 @@ const limit = 'a whole number of tokens';
 
 const fields = {
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
-  messages: z.array(orPlain(message, isPlainMessage)).min(1),
+  messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
   system: z
     .union(
-      [z.string(), z.array(z.union([z.discriminatedUnion('type', [text]), otherThan(new Set(['text']))]))],
+      [
+        z.string(),
+        z.array(z.union([z.discriminatedUnion('type', [text]), typeOtherThan(new Set(['text']))])),
+      ],
       'a string, or an array of text blocks',
     )
     .nullish(),
   stream: z.boolean().nullish(),
-  temperature: between(0, 1).nullish(),
-  top_p: between(0, 1).nullish(),
+  temperature: numberBetween(0, 1).nullish(),
+  top_p: numberBetween(0, 1).nullish(),
   top_k: z.int('a whole number, 0 or more').nonnegative('a whole number, 0 or more').nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   tools: z.array(z.union([functionTool, vendorTool])).nullish(),

@@ -1,6 +1,6 @@
 /** Citations of a reply. Their start and end are offsets into the text of their part. */
 import type { CanonicalEvent } from '../../../core/index.ts';
-import { leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
@@ -20,13 +20,13 @@ export function decodeAnnotation(wire: Fields): Annotation {
     title: typeof wire.title === 'string' ? wire.title : undefined,
     start: readInteger(wire.start_index),
     end: readInteger(wire.end_index),
-    ...bag.keep(leftover(wire, citationFields)),
+    ...bag.keep(pickUnread(wire, citationFields)),
   };
 }
 
 /**
- * `length` is the length of the annotated text: a citation without offsets spans all of it. Undefined if this protocol
- * has no such annotation.
+ * `length` is the length of the annotated text: a citation without offsets spans all of it. Undefined if this
+ * protocol has no such annotation.
  */
 export function encodeAnnotation(annotation: Annotation, length: number): Fields | undefined {
   const rest = bag.fields(annotation);

@@ -1,4 +1,6 @@
-/** Counts the input tokens of a request. The count request is a normal one without fields about the output. */
+/**
+ * Counts the input tokens of a request. The count request is a normal one without fields about the output.
+ */
 import { knownCount, type CountSide } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

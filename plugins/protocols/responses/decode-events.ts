@@ -1,7 +1,7 @@
 /**
- * Decodes a provider's reply to canonical events: a stream event by event, or a whole response item by item. Every
- * stream passes through here, if only to be metered, so the checks are written by hand for speed. Events that have no
- * handler repeat what the whole item says.
+ * Decodes a provider's reply to canonical events: a stream event by event, or a whole response item by item.
+ * Every stream passes through here, if only to be metered, so the checks are written by hand for speed.
+ * Events that have no handler repeat what the whole item says.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -12,8 +12,8 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
-import { parsed, cannotBeRead, canSkip } from '../../shared/wire-kit/event-data.ts';
-import { servedMode } from '../../shared/wire-kit/modes.ts';
+import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
@@ -131,7 +131,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#ended && wire.data !== '[DONE]') this.#takeEvent(parsed(wire.data), wire);
+    if (!this.#ended && wire.data !== '[DONE]') this.#takeEvent(parseJson(wire.data), wire);
     return this.#events;
   }
 
@@ -167,7 +167,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent): void {
-    if (!canSkip(wire)) return this.#fail({ message: cannotBeRead });
+    if (!canSkipEvent(wire)) return this.#fail({ message: unreadableEvent });
     this.#items.hasGap = true;
     this.#events.push({ type: 'unreadable' });
   }
@@ -185,7 +185,7 @@ export class ReplyDecoder implements EventDecoder {
     if (usage)
       this.#events.push({
         type: 'usage',
-        usage: { ...usage, ...servedMode({ service_tier: response.service_tier }, this.#call) },
+        usage: { ...usage, ...readServedMode({ service_tier: response.service_tier }, this.#call) },
       });
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);

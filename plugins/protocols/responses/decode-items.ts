@@ -1,11 +1,12 @@
 /**
- * Decodes input items to canonical turns. What an assistant did at once (reasoning, text, tool calls) is several items
- * here but one canonical turn, because other protocols require the tool results after the whole turn. Each block keeps
- * notes about its item, so that the encoder of this protocol can restore the items one by one.
+ * Decodes input items to canonical turns. What an assistant did at once (reasoning, text, tool calls) is
+ * several items here but one canonical turn, because other protocols require the tool results after the whole
+ * turn. Each block keeps notes about its item, so that the encoder of this protocol can restore the items one
+ * by one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
 import { noteHead, headNames } from './item-notes.ts';
@@ -33,7 +34,9 @@ interface Reading {
   readonly foreignCalls: ReadonlySet<string>;
 }
 
-/** Every provider refuses an output without its call, so the two are translated together or dropped together. */
+/**
+ * Every provider refuses an output without its call, so the two are translated together or dropped together.
+ */
 function findForeignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   const foreign = new Set<string>();
   for (const { kind, item } of items) {
@@ -67,8 +70,8 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
 }
 
 /**
- * Whether an item belongs to the turn before it. A second message starts a new turn, unless it follows tool calls: a new
- * turn would separate them from their results.
+ * Whether an item belongs to the turn before it. A second message starts a new turn, unless it follows tool
+ * calls: a new turn would separate them from their results.
  */
 function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
   if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
@@ -100,8 +103,8 @@ function attachState(read: ReadItem, last: Turn | undefined, sealer: string): bo
 }
 
 /**
- * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call of its id, or to the last
- * one if none follows.
+ * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call of its id, or
+ * to the last one if none follows.
  */
 function assignCallState(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
   const owned = new Map<WireCall, readonly Opaque[]>();
@@ -168,7 +171,7 @@ function decodeMessage(message: WireMessage, at: string): Turn {
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual =
     message.status === undefined || message.status === null || knownStatuses.has(message.status);
-  const rest = leftover(message, isUsual ? messageFields : messageFieldsExceptStatus);
+  const rest = pickUnread(message, isUsual ? messageFields : messageFieldsExceptStatus);
   const form = [
     ...noteHead(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
     ...(typeof content === 'string' ? ['string'] : []),
@@ -177,7 +180,11 @@ function decodeMessage(message: WireMessage, at: string): Turn {
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
   const opening = {
     ...first,
-    ...bag.keep({ ...bag.fields(first), ...nested('item', rest) }, ['message', ...form, ...bag.form(first)]),
+    ...bag.keep({ ...bag.fields(first), ...nestFields('item', rest) }, [
+      'message',
+      ...form,
+      ...bag.form(first),
+    ]),
   };
   return { role, blocks: [opening, ...others], at };
 }
@@ -198,7 +205,7 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(leftover(item, callFields), [
+    ...bag.keep(pickUnread(item, callFields), [
       ...noteHead(item),
       ...(name === item.name ? [] : [`name=${item.name}`]),
     ]),
@@ -222,7 +229,7 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
     // If a part is known to this protocol only, the whole output is kept.
-    ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [
+    ...bag.keep(pickUnread(item, content.length < parts.length ? outputHead : outputFields), [
       ...noteHead(item),
       ...(typeof output === 'string' ? ['string'] : []),
     ]),
@@ -253,10 +260,10 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
     ...(summary ? [`summary=${summary.length}`] : []),
     `parts=${texts.map(({ length }) => length).join()}`,
   ];
-  const left = parts.map((part) => leftover(part, partFields));
+  const left = parts.map((part) => pickUnread(part, partFields));
   const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
   const rest: Fields = {
-    ...leftover(item, known),
+    ...pickUnread(item, known),
     ...(left.some((fields) => Object.keys(fields).length > 0) ? { parts: left } : {}),
   };
   return {
@@ -280,7 +287,7 @@ function decodeImageCall(item: WireImageCall, at: string): Block {
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(leftover(item, imageFields), [
+    ...bag.keep(pickUnread(item, imageFields), [
       'image-call',
       ...noteHead(item),
       ...(format ? [`format=${format}`] : []),

@@ -1,11 +1,11 @@
 /**
- * Collects the output items of one reply from its events, as canonical blocks. Items and parts are identified by index,
- * never by id: some relays send another id with every event. Some providers send no deltas, so the decoder counts what
- * it has emitted of an item, and takes the rest from the whole item at its end.
+ * Collects the output items of one reply from its events, as canonical blocks. Items and parts are identified
+ * by index, never by id: some relays send another id with every event. Some providers send no deltas, so the
+ * decoder counts what it has emitted of an item, and takes the rest from the whole item at its end.
  */
 import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
-import { isObject, leftover, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { decodeHostedItem, decodePartialImage, type BlockFacts } from './decode-hosted-items.ts';
@@ -78,7 +78,7 @@ export class OutputItemDecoder {
     const known = this.#items.get(index);
     if (known) return known;
     const type = readText(wire.type);
-    const rest = type === 'message' ? leftover(wire, messageHead) : {};
+    const rest = type === 'message' ? pickUnread(wire, messageHead) : {};
     const followsMessage = this.#latestType === 'message';
     this.#latestIndex = index;
     this.#latestType = type;

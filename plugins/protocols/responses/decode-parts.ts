@@ -1,8 +1,8 @@
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
 import type { Block } from '../../../core/index.ts';
-import { documentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
+import { detectDocumentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { leftover, nested, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 
@@ -60,7 +60,7 @@ function decodePart(part: WirePart, role: string): ContentBlock {
       return { ...decodeFile(part), ...decodeCache(part) };
     case 'input_audio': {
       const { data, format } = part.input_audio;
-      const inner = nested('input_audio', leftover(part.input_audio, new Set(['data', 'format'])));
+      const inner = nestFields('input_audio', pickUnread(part.input_audio, new Set(['data', 'format'])));
       const sides = bag.keep({ ...rest(part, ['input_audio']), ...readCacheLeftover(part), ...inner });
       return {
         type: 'media',
@@ -77,7 +77,7 @@ function decodePart(part: WirePart, role: string): ContentBlock {
 const audioTypes: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg']]);
 
 function rest(part: object, known: readonly string[]): Fields {
-  return leftover(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
+  return pickUnread(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
 }
 
 function noteTextType(kind: string, role: string): string[] {
@@ -87,7 +87,7 @@ function noteTextType(kind: string, role: string): string[] {
 const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
 
 function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
-  const left = leftover(part, textFields);
+  const left = pickUnread(part, textFields);
   if (!part.prompt_cache_breakpoint)
     return { type: 'text', text: part.text, ...bag.keep(left, noteTextType(part.type, role)) };
   return {
@@ -98,7 +98,10 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
   };
 }
 
-/** Clients send parts of replies back with empty lists. Those are kept as notes, so that they are not reported as lost. */
+/**
+ * Clients send parts of replies back with empty lists. Those are kept as notes, so that they are not reported
+ * as lost.
+ */
 function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {
@@ -156,7 +159,7 @@ function decodeFile(part: FilePart): MediaBlock {
     return {
       ...document,
       source,
-      mediaType: documentType(data),
+      mediaType: detectDocumentType(data),
       filename,
       ...sides('file_data', ['data', 'bare']),
     };
@@ -187,9 +190,9 @@ function decodeCache({ prompt_cache_breakpoint: mark }: CacheMarked): Pick<Media
 function readCacheLeftover({ prompt_cache_breakpoint: mark }: CacheMarked): Fields {
   if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
   return mark
-    ? nested(
+    ? nestFields(
         'prompt_cache_breakpoint',
-        leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode'])),
+        pickUnread(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode'])),
       )
     : {};
 }

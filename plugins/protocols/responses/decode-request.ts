@@ -1,9 +1,9 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and notes about how the client
- * wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and notes about how the
+ * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
@@ -103,7 +103,10 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireReques
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/** Notes for what restores the client's wording, and for fields about storage, which a stateless gateway ignores. */
+/**
+ * Notes for what restores the client's wording, and for fields about storage, which a stateless gateway
+ * ignores.
+ */
 function collectNotes(wire: WireRequest): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
@@ -138,13 +141,16 @@ function collectLeftover(wire: WireRequest, choiceRead: boolean): Fields {
   const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
   const truncates = wire.truncation && !truncations.has(wire.truncation);
   return {
-    ...leftover(vendorsOwn, known),
+    ...pickUnread(vendorsOwn, known),
     ...(include.length > 0 ? { include } : {}),
-    ...nested(
+    ...nestFields(
       'reasoning',
-      leftover(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
+      pickUnread(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
     ),
-    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...readFormatLeftover(wire.text?.format) }),
+    ...nestFields('text', {
+      ...pickUnread(wire.text ?? {}, textFields),
+      ...readFormatLeftover(wire.text?.format),
+    }),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
       ? { safety_identifier: wire.safety_identifier }
       : {}),
@@ -165,7 +171,7 @@ function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest[
 function readFormatLeftover(format: WireAnyFormat | null | undefined): Fields {
   if (!format) return {};
   if (!isKnownFormat(format)) return { format };
-  return nested('format', format.type === 'json_schema' ? {} : leftover(format, plainFormat));
+  return nestFields('format', format.type === 'json_schema' ? {} : pickUnread(format, plainFormat));
 }
 
 const summaries = new Set(['auto', 'concise', 'detailed']);
@@ -188,6 +194,6 @@ function decodeKnownFormat(format: WireFormat): Format {
     description: description ?? undefined,
     schema,
     strict: strict ?? undefined,
-    ...bag.keep(leftover(format, schemaFormat)),
+    ...bag.keep(pickUnread(format, schemaFormat)),
   };
 }

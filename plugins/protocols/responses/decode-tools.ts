@@ -1,10 +1,10 @@
 /**
- * Decodes tools and the tool choice to the canonical form. Each tool in a namespace carries its name; the first one
- * also keeps the namespace's other fields.
+ * Decodes tools and the tool choice to the canonical form. Each tool in a namespace carries its name; the
+ * first one also keeps the namespace's other fields.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { oneOfKnown } from '../../shared/wire-kit/open-values.ts';
-import { isObject, leftover, nested, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { findKnown } from '../../shared/wire-kit/open-values.ts';
+import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
 import { qualifyName } from './tool-names.ts';
@@ -49,7 +49,7 @@ type WireNamespace = Extract<WireOwnTool, { type: 'namespace' }>;
 function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
   return namespace.tools.map((tool, index) => {
     const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
-    const first = { ...place, notes: ['namespace'], about: leftover(namespace, namespaceFields) };
+    const first = { ...place, notes: ['namespace'], about: pickUnread(namespace, namespaceFields) };
     return decodeTool(tool, index === 0 ? first : place, taken);
   });
 }
@@ -73,8 +73,8 @@ function decodeTool(tool: WireFlatTool, place: ToolPlace, taken: Set<string>): T
     namespace !== undefined && taken.has(wireName) ? qualifyName({ name: wireName, namespace }) : wireName;
   taken.add(name);
   const fields = {
-    ...leftover(tool, tool.type === 'function' ? functionFields : customFields),
-    ...nested('namespace', about),
+    ...pickUnread(tool, tool.type === 'function' ? functionFields : customFields),
+    ...nestFields('namespace', about),
   };
   const allNotes = name === wireName ? notes : [...notes, `name=${wireName}`];
   const common = {
@@ -122,18 +122,18 @@ function isPlainReference(value: unknown): value is { type: string; name: string
 const modes = ['none', 'auto', 'required'] as const;
 
 /**
- * Undefined for a choice of a hosted tool, or one of an unknown type. Such a choice is kept unchanged among the vendor's
- * fields.
+ * Undefined for a choice of a hosted tool, or one of an unknown type. Such a choice is kept unchanged among
+ * the vendor's fields.
  */
 export function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
   if (typeof choice === 'string') {
-    const mode = oneOfKnown(choice, modes);
+    const mode = findKnown(choice, modes);
     return mode && { mode };
   }
   if (!choice) return undefined;
   const { type, name, tools, mode } = choice;
   if ((type === 'function' || type === 'custom') && typeof name === 'string')
-    return { mode: 'one', names: [name], ...bag.keep(leftover(choice, choiceFields)) };
+    return { mode: 'one', names: [name], ...bag.keep(pickUnread(choice, choiceFields)) };
   if (
     type !== 'allowed_tools' ||
     !Array.isArray(tools) ||
@@ -145,6 +145,6 @@ export function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | u
     mode: 'subset',
     names: tools.map((tool) => tool.name),
     required: mode === 'required',
-    ...bag.keep(leftover(choice, allowedFields)),
+    ...bag.keep(pickUnread(choice, allowedFields)),
   };
 }

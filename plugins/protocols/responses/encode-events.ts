@@ -1,6 +1,6 @@
 /**
- * Encodes canonical events as a client's stream. It has every event that OpenAI sends, numbered, with full response
- * objects, because the SDKs' stream helpers need them. `[DONE]` follows the last event.
+ * Encodes canonical events as a client's stream. It has every event that OpenAI sends, numbered, with full
+ * response objects, because the SDKs' stream helpers need them. `[DONE]` follows the last event.
  */
 import {
   GatewayError,

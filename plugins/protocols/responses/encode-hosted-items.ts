@@ -1,7 +1,7 @@
 /**
- * What the provider ran itself, as output items: searches, code and images. An item of this protocol returns unchanged.
- * The protocol announces each in steps; the gateway sends the steps at once, since it knows the item only when it is
- * complete. Partial images are the exception.
+ * What the provider ran itself, as output items: searches, code and images. An item of this protocol returns
+ * unchanged. The protocol announces each in steps; the gateway sends the steps at once, since it knows the
+ * item only when it is complete. Partial images are the exception.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';

@@ -1,6 +1,6 @@
 /**
- * Encodes canonical turns as input items. A request of this protocol is restored item by item. A request of another
- * protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
+ * Encodes canonical turns as input items. A request of this protocol is restored item by item. A request of
+ * another protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -105,7 +105,9 @@ function readTurnSides(turn: Turn): Message['sides'] {
   return { fields: bag.fields(turn), form: bag.form(turn) };
 }
 
-/** An assistant's turn may hold several messages, so each message's own fields are kept on its first block. */
+/**
+ * An assistant's turn may hold several messages, so each message's own fields are kept on its first block.
+ */
 function readMessageSides(turn: Turn, block: ContentBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
@@ -210,7 +212,9 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   });
 }
 
-/** Only the vendor that sealed reasoning can use it. Other protocols' unsealed reasoning has no known vendor. */
+/**
+ * Only the vendor that sealed reasoning can use it. Other protocols' unsealed reasoning has no known vendor.
+ */
 function encodeReasoning(
   block: Kind<'reasoning'>,
   path: string,

@@ -1,10 +1,10 @@
 /**
- * Canonical events as the output items of a response, with the stream events that announce them. Text goes into
- * messages; every other block becomes an item of its own.
+ * Canonical events as the output items of a response, with the stream events that announce them. Text goes
+ * into messages; every other block becomes an item of its own.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseForeign } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { HostedEncoder } from './encode-hosted-items.ts';
@@ -23,7 +23,9 @@ export class OutputItemEncoder {
   readonly #messages: MessageEncoder;
   readonly #hosted: HostedEncoder;
   readonly #blocks = new Map<number, OpenBlock>();
-  /** Open calls that the client has not seen yet. They have a map of their own: a reply may have thousands. */
+  /**
+   * Open calls that the client has not seen yet. They have a map of their own: a reply may have thousands.
+   */
   readonly #heldCalls = new Map<number, OpenCall>();
   #names: ToolNames | undefined;
   /** The latest call whose arguments have ended. Only the next event shows whether the call was cut short. */
@@ -253,7 +255,7 @@ export class OutputItemEncoder {
     if (event.reason.unified === 'pause')
       this.#context.lost?.('finish', 'responses reports a paused turn as "incomplete"');
     this.#confirmCall(this.#lastStatus);
-    loseForeign(this.#context, event, protocolName);
+    loseForeignFinishFields(this.#context, event, protocolName);
   }
 
   #addAnnotation({ block: number, annotation }: Event<'annotation'>): void {

@@ -1,9 +1,16 @@
 /**
- * Encodes canonical text and media as parts of a message or of a tool's output. A part that this protocol cannot express
- * is reported as lost. If the answer would be worthless without it (a video, another vendor's file), the call is refused.
+ * Encodes canonical text and media as parts of a message or of a tool's output. A part that this protocol
+ * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
+ * file), the call is refused.
  */
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
-import { dataUrl, isTextual, contextOf, documentName, pictureUrl } from '../../shared/wire-kit/media.ts';
+import {
+  buildDataUrl,
+  isTextual,
+  takeContext,
+  nameDocument,
+  buildPictureUrl,
+} from '../../shared/wire-kit/media.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import {
@@ -30,7 +37,7 @@ export function encodeParts(
     ...wire,
     prompt_cache_breakpoint: encodeCacheBreakpoint(block, path, encoding),
   });
-  const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
+  const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
 }
 
@@ -97,7 +104,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   // OpenAI's schema requires `detail`, although its API accepts images without it.
   const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...head, file_id: source.id };
-  const url = own ? formatUrl(block) : pictureUrl(block, path);
+  const url = own ? formatUrl(block) : buildPictureUrl(block, path);
   if (url !== undefined) return { ...head, image_url: url };
   lose(path, 'responses cannot carry this image');
   return undefined;
@@ -107,7 +114,7 @@ function formatUrl(block: MediaBlock): string | undefined {
   const { source, mediaType } = block;
   if (source.type === 'url') return source.url;
   return source.type === 'base64'
-    ? dataUrl(source.data, mediaType, readNote(bag.form(block), 'prefix'))
+    ? buildDataUrl(source.data, mediaType, readNote(bag.form(block), 'prefix'))
     : undefined;
 }
 
@@ -148,7 +155,7 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
     type: 'input_file',
     [asData ? 'file_data' : 'file_url']: formatUrl(block),
     filename:
-      filename ?? (own || source.type !== 'base64' ? undefined : documentName(mediaType, source.data)),
+      filename ?? (own || source.type !== 'base64' ? undefined : nameDocument(mediaType, source.data)),
   };
 }
 
@@ -162,7 +169,10 @@ function isPlainText(part: Fields): part is { type: string; text: string } {
   );
 }
 
-/** Joins parts to a message's content or a tool's output. One plain text becomes a string, unless the client sent a part. */
+/**
+ * Joins parts to a message's content or a tool's output. One plain text becomes a string, unless the client
+ * sent a part.
+ */
 export function joinParts(
   parts: readonly Fields[],
   form: readonly string[],

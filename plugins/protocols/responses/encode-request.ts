@@ -1,6 +1,7 @@
 /**
- * Encodes a canonical request as a request body that the model accepts. A request of this protocol is restored as the
- * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a request body that the model accepts. A request of this protocol is
+ * restored as the client wrote it. What this protocol cannot express is reported as lost, by its canonical
+ * path.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -10,21 +11,21 @@ import {
   type Model,
   type Turn,
 } from '../../../core/index.ts';
-import { withDistinctCallIds } from '../../shared/wire-kit/calls-and-results.ts';
+import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
-import { foreignFields } from '../../shared/wire-kit/foreign-fields.ts';
+import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { instructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
-import { noteLosses } from '../../shared/wire-kit/losses.ts';
+import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
+import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
   fitVerbosity,
-  openaiFieldsFor,
-  openaiFieldsOf,
-  saysSafety,
+  selectOpenaiFields,
+  readOpenaiFields,
+  usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { effortFor, nearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
@@ -40,10 +41,10 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = noteLosses();
+  const { losses, lose } = collectLosses();
   const form = bag.form(asked);
   const own = form.includes('read');
-  const request = own ? asked : { ...asked, turns: [...withDistinctCallIds(asked.turns)] };
+  const request = own ? asked : { ...asked, turns: [...makeCallIdsUnique(asked.turns)] };
   const encoding: Encoding = {
     own,
     model,
@@ -54,10 +55,12 @@ export function encodeRequest(
   };
   const plan = planFormat(request, model, encoding);
   const alike =
-    encoding.owner === nativeVendor ? openaiFieldsFor(readFlags(model.capabilities).cacheMarks) : undefined;
+    encoding.owner === nativeVendor
+      ? selectOpenaiFields(readFlags(model.capabilities).cacheMarks)
+      : undefined;
   const body = overlay(
     alike
-      ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) }
+      ? { ...readOpenaiFields(request, 'chat-completions', alike), ...bag.fields(request) }
       : bag.fields(request),
     {
       model: model.upstream,
@@ -79,7 +82,7 @@ export function encodeRequest(
   loseSettings(request.image, [], lose);
   return {
     body,
-    losses: [...losses, ...foreignFields(request, protocolName, alike)],
+    losses: [...losses, ...listForeignFields(request, protocolName, alike)],
     stops: checkStops(request),
     expects: plan.expects,
   };
@@ -123,7 +126,7 @@ function encodeInput(
     others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input');
   if (isText && plan.instruction === undefined) return block.text;
   if (bag.form(request).includes('no-input') || bag.fields(request).input === null) return undefined;
-  return [...instructionMessage(plan), ...encodeItems(request.turns, encoding)];
+  return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
 /** OpenAI refuses lower limits. */
@@ -178,13 +181,13 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   if (!reasoning) return form.includes('reasoning') ? {} : undefined;
   const { effort, budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
   if (style === 'none' && !own) {
     if (wanted === undefined ? display !== 'none' : wanted !== 'none')
       lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
-  const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
+  const sent = wanted === undefined ? undefined : findNearestEffort(wanted, own ? undefined : efforts);
   if (budget !== undefined && sent !== undefined)
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
@@ -237,7 +240,7 @@ const tiers: ReadonlyMap<string, string> = new Map([
 function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
   const protocols = owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName];
-  const userField = saysSafety(request, protocols) ? 'safety_identifier' : 'user';
+  const userField = usesSafetyIdentifier(request, protocols) ? 'safety_identifier' : 'user';
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   const isLost = !own && isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
@@ -252,7 +255,10 @@ function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, los
 
 const longestUser = 64;
 
-/** OpenAI accepts names of at most 64 characters. A longer one is hashed, so it stays the same for the same user. */
+/**
+ * OpenAI accepts names of at most 64 characters. A longer one is hashed, so it stays the same for the same
+ * user.
+ */
 function fitUser(user: string | undefined): string | undefined {
   return user === undefined || user.length <= longestUser
     ? user
@@ -260,8 +266,8 @@ function fitUser(user: string | undefined): string | undefined {
 }
 
 /**
- * What the provider stores, and returns for the next turn. A call of another protocol stores nothing, so it asks for
- * sealed reasoning. Models that do not reason refuse that.
+ * What the provider stores, and returns for the next turn. A call of another protocol stores nothing, so it
+ * asks for sealed reasoning. Models that do not reason refuse that.
  */
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
   const form = bag.form(request);

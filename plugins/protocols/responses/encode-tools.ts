@@ -2,17 +2,17 @@
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
-  hosts,
+  hostsTool,
   isPriced,
   loseHosted,
-  withoutRepeats,
+  removeRepeatedTools,
   callLimit,
-  limitOfSearch,
-  searchOptions,
-  type SearchWords,
+  readSearchLimit,
+  translateSearchOptions,
+  type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
-import { fitStrict, objectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { loseChoice, offeredNames } from '../../shared/wire-kit/offered-tools.ts';
+import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
+import { loseChoice, selectOfferedNames } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -47,13 +47,15 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 
 /** The search limit that another protocol's client set. Only OpenAI is known to accept one here. */
 function searchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
-  return own || owner !== nativeVendor || !hosts(model, 'web-search') ? undefined : limitOfSearch(tools);
+  return own || owner !== nativeVendor || !hostsTool(model, 'web-search')
+    ? undefined
+    : readSearchLimit(tools);
 }
 
-function encodeToolList(tools: readonly Tool[], words: SearchWords, encoding: Encoding): Fields[] {
+function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
-  for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
+  for (const [index, tool] of removeRepeatedTools(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type === 'hosted') {
@@ -84,19 +86,19 @@ function encodeToolList(tools: readonly Tool[], words: SearchWords, encoding: En
   return written;
 }
 
-const searchFields: SearchWords = {
+const searchFields: SearchWriters = {
   size: (size) => ({ search_context_size: size }),
   location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
   allowed: (domains) => ({ filters: { allowed_domains: domains } }),
 };
 
 /** This protocol limits all tool calls of a request, so a search limit moves there. */
-const limitedSearchFields: SearchWords = { ...searchFields, uses: () => ({}) };
+const limitedSearchFields: SearchWriters = { ...searchFields, uses: () => ({}) };
 
 function encodeHosted(
   tool: Extract<Tool, { type: 'hosted' }>,
   path: string,
-  words: SearchWords,
+  words: SearchWriters,
   { model, lose }: Encoding,
 ): Fields | undefined {
   const { protocol, kind, value } = tool;
@@ -105,11 +107,12 @@ function encodeHosted(
     return undefined;
   }
   if (protocol === protocolName && isObject(value)) return value;
-  if (!hosts(model, kind)) {
+  if (!hostsTool(model, kind)) {
     loseHosted(tool, path, lose);
     return undefined;
   }
-  if (kind === 'web-search') return { type: 'web_search', ...searchOptions(tool, path, words, lose) };
+  if (kind === 'web-search')
+    return { type: 'web_search', ...translateSearchOptions(tool, path, words, lose) };
   checkContainer(tool, path);
   return { type: 'code_interpreter', container: { type: 'auto' } };
 }
@@ -129,7 +132,7 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
       parameters: tool.schema,
       strict: tool.strict,
     });
-  const parameters = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  const parameters = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
   return {
     type: 'function',
     name,
@@ -149,7 +152,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : offeredNames(request, encoding.lose);
+  const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one')
     return overlay(bag.fields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
@@ -168,7 +171,8 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
 /** Google's choice restricts functions only, so its hosted tools stay allowed. */
 function listHostedReferences(tools: readonly Tool[], { model }: Encoding): Fields[] {
   return tools.flatMap((tool) => {
-    if (tool.type !== 'hosted' || tool.protocol !== 'generate-content' || !hosts(model, tool.kind)) return [];
+    if (tool.type !== 'hosted' || tool.protocol !== 'generate-content' || !hostsTool(model, tool.kind))
+      return [];
     return [{ type: tool.kind === 'web-search' ? 'web_search' : 'code_interpreter' }];
   });
 }

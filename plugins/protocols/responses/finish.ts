@@ -1,6 +1,6 @@
 /**
- * Why a response ended, in both directions. A response has a status, and a reason if the status is `incomplete`. Only
- * its items show that the model called tools or refused.
+ * Why a response ended, in both directions. A response has a status, and a reason if the status is
+ * `incomplete`. Only its items show that the model called tools or refused.
  */
 import type { CanonicalEvent, FinishReason } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

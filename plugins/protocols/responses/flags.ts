@@ -6,7 +6,10 @@ import { protocolName } from './bag.ts';
 export const flagsSchema = z.strictObject({
   /** xAI names its replies by ids without the prefix that clients expect. */
   ids: z.enum(['prefixed', 'bare']).default('prefixed'),
-  /** Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the marks. */
+  /**
+   * Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the
+   * marks.
+   */
   cacheMarks: z.boolean().default(false),
 });
 

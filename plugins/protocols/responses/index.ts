@@ -8,7 +8,7 @@ import {
   type Protocol,
 } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
-import { openaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
+import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -50,8 +50,8 @@ const fieldNames = {
 };
 
 /**
- * Codex stops retrying at 429 with the code `insufficient_quota`; it retries any other form of an empty account. It
- * retries a failed provider 30 times, but 503 with `server_is_overloaded` only five times.
+ * Codex stops retrying at 429 with the code `insufficient_quota`; it retries any other form of an empty
+ * account. It retries a failed provider 30 times, but 503 with `server_is_overloaded` only five times.
  */
 function encodeCallError(error: GatewayError): ErrorReply {
   const { code, message, details } = error;
@@ -81,7 +81,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       fieldNames,
     },
     upstream: {
-      headers: openaiHeaders,
+      headers: selectOpenaiHeaders,
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
@@ -104,8 +104,8 @@ export const responses = definePlugin({
   name: protocolName,
   options: z.strictObject({
     /**
-     * Whether an assistant message in `input` with parts and `type: "message"` must have its `id` and `status`. Some
-     * agents omit them: set `lenient` to serve these.
+     * Whether an assistant message in `input` with parts and `type: "message"` must have its `id` and
+     * `status`. Some agents omit them: set `lenient` to serve these.
      */
     assistantItems: z.enum(['strict', 'lenient']).default('strict'),
   }),

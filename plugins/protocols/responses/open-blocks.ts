@@ -50,7 +50,9 @@ export class OpenPart {
     return this.#transcript.length;
   }
 
-  /** Copies the text so far into the message's part. Not called per delta: V8 would keep a rope of all pieces. */
+  /**
+   * Copies the text so far into the message's part. Not called per delta: V8 would keep a rope of all pieces.
+   */
   update(): void {
     this.#part[this.isRefusal ? 'refusal' : 'text'] = this.text;
   }

@@ -1,10 +1,10 @@
 /**
- * Checks the items of `input` and the tools one by one, each against the schema of its type. An item without a type is a
- * message. An item of an unknown type passes unchecked: only the provider can judge it.
+ * Checks the items of `input` and the tools one by one, each against the schema of its type. An item without
+ * a type is a message. An item of an unknown type passes unchecked: only the provider can judge it.
  */
 import { GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import {
   anyItemWire,
   isKnownPart,
@@ -41,7 +41,9 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: WireCallOutput }
   | { readonly kind: 'reasoning'; readonly item: WireReasoning }
   | { readonly kind: 'image-call'; readonly item: WireImageCall }
-  /** `unknownRole` marks a message with an unknown role: without it, another provider's answer is worthless. */
+  /**
+   * `unknownRole` marks a message with an unknown role: without it, another provider's answer is worthless.
+   */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
 /** Whether an assistant message must have the id and status of its response. */
@@ -114,7 +116,8 @@ function readMessage(value: unknown, at: string, assistantItems: AssistantItems)
     ['id', 'the id from the response that held the message'],
     ['status', '"completed"'],
   ] as const) {
-    if (!message[field]) throw badField(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
+    if (!message[field])
+      throw buildFieldError(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
   }
   return message;
 }
@@ -125,9 +128,9 @@ function checkFiles(content: WireContent, at: string): void {
   for (const [index, part] of content.entries()) {
     if (!isKnownPart(part)) continue;
     if (part.type === 'input_image' && !part.image_url && !part.file_id)
-      throw badField(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
+      throw buildFieldError(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
     if (part.type === 'input_file' && !part.file_data && !part.file_url && !part.file_id) {
-      throw badField(
+      throw buildFieldError(
         `${at}[${index}].file_data`,
         'is missing',
         'the content of a file as "file_data", its address as "file_url" or its id as "file_id"',

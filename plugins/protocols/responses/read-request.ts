@@ -1,6 +1,7 @@
 /**
- * Reads a client's request: checks it against the wire schema, checks rules that span fields, and collects the facts
- * that routing and billing need. The canonical form is built on first use, because most calls pass verbatim.
+ * Reads a client's request: checks it against the wire schema, checks rules that span fields, and collects
+ * the facts that routing and billing need. The canonical form is built on first use, because most calls pass
+ * verbatim.
  */
 import {
   GatewayError,
@@ -14,13 +15,13 @@ import {
   type Model,
   type Preferences,
 } from '../../../core/index.ts';
-import { holdsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
-import { base64Length } from '../../shared/wire-kit/media.ts';
-import { askedModes } from '../../shared/wire-kit/modes.ts';
-import { preferencesOf } from '../../shared/wire-kit/provider-object.ts';
+import { measureBase64 } from '../../shared/wire-kit/media.ts';
+import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { badField, checkWire } from '../../shared/wire-kit/wire-check.ts';
+import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
@@ -69,12 +70,12 @@ export class ResponsesCall implements ClientCall {
     this.effort = wire.reasoning?.effort ?? undefined;
     this.size = measureInput(read, text);
     this.modes = [
-      ...askedModes({ service_tier: wire.service_tier }),
+      ...readRequestedModes({ service_tier: wire.service_tier }),
       ...(read.tools ?? []).flatMap(readModes),
     ];
     this.fees = readFees(read);
-    this.preferences = preferencesOf(wire.provider);
-    this.carriesState = holdsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning);
+    this.preferences = readPreferences(wire.provider);
+    this.carriesState = containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning);
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
@@ -120,7 +121,9 @@ function readFeeName(read: ReadTool): FeeName | undefined {
   return type === 'shell' && findContainer(read)?.value.type === 'container_auto' ? 'container' : undefined;
 }
 
-/** Codex offers a search with every call, whatever the model. It may be dropped unless `tool_choice` names it. */
+/**
+ * Codex offers a search with every call, whatever the model. It may be dropped unless `tool_choice` names it.
+ */
 function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read, place): Fee[] => {
@@ -138,8 +141,8 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
 }
 
 /**
- * Tools that change the price: the image tool is another model, whose tokens cost several times as much; a container with
- * more memory costs up to 64 times as much.
+ * Tools that change the price: the image tool is another model, whose tokens cost several times as much; a
+ * container with more memory costs up to 64 times as much.
  */
 function readModes(read: ReadTool, index: number): Mode[] {
   const at = `tools[${index}]`;
@@ -150,12 +153,18 @@ function readModes(read: ReadTool, index: number): Mode[] {
   return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, untold: true }];
 }
 
-/** Reasoning in an item that the gateway made for another protocol's provider. No provider of this protocol knows it. */
+/**
+ * Reasoning in an item that the gateway made for another protocol's provider. No provider of this protocol
+ * knows it.
+ */
 function isGatewayReasoning(read: ReadItem): boolean {
   return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
 }
 
-/** Whether the request sends OpenAI's sealed reasoning to another vendor: the conversation moved between models. */
+/**
+ * Whether the request sends OpenAI's sealed reasoning to another vendor: the conversation moved between
+ * models.
+ */
 function movesNativeSeals({ wire, items }: ReadRequest): boolean {
   if (findSealer(wire.model) === nativeVendor) return false;
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
@@ -173,9 +182,9 @@ export function readRequest(
   const { input } = wire;
   const counts = operation === 'count';
   if ((input === undefined || input === null) && !counts)
-    throw badField('input', 'is missing', 'a string, or an array of input items');
+    throw buildFieldError('input', 'is missing', 'a string, or an array of input items');
   if (Array.isArray(input) && input.length === 0 && !counts)
-    throw badField('input', 'is an empty array', 'at least one item');
+    throw buildFieldError('input', 'is an empty array', 'at least one item');
   const read = { wire, items: readItems(input, assistantItems), tools: readTools(wire.tools) };
   checkToolChoice(read);
   return new ResponsesCall(read, text);
@@ -198,7 +207,11 @@ function checkStateless(wire: WireRequest): void {
 
 function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequest): void {
   if (choice === 'required' && tools.length === 0)
-    throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
+    throw buildFieldError(
+      'tool_choice',
+      'is "required" without any tools',
+      '"tools" with it, or leave it out',
+    );
   if (!isObject(choice)) return;
   const known = new Set(tools.flatMap(listNames));
   const references: unknown[] =
@@ -207,9 +220,13 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
     if (!isObject(reference) || (reference.type !== 'function' && reference.type !== 'custom')) continue;
     const { name } = reference;
     if (typeof name !== 'string')
-      throw badField('tool_choice.name', 'is missing', 'the name of one of "tools"');
+      throw buildFieldError('tool_choice.name', 'is missing', 'the name of one of "tools"');
     if (!known.has(name))
-      throw badField('tool_choice', `names "${name}", which is not in "tools"`, 'the name of one of them');
+      throw buildFieldError(
+        'tool_choice',
+        `names "${name}", which is not in "tools"`,
+        'the name of one of them',
+      );
   }
 }
 
@@ -246,11 +263,11 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     fetched ||= holdsUnknownInput(read);
     for (const part of listParts(read)) {
       if (part.type === 'input_image') {
-        base64 += part.image_url ? base64Length(part.image_url) : 0;
+        base64 += part.image_url ? measureBase64(part.image_url) : 0;
         images += 1;
       }
       const file = readFileData(part);
-      const length = file ? base64Length(file) : 0;
+      const length = file ? measureBase64(file) : 0;
       fetched ||= part.type === 'input_file' && length === 0;
       base64 += length;
       mediaBytes += Math.floor((length * 3) / 4);

@@ -1,9 +1,9 @@
 /**
- * Writes the response object around the output. It repeats every setting of the request, with OpenAI's default if the
- * client left it out. The gateway stores nothing, whatever `store` says.
+ * Writes the response object around the output. It repeats every setting of the request, with OpenAI's
+ * default if the client left it out. The gateway stores nothing, whatever `store` says.
  */
 import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeignStart } from '../../shared/wire-kit/losses.ts';
+import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
@@ -105,7 +105,7 @@ export class ResponseObject {
   /** Adopts the fields of the provider's response, if the provider uses this protocol. */
   addStart(start: Start | undefined): void {
     this.#vendorFields = bag.fields(start);
-    if (start) loseForeignStart(this.#context, start, protocolName);
+    if (start) loseForeignReplyFields(this.#context, start, protocolName);
   }
 
   /** Adopts the fields that the provider sends at the end only. */

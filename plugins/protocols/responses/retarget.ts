@@ -1,4 +1,7 @@
-/** Edits for the verbatim lane: sets the provider's model name and a lowered limit, and removes our `provider` object. */
+/**
+ * Edits for the verbatim lane: sets the provider's model name and a lowered limit, and removes our `provider`
+ * object.
+ */
 import type { Edit, Retarget } from '../../../core/index.ts';
 
 export function retarget({ model, outputLimit }: Retarget): readonly Edit[] {

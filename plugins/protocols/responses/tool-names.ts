@@ -1,7 +1,8 @@
 /**
- * Maps the tool names of one request between the canonical form and this protocol. Only this protocol has namespaces:
- * if two have a tool of the same name, the second gets a longer canonical name. A name from another protocol may hold
- * characters that OpenAI refuses; it is replaced by a valid name, always the same one.
+ * Maps the tool names of one request between the canonical form and this protocol. Only this protocol has
+ * namespaces: if two have a tool of the same name, the second gets a longer canonical name. A name from
+ * another protocol may hold characters that OpenAI refuses; it is replaced by a valid name, always the same
+ * one.
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';

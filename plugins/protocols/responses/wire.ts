@@ -1,13 +1,13 @@
 /**
  * The request body as clients send it: every documented field with its type and range
- * (https://platform.openai.com/docs/api-reference/responses/create). Unknown fields pass at every depth, and so do
- * unknown values, items, parts and tools. `null` means unset.
+ * (https://platform.openai.com/docs/api-reference/responses/create). Unknown fields pass at every depth, and
+ * so do unknown values, items, parts and tools. `null` means unset.
  */
 import { z } from 'zod';
-import { otherThan } from '../../shared/wire-kit/open-values.ts';
+import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { between, orPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const tokenLimit = z
   .int('a whole number of tokens, at least 1')
@@ -65,7 +65,7 @@ const partTypes = new Set([
   'input_audio',
 ]);
 const content = z.union(
-  [z.string(), z.array(z.union([part, otherThan(partTypes)]))],
+  [z.string(), z.array(z.union([part, typeOtherThan(partTypes)]))],
   'a string, or an array of content parts',
 );
 
@@ -95,7 +95,9 @@ function isPlainContent(value: unknown): boolean {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isPlainPart));
 }
 
-/** Whether an item has a type, `own` other fields, and beyond these at most an id and the status `completed`. */
+/**
+ * Whether an item has a type, `own` other fields, and beyond these at most an id and the status `completed`.
+ */
 function isPlainItem(value: unknown, type: string, own: number): value is Fields {
   if (!isObject(value) || value.type !== type) return false;
   const head = (typeof value.id === 'string' ? 1 : 0) + (value.status === 'completed' ? 1 : 0);
@@ -123,15 +125,15 @@ function isPlainOutput(value: unknown): boolean {
   );
 }
 
-export const anyItemWire = orPlain(
+export const anyItemWire = acceptPlain(
   z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
   (value) => isObject(value) && typeof value.type === 'string',
 );
-export const messageWire = orPlain(
+export const messageWire = acceptPlain(
   z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }),
   isPlainMessage,
 );
-export const functionCallWire = orPlain(
+export const functionCallWire = acceptPlain(
   z.looseObject({
     ...id,
     type: z.literal('function_call'),
@@ -150,7 +152,7 @@ export const customCallWire = z.looseObject({
   namespace: text,
   input: z.string(),
 });
-export const callOutputWire = orPlain(
+export const callOutputWire = acceptPlain(
   z.looseObject({
     ...id,
     type: z.enum(['function_call_output', 'custom_tool_call_output']),
@@ -211,7 +213,7 @@ const knownFormat = z.discriminatedUnion('type', [
 ]);
 
 const formatTypes = new Set(['text', 'json_object', 'json_schema']);
-const textFormat = z.union([knownFormat, otherThan(formatTypes)]);
+const textFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
@@ -222,8 +224,8 @@ export const requestWire = z.looseObject({
   instructions: text,
   max_output_tokens: tokenLimit.nullish(),
   max_tool_calls: wholeBetween(1, Number.MAX_SAFE_INTEGER).nullish(),
-  temperature: between(0, 2).nullish(),
-  top_p: between(0, 1).nullish(),
+  temperature: numberBetween(0, 2).nullish(),
+  top_p: numberBetween(0, 1).nullish(),
   top_logprobs: wholeBetween(0, 20).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),

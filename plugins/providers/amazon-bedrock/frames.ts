@@ -1,6 +1,7 @@
 /**
- * Reads Bedrock's streams: binary frames, each with its length and two checksums, around the events of the protocol in
- * base64. The events come out as server-sent events; an exception becomes the protocol's own error event.
+ * Reads Bedrock's streams: binary frames, each with its length and two checksums, around the events of the
+ * protocol in base64. The events come out as server-sent events; an exception becomes the protocol's own
+ * error event.
  */
 import type { EventStreamCodec as Codec } from '@smithy/eventstream-codec';
 import { GatewayError, splice } from '../../../core/index.ts';

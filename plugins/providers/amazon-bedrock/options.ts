@@ -32,9 +32,9 @@ export const optionsSchema = z.strictObject({
   /** Another address than the region's own; `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` unless given. */
   baseUrl: addressSchema.optional(),
   /**
-   * An access key, or a function that returns one, such as the AWS SDK's `fromNodeProviderChain()`. The function is
-   * called again before its key expires. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless
-   * given.
+   * An access key, or a function that returns one, such as the AWS SDK's `fromNodeProviderChain()`. The
+   * function is called again before its key expires. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+   * `AWS_SESSION_TOKEN` unless given.
    */
   credentials: z
     .union([
@@ -42,9 +42,15 @@ export const optionsSchema = z.strictObject({
       z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one'),
     ])
     .optional(),
-  /** An API key of Bedrock's, or several, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
+  /**
+   * An API key of Bedrock's, or several, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless
+   * given.
+   */
   apiKey: keySchema.optional(),
-  /** Where calls may be answered: anywhere, within one geography, or only in the region, where newer models are often missing. Prices differ. */
+  /**
+   * Where calls may be answered: anywhere, within one geography, or only in the region, where newer models
+   * are often missing. Prices differ.
+   */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,

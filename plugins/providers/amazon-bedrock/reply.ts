@@ -1,6 +1,6 @@
 /**
- * Turns Bedrock's replies into those of the protocol: frames become events, counts get their usual name, and refusals
- * the status that their kind has at other vendors.
+ * Turns Bedrock's replies into those of the protocol: frames become events, counts get their usual name, and
+ * refusals the status that their kind has at other vendors.
  */
 import { knownCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
@@ -10,7 +10,9 @@ function header({ headers }: UpstreamResponse, name: string): string {
   return String(headers[name] ?? '');
 }
 
-/** Kinds of refusals whose status is misleading. Refusals that concern our account are not the caller's fault. */
+/**
+ * Kinds of refusals whose status is misleading. Refusals that concern our account are not the caller's fault.
+ */
 const statuses: Readonly<Record<string, number>> = {
   ServiceQuotaExceededException: 429,
   ThrottlingException: 429,
@@ -21,15 +23,16 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 function statusOf(response: UpstreamResponse, operation: Operation): number {
-  // Bedrock also answers 400 where it cannot count for a model. As a 404 it leads to an estimate, which is better than an error.
+  // Bedrock also answers 400 where it cannot count for a model. As a 404 it leads to an estimate, which is
+  // better than an error.
   if (operation === 'count' && response.status === 400) return 404;
   const [kind = ''] = header(response, 'x-amzn-errortype').split(':');
   return response.status === 200 ? 200 : (statuses[kind] ?? response.status);
 }
 
 /**
- * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference profile,
- * was not enabled, is not in the region, or was retired. Only the message distinguishes them.
+ * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference
+ * profile, was not enabled, is not in the region, or was retired. Only the message distinguishes them.
  */
 const ourSetUp =
   /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;

@@ -14,7 +14,10 @@ function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
     : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Node's own SHA-256 in the shape that the signer wants. One written in JavaScript would block the event loop for long bodies. */
+/**
+ * Node's own SHA-256 in the shape that the signer wants. One written in JavaScript would block the event loop
+ * for long bodies.
+ */
 export class Sha256 {
   readonly #hash: Hash | Hmac;
 

@@ -1,6 +1,6 @@
 /**
- * Writes messages as Bedrock wants them: version and betas are in the body instead of headers, the model and whether to
- * stream are only in the address, and a count is a whole call in base64.
+ * Writes messages as Bedrock wants them: version and betas are in the body instead of headers, the model and
+ * whether to stream are only in the address, and a count is a whole call in base64.
  */
 import { splice, type Edit, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 import { bodyText } from '../../shared/cloud/body-text.ts';

@@ -1,9 +1,10 @@
 /**
- * Where Azure takes calls. The version without a date has one address for all deployments, and the body names the
- * deployment as its model. A dated version has an address for each deployment, and the version in the query.
+ * Where Azure takes calls. The version without a date has one address for all deployments, and the body names
+ * the deployment as its model. A dated version has an address for each deployment, and the version in the
+ * query.
  */
 import type { Provider, Target } from '../../../core/index.ts';
-import { urlPath } from '../../shared/wire-kit/url-path.ts';
+import { checkUrlPath } from '../../shared/cloud/url-path.ts';
 
 interface Root {
   readonly root: string;
@@ -29,7 +30,7 @@ export function listingAt(base: string, version: string | undefined): string {
 export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
   const { root, query, isDated } = rootAt(base, version);
   const deployment = ({ model }: Target): string =>
-    `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}`;
+    `${root}${isDated ? `/deployments/${checkUrlPath(model.upstream)}` : ''}`;
   return {
     'chat-completions': (target) => `${deployment(target)}/chat/completions${query}`,
     responses: (_target, operation) =>

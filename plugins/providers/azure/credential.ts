@@ -1,4 +1,7 @@
-/** Signs calls for Azure: with the resource's key, or with a token of Entra ID for the identity of this machine. */
+/**
+ * Signs calls for Azure: with the resource's key, or with a token of Entra ID for the identity of this
+ * machine.
+ */
 import type { Provider } from '../../../core/index.ts';
 import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';

@@ -15,13 +15,19 @@ const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21
 export const optionsSchema = z.strictObject({
   /** The resource's address, `https://<resource>.openai.azure.com`; `AZURE_OPENAI_ENDPOINT` unless given. */
   baseUrl: addressSchema.optional(),
-  /** The resource's key, or several; `AZURE_OPENAI_API_KEY` unless given, and without one a token of Entra ID is asked for. */
+  /**
+   * The resource's key, or several; `AZURE_OPENAI_API_KEY` unless given, and without one a token of Entra ID
+   * is asked for.
+   */
   apiKey: keySchema.optional(),
-  /** With a dated version, calls go to the deployments' own addresses; `OPENAI_API_VERSION` unless given, and `v1` without either. */
+  /**
+   * With a dated version, calls go to the deployments' own addresses; `OPENAI_API_VERSION` unless given, and
+   * `v1` without either.
+   */
   apiVersion: versionSchema.optional(),
   /**
-   * The deployment of each model, by Azure's name of the model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models are
-   * offered; without the option all are, each under its own name.
+   * The deployment of each model, by Azure's name of the model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models
+   * are offered; without the option all are, each under its own name.
    */
   deployments: z
     .record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"'))

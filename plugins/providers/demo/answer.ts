@@ -1,6 +1,6 @@
 /**
- * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and repeats what the tool
- * answered. The same request always gets the same answer, and no answer pretends to know anything.
+ * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and repeats what
+ * the tool answered. The same request always gets the same answer, and no answer pretends to know anything.
  */
 import { exampleOf } from './example.ts';
 import { attachmentsOf, textOf, type Request } from './request.ts';

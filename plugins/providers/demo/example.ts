@@ -1,6 +1,7 @@
 /**
- * The simplest value that fits a JSON Schema: the demo model calls tools with it, and answers with it where JSON is
- * asked for. Schemas come from strangers, so one that refers to itself, or needs millions of values, is given up on.
+ * The simplest value that fits a JSON Schema: the demo model calls tools with it, and answers with it where
+ * JSON is asked for. Schemas come from strangers, so one that refers to itself, or needs millions of values,
+ * is given up on.
  */
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -97,7 +98,10 @@ function numberFor(schema: Schema): number {
   return Math.min(least, numberIn(schema, 'maximum') ?? least);
 }
 
-/** A schema that fits all parts: it has the properties and requirements of all, and for every other member the last part counts. */
+/**
+ * A schema that fits all parts: it has the properties and requirements of all, and for every other member the
+ * last part counts.
+ */
 function merged(parts: readonly unknown[]): Schema {
   const schemas = parts.filter(isSchema);
   return {

@@ -1,4 +1,7 @@
-/** The demo model's pictures: a sun over bands of colour, all derived from the prompt, as a real PNG of the size that was asked for. */
+/**
+ * The demo model's pictures: a sun over bands of colour, all derived from the prompt, as a real PNG of the
+ * size that was asked for.
+ */
 import { createHash } from 'node:crypto';
 import { encode } from 'fast-png';
 
@@ -27,7 +30,10 @@ function between([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Col
   return [mixed(r1, r2), mixed(g1, g2), mixed(b1, b2)];
 }
 
-/** Each pixel is the index of its colour: nothing yet, a band, or the sun. A picture in full colours would block the event loop for too long. */
+/**
+ * Each pixel is the index of its colour: nothing yet, a band, or the sun. A picture in full colours would
+ * block the event loop for too long.
+ */
 export function paint({ width, height, subject, transparent, progress }: Sketch): Uint8Array {
   const [top, bottom, sun] = coloursOf(subject);
   const sky = Array.from({ length: bands }, (_, band) => between(top, bottom, band / bands));

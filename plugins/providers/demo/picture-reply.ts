@@ -1,4 +1,7 @@
-/** The demo model's reply on the images wire: whole as JSON, or as a stream that shows the picture in the making. */
+/**
+ * The demo model's reply on the images wire: whole as JSON, or as a stream that shows the picture in the
+ * making.
+ */
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';

@@ -144,7 +144,9 @@ function continuing({ answer }: Outcome, piece: string): object {
     : { tool_calls: [{ index: 0, function: { arguments: piece } }] };
 }
 
-/** A text word by word, each with the space that follows it; arguments in small pieces, as vendors send them. */
+/**
+ * A text word by word, each with the space that follows it; arguments in small pieces, as vendors send them.
+ */
 function pieces({ answer }: Outcome): string[] {
   return answer.text.match(answer.kind === 'text' ? /\S+\s*|\s+/g : /.{1,12}/gsu) ?? [];
 }

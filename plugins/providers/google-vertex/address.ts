@@ -1,6 +1,6 @@
 /** Where Vertex takes calls: the path holds project, location, publisher, model and method. */
 import type { Operation, Provider } from '../../../core/index.ts';
-import { urlPath } from '../../shared/wire-kit/url-path.ts';
+import { checkUrlPath } from '../../shared/cloud/url-path.ts';
 import type { Place } from './options.ts';
 
 function geminiMethod(operation: Operation, stream: boolean): string {
@@ -19,10 +19,10 @@ export function endpointsAt({ base, project, location }: Place): Provider['endpo
   const publishers = `${base}/v1/projects/${project}/locations/${location}/publishers`;
   return {
     'generate-content': ({ model }, operation, stream) =>
-      `${publishers}/google/models/${urlPath(model.upstream)}:${geminiMethod(operation, stream)}`,
+      `${publishers}/google/models/${checkUrlPath(model.upstream)}:${geminiMethod(operation, stream)}`,
     messages({ model }, operation, stream) {
       // Counting has a model of its own; the body names the model to count for.
-      const name = operation === 'count' ? 'count-tokens' : urlPath(model.upstream);
+      const name = operation === 'count' ? 'count-tokens' : checkUrlPath(model.upstream);
       return `${publishers}/anthropic/models/${name}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
     },
   };

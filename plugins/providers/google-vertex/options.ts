@@ -16,7 +16,10 @@ export const optionsSchema = z.strictObject({
   location: locationSchema.optional(),
   /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
   baseUrl: addressSchema.optional(),
-  /** A service account's key as Google gives it out, or several; by default `GOOGLE_APPLICATION_CREDENTIALS`, or the identity of the machine. */
+  /**
+   * A service account's key as Google gives it out, or several; by default `GOOGLE_APPLICATION_CREDENTIALS`,
+   * or the identity of the machine.
+   */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,

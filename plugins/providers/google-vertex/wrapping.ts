@@ -1,6 +1,6 @@
 /**
- * Writes requests as Vertex wants them. Messages have their version in the body and the model only in the address.
- * Generate-content is unchanged, except that a count holds no nested request.
+ * Writes requests as Vertex wants them. Messages have their version in the body and the model only in the
+ * address. Generate-content is unchanged, except that a count holds no nested request.
  */
 import { splice, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 import { bodyText } from '../../shared/cloud/body-text.ts';

@@ -1,12 +1,16 @@
 /**
- * Recognises a conversation in each of its calls: by the session that the client names, or else by how the conversation
- * begins. Every call of a stateless protocol holds the whole conversation, so its beginning stays the same.
+ * Recognises a conversation in each of its calls: by the session that the client names, or else by how the
+ * conversation begins. Every call of a stateless protocol holds the whole conversation, so its beginning
+ * stays the same.
  */
 import { hash } from 'node:crypto';
 import type { Parsed } from '../../../core/index.ts';
 
 const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
-/** Where a session key or the user's first words may begin. The text before them is the same in many conversations. */
+/**
+ * Where a session key or the user's first words may begin. The text before them is the same in many
+ * conversations.
+ */
 const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
 /** Characters to search after a mark: a picture may precede the text. */
 const searched = 16_384;

@@ -1,7 +1,7 @@
 /**
- * How well one target works, judged by its calls: no request is sent just to check. Its circuit opens when too many of
- * its last calls failed; then it lets one call through after each pause, as a test. A target also rests for as long as
- * the vendor asks.
+ * How well one target works, judged by its calls: no request is sent just to check. Its circuit opens when
+ * too many of its last calls failed; then it lets one call through after each pause, as a test. A target also
+ * rests for as long as the vendor asks.
  */
 import { GatewayError } from '../../../core/index.ts';
 
@@ -10,7 +10,10 @@ export type Report = (failure: GatewayError | undefined) => void;
 
 export type Change = 'opens' | 'stays open' | 'closes';
 
-/** The circuit opens when more than this share of the remembered calls failed, and there are at least `leastCalls`. */
+/**
+ * The circuit opens when more than this share of the remembered calls failed, and there are at least
+ * `leastCalls`.
+ */
 const toleratedShare = 0.4;
 const leastCalls = 5;
 const remembered = 20;
@@ -48,15 +51,18 @@ export class Condition {
   #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
 
   /**
-   * `pause` is how many milliseconds an open circuit refuses calls. `onChange` is called when it opens, when it stays
-   * open for another pause, and when it closes.
+   * `pause` is how many milliseconds an open circuit refuses calls. `onChange` is called when it opens, when
+   * it stays open for another pause, and when it closes.
    */
   constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
     this.#onChange = onChange;
   }
 
-  /** Whether a call should be sent here although there are other targets. If the circuit is open, this is true for one call in each pause. */
+  /**
+   * Whether a call should be sent here although there are other targets. If the circuit is open, this is true
+   * for one call in each pause.
+   */
   isWell(now: number): boolean {
     if (this.#rest && now < this.#rest.until) return false;
     if (this.#circuit === 'closed') return true;
@@ -83,8 +89,8 @@ export class Condition {
   }
 
   /**
-   * Lets a call in and returns the function that reports how it went. Undefined if the call does not count: the circuit
-   * is open, and another call is testing it.
+   * Lets a call in and returns the function that reports how it went. Undefined if the call does not count:
+   * the circuit is open, and another call is testing it.
    */
   enter(): Report | undefined {
     if (this.#circuit === 'closed') return this.#report;
@@ -109,7 +115,10 @@ export class Condition {
     else if (this.#circuit === 'closed') this.#recent.add(false);
   };
 
-  /** The report of the call that tests an open circuit. The test also fails if its client disconnects: it has to end. */
+  /**
+   * The report of the call that tests an open circuit. The test also fails if its client disconnects: it has
+   * to end.
+   */
   readonly #reportTest: Report = (failure) => {
     if (failure) return this.#open('stays open');
     this.#circuit = 'closed';

@@ -1,6 +1,6 @@
 /**
- * What workers report to each other: a target that one of them finds full, barred or failing rests in all of them, so that
- * each worker need not discover it. Each worker discovers a recovery by its own calls.
+ * What workers report to each other: a target that one of them finds full, barred or failing rests in all of
+ * them, so that each worker need not discover it. Each worker discovers a recovery by its own calls.
  */
 import { z } from 'zod';
 import {
@@ -46,7 +46,9 @@ export function passOn(
   void workers.askOthers(topic, news);
 }
 
-/** Calls `rest` for each target that another worker says should rest. The returned function stops listening. */
+/**
+ * Calls `rest` for each target that another worker says should rest. The returned function stops listening.
+ */
 export function hear({ workers, catalog }: Pick<Host, 'workers' | 'catalog'>, rest: Rest): () => void {
   return workers.answer(topic, (news) => {
     const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(news);

@@ -1,7 +1,8 @@
 /**
- * A credential that expires. It is fetched when it is first needed, shared by all calls that need it meanwhile, and
- * renewed in the background some minutes before its end, so that no call waits for that. Errors only hold names and
- * numbers: the libraries' own errors hold the requests they made, and those hold secrets.
+ * A credential that expires. It is fetched when it is first needed, shared by all calls that need it
+ * meanwhile, and renewed in the background some minutes before its end, so that no call waits for that.
+ * Errors only hold names and numbers: the libraries' own errors hold the requests they made, and those hold
+ * secrets.
  */
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
 
@@ -12,7 +13,10 @@ export interface Fetched<Value> {
 }
 
 const minute = 60_000;
-/** With less than the first of these left a credential is renewed; with less than the second it is not used any more. */
+/**
+ * With less than the first of these left a credential is renewed; with less than the second it is not used
+ * any more.
+ */
 const renewed = 4 * minute;
 const unusable = 10_000;
 /** How long to wait after a renewal in the background has failed. */

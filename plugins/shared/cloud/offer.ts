@@ -1,4 +1,7 @@
-/** What every cloud does when it is switched on: add a provider for each of its keys, and offer the models of its catalogue file. */
+/**
+ * What every cloud does when it is switched on: add a provider for each of its keys, and offer the models of
+ * its catalogue file.
+ */
 import { fileURLToPath } from 'node:url';
 import {
   examineVendor,

@@ -1,4 +1,7 @@
-/** Packages that only one cloud needs. They are loaded at first use, and an error names one that is not installed. */
+/**
+ * Packages that only one cloud needs. They are loaded at first use, and an error names one that is not
+ * installed.
+ */
 import { GatewayError } from '../../../core/index.ts';
 
 /** Loads what `load` imports. If the package is missing, throws an error that says how to install it. */

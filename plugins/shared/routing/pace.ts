@@ -1,8 +1,9 @@
 /**
- * How quick each target is, learnt from the calls that pass through: a peak-sensitive moving average of the time to the
- * first event. A slower answer counts at once, a quicker one only gradually. The average of a target without calls
- * slowly falls, so that it gets calls again, and a silent target counts as slow as its silence is long. Streams and whole
- * replies are measured apart, since a whole reply only has a first event when it is finished.
+ * How quick each target is, learnt from the calls that pass through: a peak-sensitive moving average of the
+ * time to the first event. A slower answer counts at once, a quicker one only gradually. The average of a
+ * target without calls slowly falls, so that it gets calls again, and a silent target counts as slow as its
+ * silence is long. Streams and whole replies are measured apart, since a whole reply only has a first event
+ * when it is finished.
  */
 import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';
 import { PerTarget } from './per-target.ts';
@@ -15,8 +16,8 @@ const leastPenalty = 1000;
 
 export class Pace {
   /**
-   * When each attempt began that waits for its first event, oldest first. The key is the call's id, since keeping
-   * attempts would hold them in memory for too long.
+   * When each attempt began that waits for its first event, oldest first. The key is the call's id, since
+   * keeping attempts would hold them in memory for too long.
    */
   readonly #waiting = new Map<string, number>();
   #average: number | undefined;
@@ -25,8 +26,8 @@ export class Pace {
   load = 0;
 
   /**
-   * Milliseconds to the first event that a new call can expect. For an unknown target it is 0 for the first call, and
-   * Infinity for others until that one is answered.
+   * Milliseconds to the first event that a new call can expect. For an unknown target it is 0 for the first
+   * call, and Infinity for others until that one is answered.
    */
   estimate(now: number): number {
     const isWaiting = this.#waiting.size > 0;

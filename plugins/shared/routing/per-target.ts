@@ -1,6 +1,7 @@
 /**
- * What is known about each target, which is one model at one provider with one of its keys. Entries are found by names,
- * since target objects are created again whenever the catalogue changes or the configuration is reloaded.
+ * What is known about each target, which is one model at one provider with one of its keys. Entries are found
+ * by names, since target objects are created again whenever the catalogue changes or the configuration is
+ * reloaded.
  */
 import type { Target } from '../../../core/index.ts';
 

@@ -1,13 +1,16 @@
 /**
- * How a strategy takes part in `route`. It ranks the targets of each model among themselves, if the caller asks for it
- * by name, or if the caller asks for nothing and the operator made it the default. Providers that the caller put in an
- * order stay in front, in that order.
+ * How a strategy takes part in `route`. It ranks the targets of each model among themselves, if the caller
+ * asks for it by name, or if the caller asks for nothing and the operator made it the default. Providers that
+ * the caller put in an order stay in front, in that order.
  */
 import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 
 export type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
 
-/** The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the caller's wish for only one attempt. */
+/**
+ * The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the
+ * caller's wish for only one attempt.
+ */
 export const stages = {
   aliases: -10,
   preferences: 0,
@@ -68,7 +71,10 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
   return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
 }
 
-/** The same items, lowest figure first. It sorts by insertion, since there are few items and this runs for each call. */
+/**
+ * The same items, lowest figure first. It sorts by insertion, since there are few items and this runs for
+ * each call.
+ */
 export function lowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
   const sorted: Each[] = [];
   const figures: number[] = [];

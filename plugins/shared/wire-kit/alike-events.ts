@@ -1,6 +1,6 @@
 /**
- * Skips JSON parsing for events that differ from the one before only in their piece of text, as most events of a stream
- * do. Parsing them would cost more than everything else done with them.
+ * Skips JSON parsing for events that differ from the one before only in their piece of text, as most events
+ * of a stream do. Parsing them would cost more than everything else done with them.
  */
 import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../../core/index.ts';
 
@@ -12,12 +12,17 @@ const escaped = /[\\\p{Cc}]/u;
 /** OpenAI's padding hides the length of the text. It is the last member and differs in each event. */
 const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
 
-/** Wraps a decoder and passes it only the events that need parsing. Deltas of an open block must not change its state. */
+/**
+ * Wraps a decoder and passes it only the events that need parsing. Deltas of an open block must not change
+ * its state.
+ */
 export class AlikeEvents implements EventDecoder {
   readonly #decoder: EventDecoder;
   /** The text block that started last. */
   #block: number | undefined;
-  /** The last event that only added text to that block, as its name, its delta and the JSON around the text. */
+  /**
+   * The last event that only added text to that block, as its name, its delta and the JSON around the text.
+   */
   #known:
     | {
         readonly name: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Puts tool calls and their results into the form that most protocols require: unique call ids, and results directly
- * behind their calls.
+ * Puts tool calls and their results into the form that most protocols require: unique call ids, and results
+ * directly behind their calls.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 
@@ -42,11 +42,11 @@ class FreshIds {
 }
 
 /**
- * Gives each call whose id was used before a new one. Some providers number the calls of every reply from zero
- * (`call_0`). Most others refuse a repeated id, or give its result to the wrong call. Results with such an id answer the
- * calls of the latest step that used it, in order.
+ * Gives each call whose id was used before a new one. Some providers number the calls of every reply from
+ * zero (`call_0`). Most others refuse a repeated id, or give its result to the wrong call. Results with such
+ * an id answer the calls of the latest step that used it, in order.
  */
-export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
+export function makeCallIdsUnique(turns: readonly Turn[]): readonly Turn[] {
   if (areCallIdsUnique(turns)) return turns;
   const fresh = new FreshIds();
   const waiting = new Map<string, RenamedCalls>();
@@ -80,10 +80,10 @@ function findAnsweredStep<Step>({ blocks }: Turn, callers: ReadonlyMap<string, S
 }
 
 /**
- * Moves the results of calls directly behind the calls. In responses, other turns may come between them: Codex reports
- * there that a command was approved. Call ids must be unique.
+ * Moves the results of calls directly behind the calls. In responses, other turns may come between them:
+ * Codex reports there that a command was approved. Call ids must be unique.
  */
-export function inSteps(turns: readonly Turn[]): readonly PlacedTurn[] {
+export function moveResultsToCalls(turns: readonly Turn[]): readonly PlacedTurn[] {
   const callers = new Map<string, PlacedTurn[]>();
   const steps: PlacedTurn[][] = [];
   for (const [index, turn] of turns.entries()) {

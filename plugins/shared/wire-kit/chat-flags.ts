@@ -1,6 +1,7 @@
 /**
- * What a catalogue says about a model's chat-completions endpoint, in `capabilities.wire["chat-completions"]`. Vendors
- * differ here more than in any other protocol, and most of them refuse a field they do not know.
+ * What a catalogue says about a model's chat-completions endpoint, in
+ * `capabilities.wire["chat-completions"]`. Vendors differ here more than in any other protocol, and most of
+ * them refuse a field they do not know.
  */
 import { z } from 'zod';
 import { flagReader } from '../../../core/index.ts';
@@ -9,27 +10,33 @@ export const chatFlagsSchema = z.strictObject({
   /** The name of the output limit. */
   outputLimitField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
   /**
-   * Whether the endpoint takes OpenAI's later additions: the developer role, custom tools, cache marks and keys,
-   * verbosity, service tiers, metadata.
+   * Whether the endpoint takes OpenAI's later additions: the developer role, custom tools, cache marks and
+   * keys, verbosity, service tiers, metadata.
    */
   extras: z.boolean().default(false),
   /** OpenAI refuses tools here while some models reason; its responses endpoint takes them. */
   tools: z.enum(['always', 'unless-reasoning']).default('always'),
   /** The form of tool call ids: Mistral's models take exactly nine letters and digits. */
   callIds: z.enum(['any', 'nine']).default('any'),
-  /** Fields with another name here, and refused ones (null): Mistral calls a seed `random_seed`, and refuses `user`. */
+  /**
+   * Fields with another name here, and refused ones (null): Mistral calls a seed `random_seed`, and refuses
+   * `user`.
+   */
   fields: z.record(z.string(), z.string().nullable()).default({}),
   /**
-   * Whether the endpoint takes Mistral's short forms: a URL or data instead of the object that holds it, a tool without
-   * its type, content without parts, and "any" for a tool that must be called.
+   * Whether the endpoint takes Mistral's short forms: a URL or data instead of the object that holds it, a
+   * tool without its type, content without parts, and "any" for a tool that must be called.
    */
   shortForms: z.boolean().default(false),
   /**
-   * DeepSeek's thinking mode: a field of its own switches it off, and a request is refused if it omits what the model
-   * thought before it called tools.
+   * DeepSeek's thinking mode: a field of its own switches it off, and a request is refused if it omits what
+   * the model thought before it called tools.
    */
   thinkingMode: z.boolean().default(false),
-  /** Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the marks. */
+  /**
+   * Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the
+   * marks.
+   */
   cacheMarks: z.boolean().default(false),
 });
 

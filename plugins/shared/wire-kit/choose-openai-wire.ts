@@ -1,12 +1,13 @@
 /**
- * OpenAI and xAI speak two protocols. A client of either is answered in its own, unless the model refuses tools there.
- * For all other clients the request decides: if one protocol would refuse something, Tollgate takes the other; otherwise
- * the one that can express more. If both can express the same, the provider's first one wins.
+ * OpenAI and xAI speak two protocols. A client of either is answered in its own, unless the model refuses
+ * tools there. For all other clients the request decides: if one protocol would refuse something, Tollgate
+ * takes the other; otherwise the one that can express more. If both can express the same, the provider's
+ * first one wins.
  */
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
 import { isIndispensable } from './hosted-tools.ts';
-import { effortFor } from './reasoning-effort.ts';
+import { findEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
 
@@ -51,7 +52,7 @@ const responsesBetter: readonly Need[] = [
   ({ reasoning }, { capabilities }) =>
     capabilities.reasoning.style !== 'none' &&
     reasoning !== undefined &&
-    (reasoning.effort ?? effortFor(reasoning.budget ?? -1)) !== 'none',
+    (reasoning.effort ?? findEffort(reasoning.budget ?? -1)) !== 'none',
   (request, { id }) =>
     holds(
       request,
@@ -81,13 +82,14 @@ export function chooseWire(
 }
 
 /**
- * Whether chat-completions refuses a call with tools and this much reasoning. OpenAI's models since GPT-5.4 accept both
- * together only in responses. Without an effort the model's default counts: "none" for GPT-5.4, "medium" for GPT-5.5.
+ * Whether chat-completions refuses a call with tools and this much reasoning. OpenAI's models since GPT-5.4
+ * accept both together only in responses. Without an effort the model's default counts: "none" for GPT-5.4,
+ * "medium" for GPT-5.5.
  */
 export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
   if (chatFlags(capabilities).tools === 'always') return false;
   const effort =
-    reasoning?.effort ?? (reasoning?.budget === undefined ? undefined : effortFor(reasoning.budget));
+    reasoning?.effort ?? (reasoning?.budget === undefined ? undefined : findEffort(reasoning.budget));
   return (effort ?? capabilities.reasoning.default ?? 'none') !== 'none';
 }
 

@@ -1,7 +1,8 @@
 /**
- * Carries one vendor's opaque state in the opaque field of another vendor's protocol. The envelope names the vendor and
- * the kind of state, and opens to the same bytes. It is plain base64, because generate-content accepts nothing else
- * there. All envelopes start with the same mark, so that a search finds bodies that contain one.
+ * Carries one vendor's opaque state in the opaque field of another vendor's protocol. The envelope names the
+ * vendor and the kind of state, and opens to the same bytes. It is plain base64, because generate-content
+ * accepts nothing else there. All envelopes start with the same mark, so that a search finds bodies that
+ * contain one.
  */
 import type { Opaque } from '../../../core/index.ts';
 
@@ -15,14 +16,17 @@ export const envelopeMark = Buffer.from(magic).toString('base64');
 const rareMark = envelopeMark.slice(1);
 
 /** Whether a text may contain an envelope. */
-export function holdsEnvelope(text: string): boolean {
+export function containsEnvelope(text: string): boolean {
   return text.includes(rareMark);
 }
 
 /** Separates the kind of a state from its owner. An owner may contain it, a kind never does. */
 const ownerMark = ' of ';
 
-/** Puts opaque state into an envelope. `owner` names what the state belongs to, if that is not the enclosing block. */
+/**
+ * Puts opaque state into an envelope. `owner` names what the state belongs to, if that is not the enclosing
+ * block.
+ */
 export function seal({ vendor, kind, value }: Opaque, owner?: string): string {
   const label = owner === undefined ? kind : kind + ownerMark + owner;
   return Buffer.from(magic + JSON.stringify([vendor, label, value])).toString('base64');

@@ -1,10 +1,11 @@
 /**
- * Parses the data of a stream's event, and decides whether the reply can continue without an event that is not readable.
+ * Parses the data of a stream's event, and decides whether the reply can continue without an event that is
+ * not readable.
  */
 import type { WireEvent } from '../../../core/index.ts';
 
 /** The parsed JSON; undefined if the data is not JSON. */
-export function parsed(data: string): unknown {
+export function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
@@ -25,13 +26,14 @@ function readName({ event, data }: WireEvent): string | undefined {
 }
 
 /**
- * Whether the reply can continue without this event, whose data is not a JSON object. A lost piece of text is reported.
- * Without an event that opens, closes or finishes something, the events after it would make no sense.
+ * Whether the reply can continue without this event, whose data is not a JSON object. A lost piece of text is
+ * reported. Without an event that opens, closes or finishes something, the events after it would make no
+ * sense.
  */
-export function canSkip(event: WireEvent): boolean {
+export function canSkipEvent(event: WireEvent): boolean {
   const name = readName(event);
   return (name === undefined || passing.test(name)) && !structural.test(event.data);
 }
 
 /** The error message for an unreadable event that cannot be skipped. */
-export const cannotBeRead = 'The provider sent an event that could not be read.';
+export const unreadableEvent = 'The provider sent an event that could not be read.';

@@ -13,8 +13,8 @@ interface LimitOptions {
 }
 
 /**
- * The output limit, or the nearest one that the model accepts: providers refuse a limit above the model's own, and most
- * refuse zero. A client of the provider's own protocol gets the provider's error instead.
+ * The output limit, or the nearest one that the model accepts: providers refuse a limit above the model's
+ * own, and most refuse zero. A client of the provider's own protocol gets the provider's error instead.
  */
 export function fitLimit(
   limit: number | undefined,
@@ -33,7 +33,10 @@ export function fitLimit(
   return sent;
 }
 
-/** The wanted modalities that the model can make; undefined for text alone, the default. Throws if it can make none. */
+/**
+ * The wanted modalities that the model can make; undefined for text alone, the default. Throws if it can make
+ * none.
+ */
 export function fitModalities(
   { modalities }: CanonicalRequest,
   { output }: Pick<Model, 'output'>,

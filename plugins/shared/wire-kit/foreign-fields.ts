@@ -1,6 +1,6 @@
 /**
- * Reports each field of a request that exists only in the client's protocol when the provider speaks another one, member
- * by member. Refuses the call if an answer without the field would be worthless.
+ * Reports each field of a request that exists only in the client's protocol when the provider speaks another
+ * one, member by member. Refuses the call if an answer without the field would be worthless.
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../../core/index.ts';
 import { refuseUnknown, refuseUnknownWord } from './open-values.ts';
@@ -46,8 +46,8 @@ const reasoningDetails: ReadonlySet<string> = new Set([
 const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 
 /**
- * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other protocols do
- * anyway, an empty list of citations.
+ * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other
+ * protocols do anyway, an empty list of citations.
  */
 function isHarmless(name: string, value: unknown): boolean {
   if (name === 'annotations') return Array.isArray(value) && value.length === 0;
@@ -55,7 +55,10 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
-/** Asks for a shortened conversation that only its vendor can read. Codex waits for it and cannot use any other answer. */
+/**
+ * Asks for a shortened conversation that only its vendor can read. Codex waits for it and cannot use any
+ * other answer.
+ */
 const compaction = 'compaction_trigger';
 
 /** Throws if a block asks for something that only the vendor of its protocol can answer. */
@@ -76,7 +79,10 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** The paths that are lost with a field: the field itself, or its members if the rest of the object was decoded. */
+/**
+ * The paths that are lost with a field: the field itself, or its members if the rest of the object was
+ * decoded.
+ */
 function* listLostPaths(path: string, name: string, value: unknown): Generator<string> {
   if (isEmpty(value) || isHarmless(name, value)) return;
   // If the bag has even the type, nothing of the object was decoded.
@@ -144,10 +150,11 @@ function listBlockLosses(block: Block, protocol: string, path: string): Loss[] {
 }
 
 /**
- * Every vendor field of a request that does not belong to `protocol`, as a loss, except the request's own fields in
- * `expressed`, which the encoder writes in another way. Throws `unsupported_parameter` if the vendor keeps what is missing.
+ * Every vendor field of a request that does not belong to `protocol`, as a loss, except the request's own
+ * fields in `expressed`, which the encoder writes in another way. Throws `unsupported_parameter` if the
+ * vendor keeps what is missing.
  */
-export function foreignFields(
+export function listForeignFields(
   request: CanonicalRequest,
   protocol: string,
   expressed: ReadonlySet<string> = new Set(),

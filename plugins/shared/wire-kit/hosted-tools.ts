@@ -1,13 +1,15 @@
 /**
- * Tools that a provider runs itself. Several providers have a web search and a place to run code, so one tool can replace
- * another. A tool without a counterpart is reported as lost. If the client mainly wanted that tool (Google's grounding,
- * running code), an answer without it would be worthless, and the call is refused.
+ * Tools that a provider runs itself. Several providers have a web search and a place to run code, so one tool
+ * can replace another. A tool without a counterpart is reported as lost. If the client mainly wanted that
+ * tool (Google's grounding, running code), an answer without it would be worthless, and the call is refused.
  */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/** The name of the block with the output of code that the provider ran; it follows the block with the code. */
+/**
+ * The name of the block with the output of code that the provider ran; it follows the block with the code.
+ */
 export const codeResult = 'code_result';
 
 export type HostedTool = Extract<Tool, { type: 'hosted' }>;
@@ -18,7 +20,7 @@ export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: H
 }
 
 /** Whether the model's provider runs such a tool, at a known price. */
-export function hosts(model: Model, kind: HostedTool['kind']): boolean {
+export function hostsTool(model: Model, kind: HostedTool['kind']): boolean {
   const { capabilities, supportedParameters } = model;
   if (!isPriced(model, kind)) return false;
   if (kind === 'web-search' && supportedParameters.includes('web_search_options')) return true;
@@ -37,8 +39,11 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value.type === 'file_search';
 }
 
-/** The tools without a second one of a kind: a client may spell one tool in two ways, and providers refuse duplicates. */
-export function withoutRepeats(
+/**
+ * The tools without a second one of a kind: a client may spell one tool in two ways, and providers refuse
+ * duplicates.
+ */
+export function removeRepeatedTools(
   tools: readonly (Tool | undefined)[],
   protocol: string,
   lose: Lose,
@@ -55,12 +60,18 @@ export function withoutRepeats(
   });
 }
 
-/** The tools without hosted ones if no tool may be called, for a wire whose tool choice does not cover hosted tools. */
-export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
+/**
+ * The tools without hosted ones if no tool may be called, for a wire whose tool choice does not cover hosted
+ * tools.
+ */
+export function removeForbiddenTools({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
-/** Reports a tool that has no counterpart at the model, or none at a known price. Throws if an answer without it is worthless. */
+/**
+ * Reports a tool that has no counterpart at the model, or none at a known price. Throws if an answer without
+ * it is worthless.
+ */
 export function loseHosted(
   tool: HostedTool,
   path: string,
@@ -99,13 +110,16 @@ const options: Readonly<Record<string, SearchOption>> = {
 };
 
 /** Writes each search option that a protocol has. */
-export type SearchWords = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
+export type SearchWriters = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
 
-/** Translates the options of a web search (size, location, domains, uses) to another protocol, and reports the rest. */
-export function searchOptions(
+/**
+ * Translates the options of a web search (size, location, domains, uses) to another protocol, and reports the
+ * rest.
+ */
+export function translateSearchOptions(
   { protocol, value }: HostedTool,
   path: string,
-  words: SearchWords,
+  words: SearchWriters,
   lose: Lose,
 ): Fields {
   const written: Record<string, unknown> = {};
@@ -149,7 +163,7 @@ function onlySearches(tools: readonly Tool[]): boolean {
 }
 
 /** The tools of a request, with OpenAI's limit as an option of its search. */
-export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
+export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.responses?.[callLimit];
   if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
   return tools.map((tool) =>
@@ -159,8 +173,11 @@ export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): rea
   );
 }
 
-/** The search's limit as a limit for all hosted tools; undefined if it has none, or if the request has others too. */
-export function limitOfSearch(tools: readonly Tool[]): unknown {
+/**
+ * The search's limit as a limit for all hosted tools; undefined if it has none, or if the request has others
+ * too.
+ */
+export function readSearchLimit(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
   return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Fits the settings of a picture to the model, by the catalogue's tables. A value that the model knows passes. A value
- * with a replacement in the table is replaced and reported. For any other value the call is refused, and the error lists
- * the known ones. Pictures are never converted afterwards.
+ * Fits the settings of a picture to the model, by the catalogue's tables. A value that the model knows
+ * passes. A value with a replacement in the table is replaced and reported. For any other value the call is
+ * refused, and the error lists the known ones. Pictures are never converted afterwards.
  */
 import { GatewayError, type Capabilities, type ImageSettings } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
@@ -73,7 +73,7 @@ function fitValue(
 }
 
 /** The value that the model used for a setting, as the reply reports it. */
-export function usedValue(
+export function resolveSetting(
   name: 'size' | 'quality' | 'background',
   asked: ImageSettings,
   image: Capabilities['image'],

@@ -1,7 +1,8 @@
 /**
- * Asks for JSON in the strictest way that the provider enforces: a schema, JSON mode, or an instruction in the prompt.
- * OpenAI refuses JSON mode unless a message contains the word "json", and enforces only schemas with an object as root.
- * If the provider does not enforce what the client asked for, the gateway checks the reply.
+ * Asks for JSON in the strictest way that the provider enforces: a schema, JSON mode, or an instruction in
+ * the prompt. OpenAI refuses JSON mode unless a message contains the word "json", and enforces only schemas
+ * with an object as root. If the provider does not enforce what the client asked for, the gateway checks the
+ * reply.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
@@ -30,7 +31,7 @@ export function hasJsonMode({ capabilities }: Model, hasTools: boolean): boolean
 }
 
 /** The instruction and the check of the reply for a format that the provider does not enforce. */
-export function inWords(format: Format): Pick<FormatPlan, 'instruction' | 'expects'> {
+export function describeFormat(format: Format): Pick<FormatPlan, 'instruction' | 'expects'> {
   const schema = format.type === 'schema' ? format.schema : undefined;
   if (schema === undefined)
     return {
@@ -54,7 +55,7 @@ export function planFormat(
   if (format.type === 'schema' && model.capabilities.structuredOutput) {
     if (own || hasObjectRoot(format)) return { mode: 'schema' };
     lose('format.schema', 'it is not of an object; asked for in words', 'approximated');
-    return { mode: 'words', ...inWords(format) };
+    return { mode: 'words', ...describeFormat(format) };
   }
   if (!hasJsonMode(model, Boolean(request.tools?.length))) {
     lose(
@@ -62,11 +63,11 @@ export function planFormat(
       'the vendor does not keep to it for this model and request; asked for in words',
       'approximated',
     );
-    return { mode: 'words', ...inWords(format) };
+    return { mode: 'words', ...describeFormat(format) };
   }
   if (format.type === 'json') return { mode: 'json', instruction: addJsonWord(request, own, lose) };
   lose('format.schema', 'the model has JSON mode without schemas; asked for in words', 'approximated');
-  return { mode: hasObjectRoot(format) ? 'json' : 'words', ...inWords(format) };
+  return { mode: hasObjectRoot(format) ? 'json' : 'words', ...describeFormat(format) };
 }
 
 /** The instruction that JSON mode needs if no message contains the word. */
@@ -81,6 +82,6 @@ function addJsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): str
 }
 
 /** The instruction as a message that comes before all others. */
-export function instructionMessage({ instruction }: FormatPlan): Fields[] {
+export function buildInstructionMessage({ instruction }: FormatPlan): Fields[] {
   return instruction === undefined ? [] : [{ role: 'system', content: instruction }];
 }

@@ -1,5 +1,6 @@
 /**
- * Reports what an encoder cannot express: as a loss, or as a refusal if an answer without it would be worthless.
+ * Reports what an encoder cannot express: as a loss, or as a refusal if an answer without it would be
+ * worthless.
  */
 import {
   GatewayError,
@@ -10,11 +11,13 @@ import {
   type VendorBag,
 } from '../../../core/index.ts';
 
-/** Reports a loss: its canonical path, a short reason, and its kind (by default the wire has no such field). */
+/**
+ * Reports a loss: its canonical path, a short reason, and its kind (by default the wire has no such field).
+ */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
 
 /** Returns a list of losses and the function that adds to it. */
-export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
+export function collectLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
   const losses: Loss[] = [];
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
@@ -39,7 +42,7 @@ function reportForeignFields(
 const replyFields: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
 
 /** Reports the fields of a whole reply that exist only in the provider's protocol. */
-export function loseForeignStart(
+export function loseForeignReplyFields(
   context: ReplyLosses,
   start: Extract<CanonicalEvent, { type: 'response-start' }>,
   protocol: string,
@@ -51,7 +54,7 @@ export function loseForeignStart(
 const carriedElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
 
 /** Reports the fields at the end of a candidate that exist only in the provider's protocol. */
-export function loseForeign(
+export function loseForeignFinishFields(
   context: ReplyLosses,
   finish: Extract<CanonicalEvent, { type: 'finish' }>,
   protocol: string,

@@ -19,7 +19,10 @@ function usualPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
-/** Splits a base64 data URL without reading its data, which may be many megabytes; undefined for any other text. */
+/**
+ * Splits a base64 data URL without reading its data, which may be many megabytes; undefined for any other
+ * text.
+ */
 export function readDataUrl(url: string): DataUrl | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const comma = url.slice(0, longestPrefix).indexOf(',');
@@ -34,7 +37,7 @@ export function readDataUrl(url: string): DataUrl | undefined {
   };
 }
 
-export function dataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
+export function buildDataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
   return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
 }
 
@@ -46,7 +49,7 @@ export function isUrl(text: string): boolean {
 const pdfPrefix = 'JVBERi';
 
 /** The media type that the first characters of base64 show; undefined if they show none. */
-export function documentType(data: string): string | undefined {
+export function detectDocumentType(data: string): string | undefined {
   return data.startsWith(pdfPrefix) ? 'application/pdf' : undefined;
 }
 
@@ -56,7 +59,7 @@ export function isTextual(mediaType: string | undefined): boolean {
 }
 
 /** The number of base64 characters in a data URL or in bare base64. */
-export function base64Length(text: string): number {
+export function measureBase64(text: string): number {
   return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
 }
 
@@ -77,16 +80,19 @@ const extensions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A file name for a document without one. OpenAI requires a name, and recognises the type by the extension. The
- * extension follows the stated type, or else the data; a document of unknown type gets none.
+ * A file name for a document without one. OpenAI requires a name, and recognises the type by the extension.
+ * The extension follows the stated type, or else the data; a document of unknown type gets none.
  */
-export function documentName(mediaType: string | undefined, data: string): string {
-  const extension = extensions.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
+export function nameDocument(mediaType: string | undefined, data: string): string {
+  const extension = extensions.get(mediaType?.toLowerCase() ?? detectDocumentType(data) ?? '');
   return extension === undefined ? 'document' : `document.${extension}`;
 }
 
-/** The client's text about a document. Most protocols can only carry it as text before the document, an approximation. */
-export function contextOf(
+/**
+ * The client's text about a document. Most protocols can only carry it as text before the document, an
+ * approximation.
+ */
+export function takeContext(
   { context }: Extract<Block, { type: 'media' }>,
   path: string,
   lose: Lose,
@@ -103,7 +109,7 @@ const signatures = [
 ] as const;
 
 /** The media type of a picture by its first bytes; undefined if it is none that providers accept or make. */
-export function pictureType(bytes: Uint8Array): string | undefined {
+export function detectPictureType(bytes: Uint8Array): string | undefined {
   return signatures.find(([, mark, offset]) =>
     mark.equals(bytes.subarray(offset, offset + mark.length)),
   )?.[0];
@@ -113,8 +119,8 @@ export function pictureType(bytes: Uint8Array): string | undefined {
 const longestSignature = 16;
 
 /** The same for base64, of which it decodes only the first bytes. */
-export function pictureTypeOfBase64(data: string): string | undefined {
-  return pictureType(Buffer.from(data.slice(0, longestSignature), 'base64'));
+export function detectBase64PictureType(data: string): string | undefined {
+  return detectPictureType(Buffer.from(data.slice(0, longestSignature), 'base64'));
 }
 
 const accepted: ReadonlySet<string> = new Set(signatures.map(([type]) => type));
@@ -124,10 +130,13 @@ interface Picture {
   readonly at?: string | undefined;
 }
 
-/** The type of a base64 picture: by its bytes, since stated types may be wrong, or else as stated. Throws for other types. */
+/**
+ * The type of a base64 picture: by its bytes, since stated types may be wrong, or else as stated. Throws for
+ * other types.
+ */
 export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
   const stated = mediaType?.toLowerCase();
-  const type = pictureTypeOfBase64(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
+  const type = detectBase64PictureType(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
   if (type !== undefined && accepted.has(type)) return type;
   return refusePart(
     { at },
@@ -136,10 +145,13 @@ export function fitPicture({ mediaType, at }: Picture, data: string, path: strin
   );
 }
 
-/** The URL of a picture for OpenAI's protocols: an http address or a data URL; undefined if the picture has neither. */
-export function pictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
+/**
+ * The URL of a picture for OpenAI's protocols: an http address or a data URL; undefined if the picture has
+ * neither.
+ */
+export function buildPictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
   const { source } = block;
-  if (source.type === 'base64') return dataUrl(source.data, fitPicture(block, source.data, path));
+  if (source.type === 'base64') return buildDataUrl(source.data, fitPicture(block, source.data, path));
   if (source.type !== 'url') return undefined;
   if (/^https?:/i.test(source.url)) return source.url;
   return refusePart(

@@ -1,6 +1,6 @@
 /**
- * The model fields that the listings of all protocols share, and a cache of rendered listings. Each listing is rendered
- * once for each version of the catalogue, and a client with a current ETag gets a 304.
+ * The model fields that the listings of all protocols share, and a cache of rendered listings. Each listing
+ * is rendered once for each version of the catalogue, and a client with a current ETag gets a 304.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -17,23 +17,23 @@ import {
 const digits = 15;
 
 /** Nano-USD per million tokens as USD per token, exact: 1250000000n → `"0.00000125"`. */
-export function usdPerToken(price: Nano): string {
+export function formatUsdPerToken(price: Nano): string {
   const text = price.toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');
   return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
 }
 
 /** A listing's `pricing`: each rate that the model has, by its name in the listing. */
-export function pricesOf(
+export function formatPrices(
   rates: readonly (readonly [name: string, rate: Nano | undefined])[],
 ): Record<string, string> {
   return Object.fromEntries(
-    rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])),
+    rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsdPerToken(rate)]])),
   );
 }
 
 /** The fees that are charged apart from tokens, in USD. */
-export function feesOf(price: Price | undefined): Record<string, string> {
+export function formatFees(price: Price | undefined): Record<string, string> {
   const fees = [
     ['request', price?.request],
     ['image', price?.image],
@@ -44,11 +44,16 @@ export function feesOf(price: Price | undefined): Record<string, string> {
   );
 }
 
-export function ownerOf({ id }: Model): string {
+export function readOwner({ id }: Model): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-export function architectureOf({ input, output, tokenizer, instructType }: Model): Record<string, unknown> {
+export function describeArchitecture({
+  input,
+  output,
+  tokenizer,
+  instructType,
+}: Model): Record<string, unknown> {
   return {
     modality: `${input.join('+')}->${output.join('+')}`,
     input_modalities: input,
@@ -58,19 +63,26 @@ export function architectureOf({ input, output, tokenizer, instructType }: Model
   };
 }
 
-export function topProviderOf({ contextLength, outputLimit, moderated }: Model): Record<string, unknown> {
+export function describeTopProvider({
+  contextLength,
+  outputLimit,
+  moderated,
+}: Model): Record<string, unknown> {
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
-/** The listed model with this id, or all listed models of this owner. Throws `model_not_found` if there is none. */
-export function modelsNamed(
+/**
+ * The listed model with this id, or all listed models of this owner. Throws `model_not_found` if there is
+ * none.
+ */
+export function findListedModels(
   catalog: Catalog,
   listed: readonly Model[],
   name: string,
 ): Model | readonly Model[] {
   const [offer] = catalog.find(name);
   if (offer && listed.some(({ id }) => id === offer.model.id)) return offer.model;
-  const owned = name.includes('/') ? [] : listed.filter((model) => ownerOf(model) === name);
+  const owned = name.includes('/') ? [] : listed.filter((model) => readOwner(model) === name);
   if (owned.length > 0) return owned;
   throw catalog.missing(name);
 }

@@ -1,6 +1,7 @@
 /**
- * Service modes with a price of their own: OpenAI and Google have tiers, Anthropic has a speed and a region. The client
- * requests a mode, and the provider's reply reports whether it granted it. If not, the provider charges the usual price.
+ * Service modes with a price of their own: OpenAI and Google have tiers, Anthropic has a speed and a region.
+ * The client requests a mode, and the provider's reply reports whether it granted it. If not, the provider
+ * charges the usual price.
  */
 import {
   ratesIn,
@@ -38,15 +39,18 @@ function readMode(word: unknown): string | undefined {
 }
 
 /** The modes that a call requests in these fields. Their order is that of the names in a price. */
-export function askedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
+export function readRequestedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
   return Object.entries(fields).flatMap(([field, word]) => {
     const name = readMode(word);
     return name === undefined ? [] : [{ name, field }];
   });
 }
 
-/** The mode that the reply reports in these fields; empty if it reports none, or if no mode was requested or granted. */
-export function servedMode(
+/**
+ * The mode that the reply reports in these fields; empty if it reports none, or if no mode was requested or
+ * granted.
+ */
+export function readServedMode(
   words: Readonly<Record<string, unknown>>,
   { modes = [] }: ClientCall,
 ): Pick<Usage, 'mode'> {
@@ -62,7 +66,10 @@ export function servedMode(
   return modes.length > 0 ? { mode: usualMode } : {};
 }
 
-/** Whether the model has no known price for a tier that a client of another protocol requests. It is then lost. */
+/**
+ * Whether the model has no known price for a tier that a client of another protocol requests. It is then
+ * lost.
+ */
 export function isUnpriced(tier: string | undefined, { price, free }: Model): boolean {
   const mode = readMode(tier);
   return mode !== undefined && !free && (price === undefined || !ratesIn(price, mode));

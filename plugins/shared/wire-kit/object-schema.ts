@@ -1,6 +1,6 @@
 /**
- * Fits the schema of a tool's arguments to what providers require: its root is an object, neither a reference nor a
- * choice, and a strict schema leaves nothing open.
+ * Fits the schema of a tool's arguments to what providers require: its root is an object, neither a reference
+ * nor a choice, and a strict schema leaves nothing open.
  */
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -15,7 +15,7 @@ function decodeStep(step: string): string {
 }
 
 /** The target of a reference within a schema; undefined if there is none, or if it is outside the schema. */
-export function schemaAt(root: Fields, reference: string): unknown {
+export function resolvePointer(root: Fields, reference: string): unknown {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   const steps = reference.slice(2).split('/').filter(Boolean);
   return steps.reduce<unknown>((value, step) => {
@@ -57,7 +57,7 @@ export class References {
   }
 
   find(reference: string): unknown {
-    return schemaAt(this.#root, reference);
+    return resolvePointer(this.#root, reference);
   }
 
   /** Counts a reference to this target. Returns false once a limit is passed. */
@@ -105,7 +105,10 @@ function isRequiredByAll(name: string, members: readonly Members[]): boolean {
   return members.every(({ required }) => required.has(name));
 }
 
-/** The possible and the required members of an object of this schema, with those of its choices. The first definition of a name counts. */
+/**
+ * The possible and the required members of an object of this schema, with those of its choices. The first
+ * definition of a name counts.
+ */
 function collectMembers(schema: Fields, references: References, left = deepestChoice): Members {
   const properties = new Map(Object.entries(isObject(schema.properties) ? schema.properties : {}));
   const required = new Set(listNames(schema.required));
@@ -127,7 +130,7 @@ function collectMembers(schema: Fields, references: References, left = deepestCh
 }
 
 /** The schema with an object as its root. Calls `lose` with the reason of each loss. */
-export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
+export function toObjectSchema(schema: unknown, lose: (reason: string) => void): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
   const references = new References(schema, mostReferences, (length) => mostTimes * length);
@@ -147,7 +150,10 @@ export function objectSchema(schema: unknown, lose: (reason: string) => void): F
   };
 }
 
-/** Whether to offer a tool as strict. Strict tools of other vendors may have optional members, which OpenAI refuses. */
+/**
+ * Whether to offer a tool as strict. Strict tools of other vendors may have optional members, which OpenAI
+ * refuses.
+ */
 export function fitStrict(
   { strict }: { readonly strict?: boolean | null | undefined },
   parameters: unknown,

@@ -1,11 +1,12 @@
 /**
- * Offers a client's tools on a wire that does not take them as they are: under another name, as functions, or without
- * their namespace. Everything follows from the request alone, so that replies can be translated back without state.
+ * Offers a client's tools on a wire that does not take them as they are: under another name, as functions, or
+ * without their namespace. Everything follows from the request alone, so that replies can be translated back
+ * without state.
  */
 import { createHash } from 'node:crypto';
 import type { Tool, CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
-import { areNone } from './tool-arguments.ts';
+import { isEmptyArguments } from './tool-arguments.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 const digestLength = 16;
@@ -14,32 +15,40 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digestLength);
 }
 
-/** The tool names that a wire accepts: a pattern for the whole name, one for characters it refuses, and the length. */
+/**
+ * The tool names that a wire accepts: a pattern for the whole name, one for characters it refuses, and the
+ * length.
+ */
 export interface NameRule {
   readonly good: RegExp;
   readonly strange: RegExp;
   readonly longest: number;
 }
 
-/** The name itself if the wire accepts it, or else a similar one with a digest, which no other name becomes. */
-export function fitByRule(name: string, { good, strange, longest }: NameRule): string {
+/**
+ * The name itself if the wire accepts it, or else a similar one with a digest, which no other name becomes.
+ */
+export function fitNameByRule(name: string, { good, strange, longest }: NameRule): string {
   return good.test(name)
     ? name
     : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${digest(name)}`;
 }
 
 /** A tool as the client defined it. */
-export interface AskedTool {
+export interface ClientTool {
   readonly name: string;
   readonly custom: boolean;
 }
 
-/** The tools offered under another name, or as functions though they are custom tools, by the name sent to the provider. */
-export function offeredOtherwise(
+/**
+ * The tools offered under another name, or as functions though they are custom tools, by the name sent to the
+ * provider.
+ */
+export function mapRenamedTools(
   tools: readonly Tool[],
   fitName: (name: string) => string,
-): ReadonlyMap<string, AskedTool> {
-  const asked = tools.flatMap((tool): [string, AskedTool][] => {
+): ReadonlyMap<string, ClientTool> {
+  const asked = tools.flatMap((tool): [string, ClientTool][] => {
     if (tool.type === 'hosted') return [];
     const name = fitName(tool.name);
     const custom = tool.type === 'custom';
@@ -57,10 +66,10 @@ function describeGrammar(format: unknown): string {
 }
 
 /**
- * A custom tool, which takes free text, as a function with that text as its only argument. Its grammar becomes part of the
- * description; nothing enforces it there, so it is reported as an approximation.
+ * A custom tool, which takes free text, as a function with that text as its only argument. Its grammar
+ * becomes part of the description; nothing enforces it there, so it is reported as an approximation.
  */
-export function asFunction(
+export function convertToFunction(
   { description = '', format }: CustomTool,
   path: string,
   lose: Lose,
@@ -84,7 +93,7 @@ export function wrapInput(input: string): string {
 
 /** The text inside the arguments, or the arguments themselves if the model ignored the schema. */
 export function unwrapInput(text: string): string {
-  if (areNone(text)) return '';
+  if (isEmptyArguments(text)) return '';
   try {
     const parsed: unknown = JSON.parse(text);
     return isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : text;
@@ -94,7 +103,10 @@ export function unwrapInput(text: string): string {
 }
 
 /** The chosen names that are offered to the model: providers refuse any other. Reports the rest. */
-export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose: Lose): readonly string[] {
+export function selectOfferedNames(
+  { toolChoice, tools = [] }: CanonicalRequest,
+  lose: Lose,
+): readonly string[] {
   const names = toolChoice?.names ?? [];
   const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
   if (offered.length < names.length) lose('toolChoice', 'it names a tool that the model is not offered');

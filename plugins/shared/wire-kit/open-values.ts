@@ -1,20 +1,21 @@
 /**
- * Vendors add values and kinds of content to their protocols. An unknown one passes to a provider of the client's own
- * protocol, which alone can judge it. Another protocol cannot express it: it is reported as lost, or the call is refused.
+ * Vendors add values and kinds of content to their protocols. An unknown one passes to a provider of the
+ * client's own protocol, which alone can judge it. Another protocol cannot express it: it is reported as
+ * lost, or the call is refused.
  */
 import { z } from 'zod';
 import { GatewayError, type Block } from '../../../core/index.ts';
-import { bagOf, isObject, type Sides } from './vendor-bag.ts';
+import { createBag, isObject, type Sides } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
-export function otherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
+export function typeOtherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
   return z.looseObject({
     type: z.string().refine((type) => !known.has(type), { abort: true, message: 'another type' }),
   });
 }
 
 /** The value, if it is in `known`. */
-export function oneOfKnown<Value extends string>(value: unknown, known: readonly Value[]): Value | undefined {
+export function findKnown<Value extends string>(value: unknown, known: readonly Value[]): Value | undefined {
   return known.find((each) => each === value);
 }
 
@@ -55,15 +56,18 @@ const unknownForm = 'unknown';
 
 /** Marks content of a user's message that has no meaning outside its protocol. */
 export function markUnknown(protocol: string): Sides {
-  return bagOf(protocol).keep({}, [unknownForm]);
+  return createBag(protocol).keep({}, [unknownForm]);
 }
 
-/** Throws if a user's message has content that only vendors of its own protocol may know: an answer without it is worthless. */
+/**
+ * Throws if a user's message has content that only vendors of its own protocol may know: an answer without it
+ * is worthless.
+ */
 export function refuseUnknown(block: Block, protocol: string, path: string): void {
   if (
     block.type !== 'foreign' ||
     block.protocol === protocol ||
-    !bagOf(block.protocol).form(block).includes(unknownForm)
+    !createBag(block.protocol).form(block).includes(unknownForm)
   )
     return;
   const type: unknown =

@@ -1,9 +1,9 @@
 /** The error body that chat-completions, responses and images share, in both directions. */
 import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
 import {
-  passedStatus,
+  selectClientStatus,
   decodeVendorError,
-  errorEvent as vendorErrorEvent,
+  buildErrorEvent as vendorErrorEvent,
   type VendorError,
 } from './vendor-error.ts';
 
@@ -41,7 +41,10 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 
 const family = 'openai';
 
-/** Whether Google's chat-completions endpoint wrote the error: its number and RPC status mean nothing to OpenAI clients. */
+/**
+ * Whether Google's chat-completions endpoint wrote the error: its number and RPC status mean nothing to
+ * OpenAI clients.
+ */
 function isFromGoogle({ code, status }: Readonly<Record<string, unknown>>): boolean {
   return typeof code === 'number' && typeof status === 'string';
 }
@@ -77,7 +80,7 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
 
 /** The status and the body of a whole reply. */
 export function encodeError(error: GatewayError): ErrorReply {
-  return { status: passedStatus(error, family) ?? error.status, body: errorBody(error) };
+  return { status: selectClientStatus(error, family) ?? error.status, body: errorBody(error) };
 }
 
 /** Turns a provider's status and error body into an error that is safe to show to the client. */

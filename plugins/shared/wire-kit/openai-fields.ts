@@ -1,4 +1,6 @@
-/** Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged. */
+/**
+ * Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged.
+ */
 import type { CanonicalRequest, ClientHeaders, Model } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import type { Fields } from './vendor-bag.ts';
@@ -7,17 +9,19 @@ const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_
 const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
 
 /** The fields that a model accepts: some models have no control over caching. */
-export function openaiFieldsFor(cacheMarks: boolean): ReadonlySet<string> {
+export function selectOpenaiFields(cacheMarks: boolean): ReadonlySet<string> {
   return cacheMarks ? cacheFields : fields;
 }
 
-/** Whether the client named the user in `safety_identifier`, so that the other protocol uses the same field. */
-export function saysSafety({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
+/**
+ * Whether the client named the user in `safety_identifier`, so that the other protocol uses the same field.
+ */
+export function usesSafetyIdentifier({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
   return protocols.some((protocol) => form[protocol]?.includes('safety-identifier'));
 }
 
 /** These fields of a request that came in the protocol `from`. */
-export function openaiFieldsOf(
+export function readOpenaiFields(
   { vendor }: CanonicalRequest,
   from: string,
   known: ReadonlySet<string>,
@@ -42,7 +46,7 @@ export function fitVerbosity(
 const betaHeader = 'openai-beta';
 
 /** The header with which OpenAI's clients request betas, known to us or not. */
-export function openaiHeaders(client: ClientHeaders): Record<string, string> {
+export function selectOpenaiHeaders(client: ClientHeaders): Record<string, string> {
   const betas = client[betaHeader];
   return betas === undefined ? {} : { [betaHeader]: String(betas) };
 }

@@ -1,6 +1,7 @@
 /**
- * The `provider` object of a request in any protocol: the client's preferences for routing. Tollgate validates it and
- * never sends it to a provider. Unknown members are refused, because nothing would act on them.
+ * The `provider` object of a request in any protocol: the client's preferences for routing. Tollgate
+ * validates it and never sends it to a provider. Unknown members are refused, because nothing would act on
+ * them.
  */
 import { z } from 'zod';
 import { GatewayError, type Preferences } from '../../../core/index.ts';
@@ -37,7 +38,7 @@ export const providerObject = z.strictObject({
 /** The preferences of a call without a `provider` object. */
 export const noPreferences: Preferences = {};
 
-export function preferencesOf(wire: z.output<typeof providerObject> | null | undefined): Preferences {
+export function readPreferences(wire: z.output<typeof providerObject> | null | undefined): Preferences {
   if (!wire) return noPreferences;
   const { fallback, max_price: most } = wire;
   return {
@@ -59,7 +60,10 @@ export function preferencesOf(wire: z.output<typeof providerObject> | null | und
   };
 }
 
-/** Refuses a vendor's own field that names other models: the vendor would answer with one of them, at its price. */
+/**
+ * Refuses a vendor's own field that names other models: the vendor would answer with one of them, at its
+ * price.
+ */
 export function refuseOtherModels(field: string): never {
   throw new GatewayError(
     'unsupported_parameter',

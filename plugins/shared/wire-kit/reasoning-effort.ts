@@ -1,6 +1,6 @@
 /**
- * One scale of reasoning efforts, with the token budget of each step. Every protocol translates by this table, so that a
- * step survives the way to another protocol and back.
+ * One scale of reasoning efforts, with the token budget of each step. Every protocol translates by this
+ * table, so that a step survives the way to another protocol and back.
  */
 
 /** From lowest to highest, each with the largest token budget that still counts as the step. */
@@ -18,18 +18,21 @@ function rank(name: string): number {
   return efforts.findIndex((effort) => effort.name === name);
 }
 
-/** The step for a budget of reasoning tokens; undefined for a negative budget, which leaves the choice to the model. */
-export function effortFor(budget: number): string | undefined {
+/**
+ * The step for a budget of reasoning tokens; undefined for a negative budget, which leaves the choice to the
+ * model.
+ */
+export function findEffort(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }
 
 const high = rank('high');
 
 /**
- * The allowed step nearest to the wanted one; of two equally near, the one nearer to `high`. Without a list of allowed
- * steps it is the wanted one. An unknown word counts as "medium".
+ * The allowed step nearest to the wanted one; of two equally near, the one nearer to `high`. Without a list
+ * of allowed steps it is the wanted one. An unknown word counts as "medium".
  */
-export function nearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
+export function findNearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
   if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;
   const place = rank(rank(wanted) < 0 ? 'medium' : wanted);
   const known = allowed

@@ -1,6 +1,6 @@
 /**
- * Removes everything about the gateway's own account from a vendor's error: keys and parts of keys, the names of our
- * organisation, project and team, and advice about our billing. The rest stays as the vendor wrote it.
+ * Removes everything about the gateway's own account from a vendor's error: keys and parts of keys, the names
+ * of our organisation, project and team, and advice about our billing. The rest stays as the vendor wrote it.
  */
 import { isObject, type Fields } from './vendor-bag.ts';
 
@@ -55,7 +55,10 @@ export function redact(text: string): string {
 const advice =
   /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b|\/(account|settings|plans|dashboard)\b/i;
 
-/** A message about load or limits without its sentences about our plan and billing; undefined if nothing is left. */
+/**
+ * A message about load or limits without its sentences about our plan and billing; undefined if nothing is
+ * left.
+ */
 export function withoutAdvice(message: string): string | undefined {
   const kept = message.split(/(?<=[.!?])\s+|\n+/).filter((sentence) => !advice.test(sentence));
   const text = kept.join(' ').trim();

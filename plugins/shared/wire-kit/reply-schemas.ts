@@ -1,4 +1,7 @@
-/** Schemas for the OpenAPI document that the replies of several protocols share. No reply is validated with them. */
+/**
+ * Schemas for the OpenAPI document that the replies of several protocols share. No reply is validated with
+ * them.
+ */
 import { z } from 'zod';
 
 /** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */

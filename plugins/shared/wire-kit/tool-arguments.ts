@@ -1,23 +1,32 @@
 /**
- * The arguments of a tool call. Some protocols carry them as text, others as an object, and providers write "no arguments"
- * in several ways. Numbers keep their own digits, even if a double would write them differently (`1.0`, twenty digits).
+ * The arguments of a tool call. Some protocols carry them as text, others as an object, and providers write
+ * "no arguments" in several ways. Numbers keep their own digits, even if a double would write them
+ * differently (`1.0`, twenty digits).
  */
 import { isObject } from './vendor-bag.ts';
 
 declare global {
   interface JSON {
-    /** A value that `JSON.stringify` writes verbatim: the only way to send a number that no double can hold. */
+    /**
+     * A value that `JSON.stringify` writes verbatim: the only way to send a number that no double can hold.
+     */
     rawJSON(text: string): unknown;
   }
 }
 
-/** Matches numbers that a double may write differently: with a point, an exponent or many digits, or minus zero. */
+/**
+ * Matches numbers that a double may write differently: with a point, an exponent or many digits, or minus
+ * zero.
+ */
 const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
-/** Parses JSON so that `JSON.stringify` writes every number with its original digits. Throws if the text is not JSON. */
+/**
+ * Parses JSON so that `JSON.stringify` writes every number with its original digits. Throws if the text is
+ * not JSON.
+ */
 export function parseExactly(text: string): unknown {
   // A reviver visits each value and takes several times as long as plain parsing.
-  if (isUsual(text)) return JSON.parse(text);
+  if (hasPlainNumbers(text)) return JSON.parse(text);
   return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
     return typeof value === 'number' && source !== undefined && source !== String(value)
@@ -27,21 +36,23 @@ export function parseExactly(text: string): unknown {
 }
 
 /** Whether a value contains a number anywhere. If it does not, parsing cannot have changed a digit. */
-export function holdsNumber(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(holdsNumber);
+export function containsNumber(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(containsNumber);
   if (!isObject(value)) return typeof value === 'number';
-  for (const name in value) if (holdsNumber(value[name])) return true;
+  for (const name in value) if (containsNumber(value[name])) return true;
   return false;
 }
 
 /** Whether `parseExactly` returns the same as `JSON.parse`. */
-export function isUsual(text: string): boolean {
+export function hasPlainNumbers(text: string): boolean {
   return !unusual.test(text);
 }
 
-/** Parses arguments into an object; undefined if they are not one. Empty text and `null` mean no arguments. */
-export function argumentsObject(text: string): Record<string, unknown> | undefined {
-  if (areNone(text)) return {};
+/**
+ * Parses arguments into an object; undefined if they are not one. Empty text and `null` mean no arguments.
+ */
+export function parseArguments(text: string): Record<string, unknown> | undefined {
+  if (isEmptyArguments(text)) return {};
   try {
     const value = parseExactly(text);
     return isObject(value) ? value : undefined;
@@ -60,18 +71,20 @@ function trimShort(text: string): string | undefined {
 }
 
 /** Whether the arguments received so far may turn out to be none, so that the text has to wait. */
-export function mayBeNone(text: string): boolean {
+export function mayBeEmptyArguments(text: string): boolean {
   const start = trimShort(text);
   return start !== undefined && 'null'.startsWith(start);
 }
 
 /** Whether arguments are none: empty text, or the `null` that Groq writes. */
-export function areNone(text: string): boolean {
+export function isEmptyArguments(text: string): boolean {
   const whole = trimShort(text);
   return whole === '' || whole === 'null';
 }
 
-/** Streams arguments piece by piece, and writes "no arguments" as an empty object, which clients can parse. */
+/**
+ * Streams arguments piece by piece, and writes "no arguments" as an empty object, which clients can parse.
+ */
 export class ArgumentPieces {
   #held = '';
   #started = false;
@@ -80,7 +93,7 @@ export class ArgumentPieces {
   add(piece: string): string {
     if (this.#started) return piece;
     this.#held += piece;
-    if (mayBeNone(this.#held)) return '';
+    if (mayBeEmptyArguments(this.#held)) return '';
     this.#started = true;
     return this.#held;
   }
@@ -88,6 +101,6 @@ export class ArgumentPieces {
   /** Returns the text that is still to be sent. */
   end(): string {
     if (this.#started) return '';
-    return areNone(this.#held) ? noArguments : this.#held;
+    return isEmptyArguments(this.#held) ? noArguments : this.#held;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the text of a reply, which arrives in very many small pieces. A string that grows by `+=` would keep each piece
- * at several times its size, so they are joined from time to time.
+ * Keeps the text of a reply, which arrives in very many small pieces. A string that grows by `+=` would keep
+ * each piece at several times its size, so they are joined from time to time.
  */
 import { detached } from '../../../core/index.ts';
 
@@ -8,12 +8,15 @@ import { detached } from '../../../core/index.ts';
 const mostPieces = 50;
 
 /**
- * Characters of an answer that are kept to find its citations in, about five thousand words. Without a limit, the whole
- * reply would stay in memory for every client that reads slowly.
+ * Characters of an answer that are kept to find its citations in, about five thousand words. Without a limit,
+ * the whole reply would stay in memory for every client that reads slowly.
  */
 export const longestCited = 32 * 1024;
 
-/** Characters that all citations of an answer may quote together. Thousands that quote all of it would multiply the reply. */
+/**
+ * Characters that all citations of an answer may quote together. Thousands that quote all of it would
+ * multiply the reply.
+ */
 export const longestPassages = 256 * 1024;
 
 export class Transcript {

@@ -1,7 +1,7 @@
 /**
- * Keeps what the canonical form has no field for. Each canonical thing can carry a protocol's own fields (`vendor`) and
- * which of several spellings the client used (`form`), both under the protocol's name. The same protocol restores both;
- * every other protocol reports the fields as lost.
+ * Keeps what the canonical form has no field for. Each canonical thing can carry a protocol's own fields
+ * (`vendor`) and which of several spellings the client used (`form`), both under the protocol's name. The
+ * same protocol restores both; every other protocol reports the fields as lost.
  */
 import type { VendorBag } from '../../../core/index.ts';
 
@@ -13,7 +13,9 @@ export interface Sides {
   form?: Record<string, string[]> | undefined;
 }
 
-/** The fields of a thing without any. It is one shared object, so that `overlay` recognises it by identity. */
+/**
+ * The fields of a thing without any. It is one shared object, so that `overlay` recognises it by identity.
+ */
 const nothing: Fields = {};
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -21,10 +23,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
-export function leftover(wire: object, known: ReadonlySet<string>): Fields {
+export function pickUnread(wire: object, known: ReadonlySet<string>): Fields {
   const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
   if (!isObject(wire)) return nothing;
-  // `fromEntries`, because a member may be called `__proto__`. Most things have nothing left, so check before building.
+  // `fromEntries`, because a member may be called `__proto__`. Most things have nothing left, so check before
+  // building.
   for (const name in wire)
     if (isLeft(name, wire[name]))
       return Object.fromEntries(Object.entries(wire).filter((member) => isLeft(...member)));
@@ -32,7 +35,7 @@ export function leftover(wire: object, known: ReadonlySet<string>): Fields {
 }
 
 /** The fields as one member with this name; nothing if there are no fields. */
-export function nested(name: string, fields: Fields): Fields {
+export function nestFields(name: string, fields: Fields): Fields {
   return Object.keys(fields).length > 0 ? { [name]: fields } : {};
 }
 
@@ -62,7 +65,7 @@ export interface Bag {
 const noForm: readonly string[] = [];
 
 /** The slots of the protocol with this name. */
-export function bagOf(protocol: string): Bag {
+export function createBag(protocol: string): Bag {
   return {
     keep(fields, form = noForm) {
       const sides: Sides = {};

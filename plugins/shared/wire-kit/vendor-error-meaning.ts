@@ -1,13 +1,13 @@
 /**
- * Classifies a vendor's error. Only codes and statuses are certain; without them the message decides. Quoted text is
- * removed from the message first: vendors quote the request, and a client must not make an error look like one about our
- * key.
+ * Classifies a vendor's error. Only codes and statuses are certain; without them the message decides. Quoted
+ * text is removed from the message first: vendors quote the request, and a client must not make an error look
+ * like one about our key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
 import { isObject } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
 
-export interface Meaning {
+export interface ErrorMeaning {
   readonly code: ErrorCode;
   /** The error concerns our key or account, and clients must not see it. */
   readonly isOurs?: boolean;
@@ -17,7 +17,10 @@ export interface Meaning {
   readonly rejects?: 'reasoning';
 }
 
-/** Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
+/**
+ * Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an
+ * account without credit.
+ */
 const ourCodes = new Set([
   'invalid_api_key',
   'insufficient_quota',
@@ -156,10 +159,10 @@ const byStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [529, 'upstream_overloaded'],
 ]);
 
-const refused: Meaning = { code: 'upstream_failed', isOurs: true };
+const refused: ErrorMeaning = { code: 'upstream_failed', isOurs: true };
 
 /** The meaning of an error with this HTTP status. */
-export function meaningOf(status: number | undefined, error: VendorError): Meaning {
+export function classifyError(status: number | undefined, error: VendorError): ErrorMeaning {
   const said = (error.message ?? '').replace(quoted, '');
   if (status === 401 || status === 402) return refused;
   if (

@@ -1,12 +1,12 @@
 /**
- * Reads a provider's error, in whatever shape the provider writes it. Its meaning decides what the client sees: the
- * provider's own message, unless the error concerns our key or account.
+ * Reads a provider's error, in whatever shape the provider writes it. Its meaning decides what the client
+ * sees: the provider's own message, unless the error concerns our key or account.
  */
 import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
-import { parsed } from './event-data.ts';
+import { parseJson } from './event-data.ts';
 import { redact, redactFields, withoutAdvice } from './redact.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
-import { meaningOf } from './vendor-error-meaning.ts';
+import { classifyError } from './vendor-error-meaning.ts';
 
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
 export type ErrorFamily = 'openai' | 'messages' | 'generate-content';
@@ -101,7 +101,10 @@ const aboutLoad: ReadonlySet<ErrorCode> = new Set([
   'timeout',
 ]);
 
-/** The vendor's own code, if it is a word in lower case. Google's status and numbers add nothing to the HTTP status. */
+/**
+ * The vendor's own code, if it is a word in lower case. Google's status and numbers add nothing to the HTTP
+ * status.
+ */
 function selectCode(code: string | undefined): string | undefined {
   return code !== undefined && /^[a-z]/.test(code) ? code : undefined;
 }
@@ -114,7 +117,7 @@ interface Explanation {
 
 /** The code, message and details of a vendor's error that the client may see. */
 function explain(family: ErrorFamily, error: VendorError, status: number | undefined): Explanation {
-  const { code, isOurs, elsewhere, rejects } = meaningOf(status, error);
+  const { code, isOurs, elsewhere, rejects } = classifyError(status, error);
   // A vendor's error often does not tell a missing model from one that our account may not use.
   if (isOurs || code === 'model_not_found')
     return { code, message: isOurs ? couldNotTake : ownMessages[code], details: {} };
@@ -136,7 +139,7 @@ function explain(family: ErrorFamily, error: VendorError, status: number | undef
 
 /** Turns a vendor's status and error body into an error that is safe to show to the client. */
 export function decodeVendorError(family: ErrorFamily, status: number, text: string): GatewayError {
-  const { code, message, details } = explain(family, readVendorError(parsed(text)), status);
+  const { code, message, details } = explain(family, readVendorError(parseJson(text)), status);
   const ownMessage =
     ownMessages[code] ??
     (code === 'upstream_failed' ? `The provider failed with status ${status}.` : unexplained);
@@ -148,8 +151,11 @@ type ErrorEvent = Extract<CanonicalEvent, { type: 'error' }>;
 /** Codes that always blame the request's content. */
 const contentCodes = new Set(['context_length_exceeded', 'content_policy_violation']);
 
-/** The canonical event for an error inside a stream. `status` is the one that it would have had before the stream, if known. */
-export function errorEvent(family: ErrorFamily, error: VendorError, status = error.status): ErrorEvent {
+/**
+ * The canonical event for an error inside a stream. `status` is the one that it would have had before the
+ * stream, if known.
+ */
+export function buildErrorEvent(family: ErrorFamily, error: VendorError, status = error.status): ErrorEvent {
   const {
     code,
     message,
@@ -176,11 +182,14 @@ const callErrors: ReadonlySet<ErrorCode> = new Set([
   'body_too_large',
   'rate_limited',
 ]);
-/** Clients read these as errors of their own key, of a proxy or of their own timeout, and a 422 means the same as a 400. */
+/**
+ * Clients read these as errors of their own key, of a proxy or of their own timeout, and a 422 means the same
+ * as a 400.
+ */
 const ambiguousStatuses = new Set([401, 402, 407, 408, 422]);
 
 /** The vendor's status, if a client of the vendor's own protocol should see it. */
-export function passedStatus(
+export function selectClientStatus(
   { code, details: { vendor } }: GatewayError,
   family: ErrorFamily,
 ): number | undefined {

@@ -1,6 +1,7 @@
 /**
- * Validates a body with a wire schema. The error is one sentence that a client can act on: the field's path, its value,
- * and what to send instead. For a union, the sentence is about the branch that fits the value best.
+ * Validates a body with a wire schema. The error is one sentence that a client can act on: the field's path,
+ * its value, and what to send instead. For a union, the sentence is about the branch that fits the value
+ * best.
  */
 import { z } from 'zod';
 import { GatewayError } from '../../../core/index.ts';
@@ -51,7 +52,7 @@ function findNearest(issue: Issue): Issue {
 }
 
 /** `["messages", 0, "role"]` → `messages[0].role`. */
-export function fieldPath(path: readonly PropertyKey[]): string {
+export function formatPath(path: readonly PropertyKey[]): string {
   return path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
@@ -78,7 +79,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /** The error for a field: `"{param}" {is}: send {send}.` */
-export function badField(param: string, is: string, send: string): GatewayError {
+export function buildFieldError(param: string, is: string, send: string): GatewayError {
   return new GatewayError('invalid_request', `"${param}" ${is}: send ${send}.`, { param });
 }
 
@@ -90,7 +91,9 @@ function joinPath(at: string, path: string): string {
 /** Stops at the first issue: half a million of them would take seconds and gigabytes. */
 const firstIssueOnly: z.core.ParseContextInternal<Issue> = { error: describeExpected, abortEarly: true };
 
-/** Parses a body, or the part of one at the path `at`. Throws `invalid_request` with the first field at fault. */
+/**
+ * Parses a body, or the part of one at the path `at`. Throws `invalid_request` with the first field at fault.
+ */
 export function checkWire<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
@@ -105,24 +108,25 @@ export function checkWire<Schema extends z.ZodType>(
   const issue = findNearest(first);
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys')
-    throw badField(
-      joinPath(at, fieldPath([...path, issue.keys[0] ?? ''])),
+    throw buildFieldError(
+      joinPath(at, formatPath([...path, issue.keys[0] ?? ''])),
       'is not known here',
       'the request without it',
     );
   const value = valueAt(body, path);
-  throw badField(
-    joinPath(at, fieldPath(path)),
+  throw buildFieldError(
+    joinPath(at, formatPath(path)),
     value === undefined ? 'is missing' : describeValue(value),
     message,
   );
 }
 
 /**
- * Lets a schema accept at once every value that `isPlain` recognises as valid and without unknown fields. Validating the
- * thousands of messages of a long conversation field by field would cost more than everything else done with them.
+ * Lets a schema accept at once every value that `isPlain` recognises as valid and without unknown fields.
+ * Validating the thousands of messages of a long conversation field by field would cost more than everything
+ * else done with them.
  */
-export function orPlain<Schema extends z.ZodType>(
+export function acceptPlain<Schema extends z.ZodType>(
   schema: Schema,
   isPlain: (value: unknown) => boolean,
 ): Schema {
@@ -132,7 +136,7 @@ export function orPlain<Schema extends z.ZodType>(
 }
 
 /** A number in this range, both ends included. */
-export function between(low: number, high: number): z.ZodNumber {
+export function numberBetween(low: number, high: number): z.ZodNumber {
   const range = `a number from ${low} to ${high}`;
   return z.number(range).min(low, range).max(high, range);
 }

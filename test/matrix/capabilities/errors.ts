@@ -69,7 +69,10 @@ function expectThat(holds: boolean, what: string): 'works' {
   return 'works';
 }
 
-/** How many events a wire's reply takes to have said something: before that another vendor may still take over. */
+/**
+ * How many events a wire's reply takes to have said something: before that another vendor may still take
+ * over.
+ */
 function begun(wire: Wire): number {
   return wire === 'responses' ? 6 : 4;
 }

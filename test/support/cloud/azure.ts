@@ -1,4 +1,6 @@
-/** Azure in front of fakes of OpenAI: it checks the key or the token, and turns its addresses into OpenAI's. */
+/**
+ * Azure in front of fakes of OpenAI: it checks the key or the token, and turns its addresses into OpenAI's.
+ */
 import { z } from 'zod';
 import { startImagesVendor, type ImageCall } from '../vendor/images.ts';
 import { startOpenaiVendor } from '../vendor/index.ts';
@@ -84,7 +86,10 @@ async function* begun(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
   yield* body;
 }
 
-/** It serves the identity of the machine as well, as App Service does: at `/identity`, with a secret of its own. */
+/**
+ * It serves the identity of the machine as well, as App Service does: at `/identity`, with a secret of its
+ * own.
+ */
 export async function startAzure(): Promise<Azure> {
   const [vendor, painter] = await Promise.all([startOpenaiVendor(), startImagesVendor()]);
   const full = new Set<string>();

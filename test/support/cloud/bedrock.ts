@@ -1,4 +1,7 @@
-/** Bedrock in front of a fake of Anthropic: it checks signatures, unwraps requests strictly, and frames streams. */
+/**
+ * Bedrock in front of a fake of Anthropic: it checks signatures, unwraps requests strictly, and frames
+ * streams.
+ */
 import { z } from 'zod';
 import { startMessagesVendor, type MessagesRequest } from '../vendor/messages.ts';
 import type { Stage } from '../vendor/stage.ts';

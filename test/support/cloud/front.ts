@@ -1,6 +1,7 @@
 /**
- * A cloud in front of a fake vendor. It checks what arrives, refuses it or passes it on as the vendor's own API wants
- * it, and changes the reply as the cloud does. When its client leaves, its call to the vendor ends too.
+ * A cloud in front of a fake vendor. It checks what arrives, refuses it or passes it on as the vendor's own
+ * API wants it, and changes the reply as the cloud does. When its client leaves, its call to the vendor ends
+ * too.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';

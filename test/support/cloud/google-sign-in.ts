@@ -1,6 +1,6 @@
 /**
- * Google's token service on loopback: it takes a service account's assertion, checks its signature with the public key,
- * and gives out tokens. The library's requests to the real address are sent here.
+ * Google's token service on loopback: it takes a service account's assertion, checks its signature with the
+ * public key, and gives out tokens. The library's requests to the real address are sent here.
  */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { gaxios } from 'google-auth-library';

@@ -1,4 +1,7 @@
-/** The simplest way to call a vendor in its own tests: one request, and its status, its body as text, and its chunks. */
+/**
+ * The simplest way to call a vendor in its own tests: one request, and its status, its body as text, and its
+ * chunks.
+ */
 import type { Vendor } from './chat-completions.ts';
 
 export const question = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };

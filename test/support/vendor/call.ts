@@ -1,4 +1,6 @@
-/** The simplest way to call any vendor in the vendors' tests: one body to one path, and its status and text. */
+/**
+ * The simplest way to call any vendor in the vendors' tests: one body to one path, and its status and text.
+ */
 import type { Stage } from './stage.ts';
 
 interface Reply {

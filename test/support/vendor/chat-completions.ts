@@ -1,7 +1,7 @@
 /**
  * A vendor of chat-completions on loopback, as strict as the real one: it answers only requests the real one
- * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
- * the gateway, so that a mistake in the gateway's idea of the protocol cannot hide in both.
+ * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no
+ * code with the gateway, so that a mistake in the gateway's idea of the protocol cannot hide in both.
  */
 import type { ServerResponse } from 'node:http';
 import { check } from './chat-completions/check.ts';
@@ -37,8 +37,8 @@ export interface Vendor {
   readonly requests: readonly ReceivedRequest[];
   readonly journal: readonly JournalEntry[];
   /**
-   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all later
-   * ones the last. A scripted model need not be known otherwise.
+   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all
+   * later ones the last. A scripted model need not be known otherwise.
    */
   script(model: string, ...steps: readonly [Step, ...Step[]]): void;
   /** Forgets all scripts. */

@@ -22,8 +22,9 @@ export interface Frame {
 }
 
 /**
- * How a connection ends too early. `fin` closes it, `rst` resets it, `half-close` sends the end and keeps listening,
- * `end` finishes the HTTP message properly, so that only the content shows that something is missing.
+ * How a connection ends too early. `fin` closes it, `rst` resets it, `half-close` sends the end and keeps
+ * listening, `end` finishes the HTTP message properly, so that only the content shows that something is
+ * missing.
  */
 type CutKind = 'fin' | 'rst' | 'half-close' | 'end';
 
@@ -91,7 +92,10 @@ function held(response: ServerResponse, hold: Delivery['hold']): Promise<unknown
   );
 }
 
-/** Resolves when the bytes are with the operating system, which is also what keeps an endless reply from piling up. */
+/**
+ * Resolves when the bytes are with the operating system, which is also what keeps an endless reply from
+ * piling up.
+ */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return whileThere(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
 }
@@ -104,7 +108,8 @@ async function writeFrame(
   const size = slivers ?? bytes.length;
   for (let start = 0; start < bytes.length; start += size) {
     await write(response, bytes.subarray(start, start + size));
-    // A write that succeeds at once comes back without a turn of the event loop, and the peer's leaving would never be seen.
+    // A write that succeeds at once comes back without a turn of the event loop, and the peer's leaving would
+    // never be seen.
     await new Promise(setImmediate);
   }
 }
@@ -117,7 +122,9 @@ function sever(response: ServerResponse, how: CutKind): void {
   else socket?.destroySoon();
 }
 
-/** Passed the place of a cut and what was sent; the answer is how many bytes of the next frame still go out. */
+/**
+ * Passed the place of a cut and what was sent; the answer is how many bytes of the next frame still go out.
+ */
 function allowance({ events, bytes }: NonNullable<Delivery['cut']>, sent: Sent, frame: Frame): number {
   if (events !== undefined && frame.event && sent.events >= events) return 0;
   return bytes === undefined ? Infinity : bytes - sent.bytes;

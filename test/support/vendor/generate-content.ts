@@ -1,6 +1,7 @@
 /**
- * A vendor of generate-content on loopback, as strict as Google's: it answers only requests the real one would
- * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with the gateway.
+ * A vendor of generate-content on loopback, as strict as Google's: it answers only requests the real one
+ * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no
+ * code with the gateway.
  */
 import { isObject } from '../json.ts';
 import type { WholeReply } from './delivery.ts';

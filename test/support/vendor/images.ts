@@ -1,6 +1,6 @@
 /**
- * A vendor of images on loopback, as strict as OpenAI's: JSON for a picture to make, a form for one to edit, and no
- * field, value or file it does not know. It shares no code with the gateway.
+ * A vendor of images on loopback, as strict as OpenAI's: JSON for a picture to make, a form for one to edit,
+ * and no field, value or file it does not know. It shares no code with the gateway.
  */
 import { complaintOf } from './chat-completions/complaints.ts';
 import { errorBody, modelNotFound, refuse, wrongKey, type Complaint } from './chat-completions/refusals.ts';

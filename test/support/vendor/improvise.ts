@@ -1,7 +1,7 @@
 /**
- * What a model answers without a script. It calls the tools it is offered, three at most, and at once where that is
- * allowed; it answers tool results by naming them; it searches, draws and thinks when asked to. Otherwise it says
- * hello.
+ * What a model answers without a script. It calls the tools it is offered, three at most, and at once where
+ * that is allowed; it answers tool results by naming them; it searches, draws and thinks when asked to.
+ * Otherwise it says hello.
  */
 import { sampleOf } from './sample.ts';
 import type { Said, SaidCall } from './scenario.ts';

@@ -1,7 +1,10 @@
 /** Reads a request's body as a vendor does: valid UTF-8, one JSON object, and no name twice at its top. */
 import { isObject } from '../json.ts';
 
-/** The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad splice. */
+/**
+ * The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad
+ * splice.
+ */
 export function topLevelNames(text: string): string[] {
   const names: string[] = [];
   let depth = 0;

@@ -1,6 +1,7 @@
 /**
- * A vendor of messages on loopback, as strict as Anthropic's: it answers only requests the real one would answer,
- * says what the real one would say, and behaves as badly as a test asks it to. It shares no code with the gateway.
+ * A vendor of messages on loopback, as strict as Anthropic's: it answers only requests the real one would
+ * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
+ * the gateway.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WholeReply } from './delivery.ts';

@@ -1,6 +1,6 @@
 /**
- * The vendor accepts the kinds of requests that real clients were recorded sending. If it were stricter, its refusals
- * would prove nothing.
+ * The vendor accepts the kinds of requests that real clients were recorded sending. If it were stricter, its
+ * refusals would prove nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, dataOf, question } from './ask.ts';

@@ -1,6 +1,7 @@
 /**
- * A vendor of responses on loopback, as strict as OpenAI's: it answers only requests the real one would answer, says
- * what the real one would say, and behaves as badly as a test asks it to. It shares no code with the gateway.
+ * A vendor of responses on loopback, as strict as OpenAI's: it answers only requests the real one would
+ * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
+ * the gateway.
  */
 import type { z } from 'zod';
 import { complaintOf } from './chat-completions/complaints.ts';

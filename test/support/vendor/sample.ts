@@ -24,7 +24,10 @@ function objectOf(schema: JsonObject, root: JsonObject, depth: number): JsonObje
   );
 }
 
-/** Passed a schema; the answer is a value it accepts, of every property it names as far as four deep: some have no end. */
+/**
+ * Passed a schema; the answer is a value it accepts, of every property it names as far as four deep: some
+ * have no end.
+ */
 export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
   if (!isObject(schema) || !isObject(root) || depth > 8) return 'anything';
   const { enum: values, const: only, anyOf, oneOf, $ref: reference } = schema;

@@ -1,7 +1,7 @@
 /**
  * What a test has a vendor do with a call, in words that fit every wire. Everything is optional and goes with
- * everything else that makes sense beside it: `{ text: ['Hel', 'lo'], cut: { how: 'rst', events: 2 } }`. An empty
- * scenario leaves the reply to what was asked, see `improvise.ts`.
+ * everything else that makes sense beside it: `{ text: ['Hel', 'lo'], cut: { how: 'rst', events: 2 } }`. An
+ * empty scenario leaves the reply to what was asked, see `improvise.ts`.
  */
 import type { Delivery, WholeReply } from './delivery.ts';
 import type { Words } from './words.ts';
@@ -10,7 +10,10 @@ export interface SaidCall {
   readonly name: string;
   /** Made up unless given. */
   readonly id?: string;
-  /** The arguments as JSON text, or the input of a freeform tool; `''` is a call whose stream says nothing at all. */
+  /**
+   * The arguments as JSON text, or the input of a freeform tool; `''` is a call whose stream says nothing at
+   * all.
+   */
   readonly arguments?: Words;
   /** A custom tool of the responses wire. */
   readonly freeform?: boolean;
@@ -82,7 +85,9 @@ export interface Scenario extends Said, Delivery {
   /** Why the prompt was not answered at all: generate-content's `blockReason`. */
   readonly blocked?: string;
   readonly inserts?: readonly Insert[];
-  /** An error inside a stream that had begun well, after so many events; `error` is put over the usual fields. */
+  /**
+   * An error inside a stream that had begun well, after so many events; `error` is put over the usual fields.
+   */
   readonly fail?: { readonly after: number; readonly error?: Readonly<Record<string, unknown>> };
   /** The form of the reply, where it is not the one that was asked for. */
   readonly shape?: 'json' | 'stream';

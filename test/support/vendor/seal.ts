@@ -1,6 +1,7 @@
 /**
- * The opaque values that a vendor gives out and takes back: signatures of thoughts, encrypted reasoning. They are
- * signed with a secret of the vendor, so that a value that was changed, shortened, moved or made up is detected.
+ * The opaque values that a vendor gives out and takes back: signatures of thoughts, encrypted reasoning. They
+ * are signed with a secret of the vendor, so that a value that was changed, shortened, moved or made up is
+ * detected.
  */
 import { createHmac } from 'node:crypto';
 
@@ -11,7 +12,9 @@ export class Seals {
   readonly #vouched: ReadonlySet<string>;
   #count = 0;
 
-  /** `vouched` are values this vendor takes for its own though it did not make them, as those of recordings. */
+  /**
+   * `vouched` are values this vendor takes for its own though it did not make them, as those of recordings.
+   */
   constructor(secret: string, vouched: readonly string[] = []) {
     this.#secret = secret;
     this.#vouched = new Set(vouched);
@@ -38,7 +41,9 @@ export class Seals {
     return this.#vouched.has(value);
   }
 
-  /** Whether a value is one of its own, bound to just this and, where an encoding is named, written just so. */
+  /**
+   * Whether a value is one of its own, bound to just this and, where an encoding is named, written just so.
+   */
   holds(value: string, kind: string, bound: string, encoding?: 'base64' | 'base64url'): boolean {
     if (this.#vouched.has(value)) return true;
     const bytes = Buffer.from(value, 'base64');

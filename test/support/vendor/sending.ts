@@ -1,4 +1,6 @@
-/** Sends a vendor's reply: in one piece, or event by event, with whatever a scenario adds or breaks off with. */
+/**
+ * Sends a vendor's reply: in one piece, or event by event, with whatever a scenario adds or breaks off with.
+ */
 import type { ServerResponse } from 'node:http';
 import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
@@ -41,7 +43,10 @@ function counted(frame: string, tokens = 0): Frame {
 /** What a scenario does to the events of a stream, whatever they say. */
 type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { readonly after: number } };
 
-/** Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has them. */
+/**
+ * Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has
+ * them.
+ */
 export function* staged(
   events: Iterable<Told>,
   scenario: Staging,

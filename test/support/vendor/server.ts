@@ -1,6 +1,6 @@
 /**
- * The part of a fake vendor that knows only HTTP: a server on loopback that keeps every request as it came off
- * the socket, notices when the peer hangs up, and writes down what became of each call.
+ * The part of a fake vendor that knows only HTTP: a server on loopback that keeps every request as it came
+ * off the socket, notices when the peer hangs up, and writes down what became of each call.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -51,7 +51,9 @@ export interface VendorServer {
   readonly journal: JournalEntry[];
   /** How many connections to the vendor are open now. */
   openConnections(): number;
-  /** Ends every connection and stops. Rejects where answering a call failed by a mistake in the test itself. */
+  /**
+   * Ends every connection and stops. Rejects where answering a call failed by a mistake in the test itself.
+   */
   close(): Promise<void>;
 }
 
@@ -146,7 +148,10 @@ function newEntry(received: ReceivedRequest): JournalEntry {
   };
 }
 
-/** Starts a server on loopback, on a free port unless one is named; `welcome` are headers that are no leak here. */
+/**
+ * Starts a server on loopback, on a free port unless one is named; `welcome` are headers that are no leak
+ * here.
+ */
 export async function listen(
   answer: Answer,
   port = 0,

@@ -1,6 +1,6 @@
 /**
- * Cuts what is said into pieces, and ends it at the request's stop sequences or output limit, so that a lowered limit
- * shows in the reply as with a real model.
+ * Cuts what is said into pieces, and ends it at the request's stop sequences or output limit, so that a
+ * lowered limit shows in the reply as with a real model.
  */
 import type { Citation, Picture, Said, Sound } from './scenario.ts';
 import { spoken } from './words.ts';
@@ -101,7 +101,10 @@ export function speechTokens({ reasoning, text, refusal, calls }: Speech): numbe
   return reasoning.length + (text?.length ?? 0) + refusal.length + called;
 }
 
-/** The fragments of all calls in the order they are sent: one call after the other, or a round of each in turn. */
+/**
+ * The fragments of all calls in the order they are sent: one call after the other, or a round of each in
+ * turn.
+ */
 export function* callFragments(
   calls: readonly SpokenCall[],
   interleaved: boolean,

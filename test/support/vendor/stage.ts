@@ -1,6 +1,6 @@
 /**
- * What all vendors share: an address, a key, a script for each model, and a journal of what arrived. A wire is a
- * `Play`, a function that answers a call.
+ * What all vendors share: an address, a key, a script for each model, and a journal of what arrived. A wire
+ * is a `Play`, a function that answers a call.
  */
 import type { ServerResponse } from 'node:http';
 import type { Scenario } from './scenario.ts';
@@ -24,8 +24,8 @@ export interface Stage<Request = unknown> {
   readonly requests: readonly ReceivedRequest[];
   readonly journal: readonly JournalEntry[];
   /**
-   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all later
-   * ones the last. A scripted model need not be known otherwise. Counts of tokens take no step.
+   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all
+   * later ones the last. A scripted model need not be known otherwise. Counts of tokens take no step.
    */
   script(model: string, ...steps: readonly [Step<Request>, ...Step<Request>[]]): void;
   /** Forgets all scripts. */

@@ -1,7 +1,7 @@
 /**
- * How every vendor counts tokens: a word with the space before it is one, and so is a single sign; words given in
- * pieces have one token for each piece, as a model emits them. No real tokeniser does this, but the count is exact and
- * never more than the bytes.
+ * How every vendor counts tokens: a word with the space before it is one, and so is a single sign; words
+ * given in pieces have one token for each piece, as a model emits them. No real tokeniser does this, but the
+ * count is exact and never more than the bytes.
  */
 
 /** Text given whole is cut into tokens; given in pieces, each is one token and one event of a stream. */

@@ -82,7 +82,9 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
 
 export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };
 
-/** Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so. */
+/**
+ * Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so.
+ */
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>): Promise<AddedCredit> {
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);

@@ -85,7 +85,10 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
   return key;
 }
 
-/** Throws where limits are set that an operator key cannot have. It spends nothing and calls no model, so only an expiry makes sense. */
+/**
+ * Throws where limits are set that an operator key cannot have. It spends nothing and calls no model, so only
+ * an expiry makes sense.
+ */
 function checkOperatorKey(
   { spendCap, models, callsPerMinute }: z.output<typeof limits>,
   credit?: Nano,
@@ -103,7 +106,10 @@ function checkOperatorKey(
     });
 }
 
-/** What to do about an account whose calls are all refused, since it has no credit; undefined where it has some. */
+/**
+ * What to do about an account whose calls are all refused, since it has no credit; undefined where it has
+ * some.
+ */
 async function creditAdvice(store: Store, account: string): Promise<string | undefined> {
   const balance = await store.balance(account);
   if (!balance || balance.total > 0n) return undefined;
@@ -163,7 +169,10 @@ function definedOf(changes: {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-/** A new secret with the account, the limits and the spending of the old one, which works on until the overlap is over. */
+/**
+ * A new secret with the account, the limits and the spending of the old one, which works on until the overlap
+ * is over.
+ */
 export async function rotateKey(
   store: Store,
   wanted: string,

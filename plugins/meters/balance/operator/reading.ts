@@ -1,4 +1,7 @@
-/** Reads what operators send, on the command line or in a JSON body. It is checked strictly, and an error names the field in one sentence. */
+/**
+ * Reads what operators send, on the command line or in a JSON body. It is checked strictly, and an error
+ * names the field in one sentence.
+ */
 import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, usd } from '../../../../core/index.ts';
 import { creditKinds } from '../store.ts';
@@ -15,7 +18,10 @@ export const amount = usd
 export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
 export const reference = z.string().min(1).max(200);
 
-/** A date, which means its first moment in UTC, or a time with its offset. The result is milliseconds since the epoch. */
+/**
+ * A date, which means its first moment in UTC, or a time with its offset. The result is milliseconds since
+ * the epoch.
+ */
 export const moment = z
   .union(
     [z.iso.date(), z.iso.datetime({ offset: true })],

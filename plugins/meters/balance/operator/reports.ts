@@ -1,4 +1,6 @@
-/** What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment. */
+/**
+ * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
+ */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';

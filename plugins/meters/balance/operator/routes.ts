@@ -1,6 +1,6 @@
 /**
- * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages (the next page
- * is asked for with `after`, which is the last page's `next`), and errors in one shape.
+ * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages (the
+ * next page is asked for with `after`, which is the last page's `next`), and errors in one shape.
  */
 import { toGatewayError, type Route, type RouteReply, type RouteRequest } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';

@@ -1,7 +1,7 @@
 /**
- * Feeds the books to an auditor, all from one snapshot. Entries get their numbers before they are committed, so one may
- * appear after others with higher numbers. So the next audit finds what is new by the snapshot of the last one, and not
- * by numbers alone.
+ * Feeds the books to an auditor, all from one snapshot. Entries get their numbers before they are committed,
+ * so one may appear after others with higher numbers. So the next audit finds what is new by the snapshot of
+ * the last one, and not by numbers alone.
  */
 import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
@@ -41,7 +41,10 @@ class Reading {
   });
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
-  /** The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its number can still appear. */
+  /**
+   * The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its
+   * number can still appear.
+   */
   #highest: { readonly at: number; readonly number: number }[] = [];
 
   async audit(query: Query): Promise<AuditReport> {
@@ -80,7 +83,10 @@ class Reading {
   }
 }
 
-/** Returns a function that audits what it has not audited before. No other caller may use the connection meanwhile. */
+/**
+ * Returns a function that audits what it has not audited before. No other caller may use the connection
+ * meanwhile.
+ */
 export function auditor(): (query: Query) => Promise<AuditReport> {
   let reading = new Reading();
   return async (query) => {

@@ -1,7 +1,7 @@
 /**
- * Reservations and their ends, for all such operations of a batch that follow one another. They are decided in memory,
- * in the order in which they were asked, and then written by a few statements. So however many calls an account makes at
- * a time, they wait for its lock once for each batch, and not once for each call.
+ * Reservations and their ends, for all such operations of a batch that follow one another. They are decided
+ * in memory, in the order in which they were asked, and then written by a few statements. So however many
+ * calls an account makes at a time, they wait for its lock once for each batch, and not once for each call.
  */
 import type { Nano } from '../../../../core/index.ts';
 import {

@@ -33,7 +33,10 @@ export function takeClaim(
   return query(sql.take, [name, fingerprint, expires, call]);
 }
 
-/** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
+/**
+ * Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so
+ * that it can be taken again.
+ */
 export function settleClaim(
   query: Query,
   name: string,

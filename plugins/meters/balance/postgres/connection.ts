@@ -1,4 +1,7 @@
-/** What the store asks of one connection: statements whose plans the server keeps, and the meaning of their failures. */
+/**
+ * What the store asks of one connection: statements whose plans the server keeps, and the meaning of their
+ * failures.
+ */
 import { DatabaseError, type ClientBase } from 'pg';
 import type { Row } from '../rows.ts';
 
@@ -53,8 +56,8 @@ export function statements(
 }
 
 /**
- * Why a transaction failed: an operation broke a rule (`own`), a name would have been written twice (`clash`), it met
- * another transaction (`conflict`), or the database cannot be used (`database`).
+ * Why a transaction failed: an operation broke a rule (`own`), a name would have been written twice
+ * (`clash`), it met another transaction (`conflict`), or the database cannot be used (`database`).
  */
 export type Fault = 'own' | 'clash' | 'conflict' | 'database';
 

@@ -1,4 +1,7 @@
-/** The thread that beats for a process whose event loop is blocked, by a connection of its own that is only opened then. */
+/**
+ * The thread that beats for a process whose event loop is blocked, by a connection of its own that is only
+ * opened then.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Client } from 'pg';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';

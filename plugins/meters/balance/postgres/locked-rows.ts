@@ -1,7 +1,8 @@
 /**
- * Everything that the calls of a batch need, locked and read in one round trip. Accounts are locked first, in the order
- * of their ids, so that two batches never wait for each other. All else belongs to an account and is read after its
- * lock, by further statements: one that had itself waited for a lock would see the rest as it was before.
+ * Everything that the calls of a batch need, locked and read in one round trip. Accounts are locked first, in
+ * the order of their ids, so that two batches never wait for each other. All else belongs to an account and
+ * is read after its lock, by further statements: one that had itself waited for a lock would see the rest as
+ * it was before.
  */
 import type { Nano } from '../../../../core/index.ts';
 import type { Minute, Past } from '../decisions.ts';
@@ -118,7 +119,8 @@ function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Val
 export type Found = Awaited<ReturnType<typeof find>>;
 
 export async function find(query: Query, { accounts, keys, claims, calls }: Concerned) {
-  // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry too.
+  // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry
+  // too.
   const entries = accounts.length + 2 * calls.length;
   const [accountRows, keyRows, pendingRows, claimRows, numberRows] = await Promise.all([
     query(sql.lockAccounts, [accounts, calls]),

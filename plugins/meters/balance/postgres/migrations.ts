@@ -1,8 +1,8 @@
 /**
  * The steps that make the tables. A step is never changed once it is released. The tables have a schema of
- * their own, so that a ledger can share a database with others. Entries and pending reservations refer to accounts and
- * keys without foreign keys: for each row of a batch the server would lock and look up again what the batch has already
- * locked and read.
+ * their own, so that a ledger can share a database with others. Entries and pending reservations refer to
+ * accounts and keys without foreign keys: for each row of a batch the server would lock and look up again
+ * what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
 import { count } from '../rows.ts';
@@ -140,7 +140,9 @@ const migrations: Migrations = { first: 2, steps: [tables] };
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
 
-/** Brings the tables up to date, in one transaction. Throws where a newer version of the program wrote them. */
+/**
+ * Brings the tables up to date, in one transaction. Throws where a newer version of the program wrote them.
+ */
 export async function migrate(client: ClientBase): Promise<void> {
   await client.query('BEGIN');
   try {

@@ -1,4 +1,7 @@
-/** The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a few others read. */
+/**
+ * The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a
+ * few others read.
+ */
 import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
 import {
@@ -30,7 +33,10 @@ export interface PostgresOptions extends Address {
   /** The largest number of connections that read; one more writes. */
   readonly connections?: number;
   readonly onGroup?: GroupListener;
-  /** Milliseconds. Where given, a thread beats within each such time while the event loop is blocked and something is reserved. */
+  /**
+   * Milliseconds. Where given, a thread beats within each such time while the event loop is blocked and
+   * something is reserved.
+   */
   readonly lease?: number | undefined;
 }
 
@@ -61,10 +67,14 @@ function runRead<Name extends Read>(
   return handler(query, argument);
 }
 
-/** Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on that. */
+/**
+ * Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on
+ * that.
+ */
 async function prepare(address: Address): Promise<void> {
   const client = new Client(migrating(address));
-  // When the connection is lost, the statement fails anyway. But an `error` event without a listener would end the process.
+  // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
+  // end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -85,7 +95,8 @@ class Readers {
     this.#pool = new Pool(reading(address, connections));
     // A connection that is lost while it is idle is replaced when one is needed.
     this.#pool.on('error', () => undefined);
-    // The pool does not listen to a connection in use, which may be lost between an answer and the next question.
+    // The pool does not listen to a connection in use, which may be lost between an answer and the next
+    // question.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 

@@ -8,7 +8,10 @@ export interface Address {
   readonly url: string;
 }
 
-/** Milliseconds. The server gives up before the client does, so that the client learns how its statement ended. */
+/**
+ * Milliseconds. The server gives up before the client does, so that the client learns how its statement
+ * ended.
+ */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
 function connecting({ url }: Address): ClientConfig {
@@ -38,7 +41,9 @@ export function migrating(address: Address): ClientConfig {
   };
 }
 
-/** For the one connection that writes: it sends statements without waiting for the answers to those before. */
+/**
+ * For the one connection that writes: it sends statements without waiting for the answers to those before.
+ */
 export function writing(
   address: Address,
   owner: string,

@@ -7,7 +7,8 @@ import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('owners', {
-  // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was seen before.
+  // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
+  // seen before.
   beat: `
     INSERT INTO owners (owner, beat, lease) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
     ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease`,

@@ -1,7 +1,8 @@
 /**
- * The one connection that writes. If it is lost, the session refuses every write at once and reconnects in the background.
- * A batch may have been under way on the lost connection. So the next one is used only when the server has finished with
- * the last: what is asked again then finds whatever was written, and nothing is written late.
+ * The one connection that writes. If it is lost, the session refuses every write at once and reconnects in
+ * the background. A batch may have been under way on the lost connection. So the next one is used only when
+ * the server has finished with the last: what is asked again then finds whatever was written, and nothing is
+ * written late.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';

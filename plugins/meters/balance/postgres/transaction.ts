@@ -1,6 +1,6 @@
 /**
- * Runs the operations of one turn in one transaction, in the order in which they were asked. Reservations and ends that
- * follow one another are done together; rarer operations are done one by one.
+ * Runs the operations of one turn in one transaction, in the order in which they were asked. Reservations and
+ * ends that follow one another are done together; rarer operations are done one by one.
  */
 import type { Client } from 'pg';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
@@ -90,7 +90,10 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
   return answers;
 }
 
-/** Returns the answers, in the order of the operations. Throws the first failure: everything sent after it fails only because of it. */
+/**
+ * Returns the answers, in the order of the operations. Throws the first failure: everything sent after it
+ * fails only because of it.
+ */
 export async function runTransaction(
   client: Client,
   owner: string,

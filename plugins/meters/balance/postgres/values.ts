@@ -1,4 +1,7 @@
-/** How values cross between PostgreSQL and the store: whole numbers as BigInt, many rows as one parameter of JSON. */
+/**
+ * How values cross between PostgreSQL and the store: whole numbers as BigInt, many rows as one parameter of
+ * JSON.
+ */
 import { types, type CustomTypesConfig } from 'pg';
 
 const wholeNumbers: readonly number[] = [types.builtins.INT2, types.builtins.INT4, types.builtins.INT8];

@@ -1,4 +1,7 @@
-/** Asks the session for writes. Those of one turn travel together; what is asked while they are on their way travels next. */
+/**
+ * Asks the session for writes. Those of one turn travel together; what is asked while they are on their way
+ * travels next.
+ */
 import type { Answer } from '../operations.ts';
 import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import type { Session } from './session.ts';

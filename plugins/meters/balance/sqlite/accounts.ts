@@ -1,4 +1,6 @@
-/** Accounts and keys: what they are and what they may do. Only the ledger changes what they have and spend. */
+/**
+ * Accounts and keys: what they are and what they may do. Only the ledger changes what they have and spend.
+ */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { accountOf, balanceOf, keyOf } from '../records.ts';
 import { integer, text } from '../rows.ts';

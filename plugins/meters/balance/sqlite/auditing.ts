@@ -1,7 +1,7 @@
 /**
- * Feeds the books to an auditor, in parts, so that a long audit does not keep those waiting who want a report. Entries
- * are never changed, so it does not matter when they are read. The kept sums are read in one transaction
- * with the last entries, so that both are of the same moment.
+ * Feeds the books to an auditor, in parts, so that a long audit does not keep those waiting who want a
+ * report. Entries are never changed, so it does not matter when they are read. The kept sums are read in one
+ * transaction with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { priceReader, usageReader, type AuditReport, type PendingRow } from '../audit-report.ts';
@@ -14,7 +14,10 @@ import { entryColumns } from './reports.ts';
 /** Entries that are read at a time. */
 const part = 20_000;
 
-/** Returns a function that audits a part of what it has not audited before. It returns undefined while there is more. */
+/**
+ * Returns a function that audits a part of what it has not audited before. It returns undefined while there
+ * is more.
+ */
 export function auditor(database: DatabaseSync, accounts: Accounts): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(

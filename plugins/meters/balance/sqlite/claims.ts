@@ -44,7 +44,10 @@ export class Claims {
     this.#sql.take.run(name, fingerprint, expires, call);
   }
 
-  /** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
+  /**
+   * Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`,
+   * so that it can be taken again.
+   */
   settle(name: string, outcome: StoredOutcome | 'free' | undefined): void {
     if (outcome === 'free') this.#sql.free.run(name);
     else if (outcome)

@@ -6,8 +6,8 @@ import { missingSteps, newestVersion } from '../versions.ts';
 import { migrations } from './migrations.ts';
 
 /**
- * Kilobytes of the file that each connection may cache. Calls only touch the ends of tables, since ids are in order of
- * time. A larger cache would fill with every page ever written, so memory would grow with the books.
+ * Kilobytes of the file that each connection may cache. Calls only touch the ends of tables, since ids are in
+ * order of time. A larger cache would fill with every page ever written, so memory would grow with the books.
  */
 const cached = 1000;
 
@@ -33,7 +33,10 @@ export function resultCode(error: unknown): number | undefined {
 const busy = 5;
 const pause = 10;
 
-/** Switches the file to its write-ahead log. Two processes that do so at once on a new file fail without waiting, so it is tried again. */
+/**
+ * Switches the file to its write-ahead log. Two processes that do so at once on a new file fail without
+ * waiting, so it is tried again.
+ */
 function keepLog(database: DatabaseSync, deadline: number): void {
   for (;;) {
     try {

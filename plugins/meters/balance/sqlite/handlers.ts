@@ -18,7 +18,9 @@ function notHere(): never {
 
 export interface Connection {
   readonly handlers: Handlers;
-  /** Sums that the operations of one transaction share: written before its end, forgotten where it is undone. */
+  /**
+   * Sums that the operations of one transaction share: written before its end, forgotten where it is undone.
+   */
   readonly balances: TransactionBalances;
 }
 

@@ -26,7 +26,8 @@ export function prepareLedger(database: DatabaseSync) {
       FROM entries made
       JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
       LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
-    // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was seen before.
+    // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
+    // seen before.
     beat: database.prepare(`
       INSERT INTO owners (owner, beat, lease) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?)
       ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease`),

@@ -1,6 +1,6 @@
 /**
- * What moves money, on one SQLite connection. Each operation runs inside a transaction that its caller began, and checks
- * everything before it writes, so that it leaves nothing behind when it refuses.
+ * What moves money, on one SQLite connection. Each operation runs inside a transaction that its caller began,
+ * and checks everything before it writes, so that it leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { mostCredit } from '../accounts.ts';

@@ -1,7 +1,8 @@
 /**
- * The steps that make the tables. Each entry is one row, with its legs in columns, and is never changed. What does
- * change is kept apart and can be computed from the entries: the sums of accounts and keys, and the pending
- * reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's version.
+ * The steps that make the tables. Each entry is one row, with its legs in columns, and is never changed. What
+ * does change is kept apart and can be computed from the entries: the sums of accounts and keys, and the
+ * pending reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's
+ * version.
  */
 import type { Migrations } from '../versions.ts';
 

@@ -1,4 +1,7 @@
-/** The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that writes, and another for reports. */
+/**
+ * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
+ * writes, and another for reports.
+ */
 import { randomBytes } from 'node:crypto';
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +18,10 @@ export interface SqliteOptions {
   readonly onGroup?: GroupListener;
   /** Milliseconds to wait while another process holds the file's lock. */
   readonly busyTimeout?: number;
-  /** Milliseconds. Where given, the thread that writes beats within each such time while the event loop is blocked and something is reserved. */
+  /**
+   * Milliseconds. Where given, the thread that writes beats within each such time while the event loop is
+   * blocked and something is reserved.
+   */
   readonly lease?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat lists, since a
- * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
- * are cloned beside the text, which holds their positions.
+ * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat
+ * lists, since a structured clone of the objects would cost more than everything else the event loop does for
+ * them. Rarer operations are cloned beside the text, which holds their positions.
  */
 import type { Operation, Outcome } from '../operations.ts';
 import type { QueueName, Quote, Reserved, Settled, Settlement } from '../store.ts';
@@ -9,7 +9,10 @@ import type { QueueName, Quote, Reserved, Settled, Settlement } from '../store.t
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {
   readonly queue: QueueName;
-  /** JSON of a list. It holds a flat list for each item that is packed, and for every other its place in `whole`. */
+  /**
+   * JSON of a list. It holds a flat list for each item that is packed, and for every other its place in
+   * `whole`.
+   */
   readonly text: string;
   readonly whole: readonly Whole[];
 }

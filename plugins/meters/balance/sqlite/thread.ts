@@ -1,6 +1,6 @@
 /**
- * The event loop's side of a thread. If a thread dies, what it was asked is refused as unavailable, so that callers can
- * ask again. Another thread takes its place: the first time at once, then after growing pauses.
+ * The event loop's side of a thread. If a thread dies, what it was asked is refused as unavailable, so that
+ * callers can ask again. Another thread takes its place: the first time at once, then after growing pauses.
  */
 import type { Worker } from 'node:worker_threads';
 import {
@@ -51,7 +51,10 @@ export class Thread {
     return this.#down;
   }
 
-  /** Resolves when the thread is open, and rejects with the reason where it cannot be. What is asked before then waits. */
+  /**
+   * Resolves when the thread is open, and rejects with the reason where it cannot be. What is asked before
+   * then waits.
+   */
   open(): Promise<void> {
     const worker = this.#start();
     this.#worker = worker;
@@ -79,7 +82,10 @@ export class Thread {
     });
   }
 
-  /** Asks the thread for one operation; rejects with `ledger_unavailable` where the database or the thread fails. */
+  /**
+   * Asks the thread for one operation; rejects with `ledger_unavailable` where the database or the thread
+   * fails.
+   */
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
       if (this.#down) return reject(unavailable(this.#down));

@@ -1,6 +1,6 @@
 /**
- * What accounts have and keys have spent, while one transaction is being written. Each is read once, changed in memory
- * by all operations that share the transaction, and written once at its end.
+ * What accounts have and keys have spent, while one transaction is being written. Each is read once, changed
+ * in memory by all operations that share the transaction, and written once at its end.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Nano } from '../../../../core/index.ts';
@@ -29,7 +29,10 @@ export interface FoundAccount {
 /** A key as a transaction found it. */
 export interface FoundKey {
   readonly root: string;
-  /** What is left of its cap, and how many calls it may make in a minute; undefined where there is no such limit. */
+  /**
+   * What is left of its cap, and how many calls it may make in a minute; undefined where there is no such
+   * limit.
+   */
   readonly left: Nano | undefined;
   readonly rate: number | undefined;
 }

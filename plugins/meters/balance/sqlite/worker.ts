@@ -1,7 +1,8 @@
 /**
- * One of the ledger's threads, so that the event loop never waits for the disk. The writes of a group share one
- * transaction and are answered once it is committed. An operation that breaks a rule of the tables must not make the
- * others fail: the group is undone, and each operation is done again in a transaction of its own.
+ * One of the ledger's threads, so that the event loop never waits for the disk. The writes of a group share
+ * one transaction and are answered once it is committed. An operation that breaks a rule of the tables must
+ * not make the others fail: the group is undone, and each operation is done again in a transaction of its
+ * own.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
@@ -11,12 +12,16 @@ import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
-// Each thread adds its part to a diagnostic report of the process, and the environment holds the vendors' keys.
+// Each thread adds its part to a diagnostic report of the process, and the environment holds the vendors'
+// keys.
 process.report.excludeEnv = true;
 
 const brokenConstraint = 19;
 
-/** A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns the database. */
+/**
+ * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
+ * the database.
+ */
 function failed(thrown: unknown): Extract<Finished, { error: Error }> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = resultCode(error);
@@ -91,7 +96,8 @@ async function serve(
 ): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
-    // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that writes.
+    // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that
+    // writes.
     const { auditor } = audits ? await import('./auditing.ts') : {};
     const connection = handlersOn(database, owner, auditor);
     const heartbeat =

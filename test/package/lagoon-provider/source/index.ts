@@ -1,4 +1,7 @@
-/** Plugins as somebody else publishes them, built from TypeScript: a provider that lists its own models, and a witness. */
+/**
+ * Plugins as somebody else publishes them, built from TypeScript: a provider that lists its own models, and a
+ * witness.
+ */
 import { defineProvider, definePlugin, GatewayError, type Endpoint } from 'tollgate';
 import { protocol } from 'tollgate/plugins/protocols/chat-completions';
 import { z } from 'zod';
@@ -12,7 +15,10 @@ export const lagoon = defineProvider({
   models: { discover: '/models' },
 });
 
-/** Tells at an address whether the core this package sees is the one that runs: its errors, and its registry's protocol. */
+/**
+ * Tells at an address whether the core this package sees is the one that runs: its errors, and its registry's
+ * protocol.
+ */
 export const witness = definePlugin({
   name: 'witness',
   options: z.strictObject({

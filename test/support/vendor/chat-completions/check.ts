@@ -1,6 +1,7 @@
 /**
- * The checks of a request, in the order the vendor makes them: can it be read, does every field exist, does the
- * model, does the model take the field, is the shape right, do the fields fit together. The first failure is the reply.
+ * The checks of a request, in the order the vendor makes them: can it be read, does every field exist, does
+ * the model, does the model take the field, is the shape right, do the fields fit together. The first failure
+ * is the reply.
  */
 import { isObject } from '../../json.ts';
 import type { WholeReply } from '../delivery.ts';
@@ -87,7 +88,10 @@ function thoughtless({ messages }: JsonObject): WholeReply | undefined {
   });
 }
 
-/** Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is refused. */
+/**
+ * Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is
+ * refused.
+ */
 export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
   const parsed = parse(bytes);
   if ('refusal' in parsed) return parsed;

@@ -1,6 +1,6 @@
 /**
- * The reply as a stream: the chunks in the vendor's order (role, words, calls, finish, usage, `[DONE]`), each with
- * the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
+ * The reply as a stream: the chunks in the vendor's order (role, words, calls, finish, usage, `[DONE]`), each
+ * with the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
  */
 import type { Frame } from '../delivery.ts';
 import type { Sound } from '../scenario.ts';

@@ -1,6 +1,7 @@
 /**
- * Turns a failed check of a request's shape into the vendor's error: zod's issue in, the vendor's words and codes out.
- * The codes are exact; the sentences are close to the vendor's, since a gateway passes them on and people read them.
+ * Turns a failed check of a request's shape into the vendor's error: zod's issue in, the vendor's words and
+ * codes out. The codes are exact; the sentences are close to the vendor's, since a gateway passes them on and
+ * people read them.
  */
 import type { z } from 'zod';
 import type { Complaint } from './refusals.ts';

@@ -1,6 +1,6 @@
 /**
- * What whole and streamed replies share: identity, what each candidate says within the limit, and usage, correct or as
- * the scenario wants it.
+ * What whole and streamed replies share: identity, what each candidate says within the limit, and usage,
+ * correct or as the scenario wants it.
  */
 import { improvise, saysNothing, type Asked } from '../improvise.ts';
 import { askedOf } from './asked.ts';
@@ -95,7 +95,10 @@ export function trailer({ facts }: Composition): object {
   return { service_tier: 'default', system_fingerprint: facts.reasoning ? null : 'fp_0000000000' };
 }
 
-/** The field for log probabilities, as a model sure of itself would give them; reasoning models have no such field. */
+/**
+ * The field for log probabilities, as a model sure of itself would give them; reasoning models have no such
+ * field.
+ */
 export function logprobsField({ request, facts }: Composition, text: readonly string[]): object {
   if (facts.reasoning) return {};
   if (!request.logprobs || !text.length) return { logprobs: null };

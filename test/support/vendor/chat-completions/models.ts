@@ -9,7 +9,10 @@ export interface ModelFacts {
   readonly efforts?: readonly string[];
   /** Has JSON mode, and refuses schemas: DeepSeek's older names, GPT-4 Turbo. */
   readonly jsonAlone?: boolean;
-  /** Refuses function tools while it reasons, with the effort it takes where none is stated: GPT-5.4 and what came after it. */
+  /**
+   * Refuses function tools while it reasons, with the effort it takes where none is stated: GPT-5.4 and what
+   * came after it.
+   */
   readonly toolsUnlessReasoning?: { readonly default: string };
   /** Can be asked for sound. */
   readonly speaks?: boolean;

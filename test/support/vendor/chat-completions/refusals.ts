@@ -1,6 +1,6 @@
 /**
- * The vendor's refusals, in shapes that real ones have: OpenAI's error body, an aggregator's (with a number as its code
- * and the other vendor's words inside), and the HTML page of a proxy in front.
+ * The vendor's refusals, in shapes that real ones have: OpenAI's error body, an aggregator's (with a number
+ * as its code and the other vendor's words inside), and the HTML page of a proxy in front.
  */
 import type { WholeReply } from '../delivery.ts';
 

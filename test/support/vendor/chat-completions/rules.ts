@@ -1,6 +1,7 @@
 /**
  * Rules that need more than one field of a request to be seen, and what a strict schema asks of itself. Each
- * looks at a request whose shape is right and answers a complaint or nothing; the first complaint is the reply.
+ * looks at a request whose shape is right and answers a complaint or nothing; the first complaint is the
+ * reply.
  */
 import { isObject } from '../../json.ts';
 import type { ModelFacts } from './models.ts';

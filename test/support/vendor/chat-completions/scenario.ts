@@ -1,6 +1,6 @@
 /**
- * What a test wants the vendor to do with a call: what every vendor can do, and what only this wire has. An empty
- * scenario answers what was asked.
+ * What a test wants the vendor to do with a call: what every vendor can do, and what only this wire has. An
+ * empty scenario answers what was asked.
  */
 import type { Scenario as AnyScenario } from '../scenario.ts';
 import type { StepOf } from '../script-book.ts';
@@ -14,19 +14,25 @@ export interface StreamFailure {
   /** How many events are sent first. */
   readonly after: number;
   /**
-   * `data`: an error object in place of a chunk, then the end, as OpenAI does. `event`: the same named `event: error`,
-   * as Groq does. `chunk`: a chunk that holds an error beside its choices, then `[DONE]`, as OpenRouter does.
+   * `data`: an error object in place of a chunk, then the end, as OpenAI does. `event`: the same named
+   * `event: error`, as Groq does. `chunk`: a chunk that holds an error beside its choices, then `[DONE]`, as
+   * OpenRouter does.
    */
   readonly as?: 'data' | 'event' | 'chunk';
   readonly error?: Readonly<Record<string, unknown>>;
 }
 
 export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 'usage' | 'fail'>, Said {
-  /** What each candidate says, where they differ; candidates without words of their own say the scenario's. */
+  /**
+   * What each candidate says, where they differ; candidates without words of their own say the scenario's.
+   */
   readonly candidates?: readonly Said[];
   /** `missing`: none though asked for; several: as many usage chunks (a JSON reply has the last). */
   readonly usage?: AnyScenario['usage'] | readonly Readonly<Record<string, unknown>>[];
-  /** Chunks to send as they stand in place of those that follow from what is said; id, model and created are put in. */
+  /**
+   * Chunks to send as they stand in place of those that follow from what is said; id, model and created are
+   * put in.
+   */
   readonly chunks?: readonly object[];
   readonly fail?: StreamFailure;
   /** How often `[DONE]` is sent; once unless said. */

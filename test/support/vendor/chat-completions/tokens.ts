@@ -1,4 +1,7 @@
-/** What the vendor bills for a prompt: its texts and tools in tokens, three a message and 85 for each image, sound or file. */
+/**
+ * What the vendor bills for a prompt: its texts and tools in tokens, three a message and 85 for each image,
+ * sound or file.
+ */
 import { countWords as count } from '../words.ts';
 import type { ChatRequest, Message } from './request.ts';
 

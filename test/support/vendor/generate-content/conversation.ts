@@ -1,6 +1,6 @@
 /**
- * The rules of a conversation: every turn of calls is answered by as many responses right after it, calls of the
- * current turn bring back the signatures they came with, and no part is without data.
+ * The rules of a conversation: every turn of calls is answered by as many responses right after it, calls of
+ * the current turn bring back the signatures they came with, and no part is without data.
  */
 import { isObject } from '../../json.ts';
 import type { Seals } from '../seal.ts';

@@ -1,10 +1,14 @@
 /**
- * Reads JSON as Google's servers do, by the message that it stands for: either spelling of a field, enumerations by
- * name, long numbers as text, bytes in either base64. Everything that the message does not have is refused.
+ * Reads JSON as Google's servers do, by the message that it stands for: either spelling of a field,
+ * enumerations by name, long numbers as text, bytes in either base64. Everything that the message does not
+ * have is refused.
  */
 import { isObject } from '../../json.ts';
 
-/** A field's kind by name: `string`, `bool`, `int32`, `int64`, `float`, `bytes`, `struct`, `any`, an enumeration, a message; `[kind]` repeats, `{kind}` maps. */
+/**
+ * A field's kind by name: `string`, `bool`, `int32`, `int64`, `float`, `bytes`, `struct`, `any`, an
+ * enumeration, a message; `[kind]` repeats, `{kind}` maps.
+ */
 type Fields = Readonly<Record<string, string>>;
 
 export interface Messages {

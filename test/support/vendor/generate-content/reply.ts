@@ -1,6 +1,6 @@
 /**
- * The forms of a reply: one object; chunks as events whose lines end in CRLF, without a name or an end; or the same
- * chunks as one array of JSON, element by element.
+ * The forms of a reply: one object; chunks as events whose lines end in CRLF, without a name or an end; or
+ * the same chunks as one array of JSON, element by element.
  */
 import type { Frame } from '../delivery.ts';
 import { staged, type Told } from '../sending.ts';

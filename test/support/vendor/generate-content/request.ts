@@ -1,4 +1,7 @@
-/** A request as the vendor's own code sees it after reading: one spelling, known kinds, and types for what the rules check. */
+/**
+ * A request as the vendor's own code sees it after reading: one spelling, known kinds, and types for what the
+ * rules check.
+ */
 import { z } from 'zod';
 
 const blob = z.looseObject({ mimeType: z.string().default(''), data: z.string().default('') });

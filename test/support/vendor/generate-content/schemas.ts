@@ -1,4 +1,7 @@
-/** Which schemas Google accepts: its own subset of OpenAPI in `parameters`, a subset of JSON Schema in `parametersJsonSchema`. */
+/**
+ * Which schemas Google accepts: its own subset of OpenAPI in `parameters`, a subset of JSON Schema in
+ * `parametersJsonSchema`.
+ */
 import { isObject } from '../../json.ts';
 
 type Found = { readonly at: string; readonly fault: string } | undefined;

@@ -1,4 +1,7 @@
-/** What the vendor accepts for making a picture (JSON) or editing one (a form): every field it knows, and no other. */
+/**
+ * What the vendor accepts for making a picture (JSON) or editing one (a form): every field it knows, and no
+ * other.
+ */
 import { z } from 'zod';
 import type { Complaint } from '../chat-completions/refusals.ts';
 import { readBody } from '../json-body.ts';

@@ -1,6 +1,6 @@
 /**
- * Checks cache marks: at most four, those of an hour before those of five minutes, and none on an empty text. It is
- * also the cache itself, which knows what it was sent before.
+ * Checks cache marks: at most four, those of an hour before those of five minutes, and none on an empty text.
+ * It is also the cache itself, which knows what it was sent before.
  */
 import { countAll } from '../words.ts';
 import type { CountRequest } from './request.ts';

@@ -1,4 +1,7 @@
-/** Turns a failed check of a request's shape into the vendor's error: zod's issue in, the words of pydantic out. */
+/**
+ * Turns a failed check of a request's shape into the vendor's error: zod's issue in, the words of pydantic
+ * out.
+ */
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;

@@ -1,4 +1,7 @@
-/** Claude models by the end of their names, with the facts that decide what is refused. Everything else is simplified. */
+/**
+ * Claude models by the end of their names, with the facts that decide what is refused. Everything else is
+ * simplified.
+ */
 export interface ClaudeFacts {
   readonly contextLength: number;
   readonly outputLimit: number;
@@ -15,7 +18,9 @@ export interface ClaudeFacts {
   readonly structuredOutput: boolean;
   /** The dated name its replies carry. */
   readonly snapshot?: string;
-  /** Top-level fields of a request it knows beside the usual ones: a vendor ahead of its published interface. */
+  /**
+   * Top-level fields of a request it knows beside the usual ones: a vendor ahead of its published interface.
+   */
   readonly fields?: readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** Both forms of a reply: the message object, and the events in the vendor's order with its pings and its padding. */
+/**
+ * Both forms of a reply: the message object, and the events in the vendor's order with its pings and its
+ * padding.
+ */
 import type { Frame } from '../delivery.ts';
 import { staged, type Told } from '../sending.ts';
 import type { Composition, ToldBlock } from './composition.ts';

@@ -1,4 +1,6 @@
-/** What whole and streamed replies share: the response object at its start and its end, and the items between. */
+/**
+ * What whole and streamed replies share: the response object at its start and its end, and the items between.
+ */
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
@@ -34,7 +36,10 @@ function echoedTool(tool: Tool): object {
     : tool;
 }
 
-/** The settings of a request as every response object repeats them, with what the vendor put where nothing was said. */
+/**
+ * The settings of a request as every response object repeats them, with what the vendor put where nothing was
+ * said.
+ */
 function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Record<string, unknown> {
   const reasons = efforts.length > 0;
   return {

@@ -1,6 +1,7 @@
 /**
- * The rules of a conversation in items: a call has its output and an output its call, a reasoning item has what it
- * led to, a call made after reasoning has that, and encrypted content is the vendor's own, for that very item.
+ * The rules of a conversation in items: a call has its output and an output its call, a reasoning item has
+ * what it led to, a call made after reasoning has that, and encrypted content is the vendor's own, for that
+ * very item.
  */
 import type { Complaint } from '../chat-completions/refusals.ts';
 import type { Seals } from '../seal.ts';

@@ -1,4 +1,6 @@
-/** Encrypted reasoning. It is made for one item, and accepted only for that item, or for one without an id. */
+/**
+ * Encrypted reasoning. It is made for one item, and accepted only for that item, or for one without an id.
+ */
 import type { Seals } from '../seal.ts';
 
 const prefix = 'gAAAAAB';

@@ -1,4 +1,7 @@
-/** The reply as a stream: named events, numbered from 0, with the padding the vendor adds to deltas, and no `[DONE]`. */
+/**
+ * The reply as a stream: named events, numbered from 0, with the padding the vendor adds to deltas, and no
+ * `[DONE]`.
+ */
 import type { Frame } from '../delivery.ts';
 import { staged, type Told } from '../sending.ts';
 import type { Composition } from './composition.ts';

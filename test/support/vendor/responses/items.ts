@@ -1,4 +1,7 @@
-/** The input items of a responses request and their parts: strict at every depth, ids of the right family included. */
+/**
+ * The input items of a responses request and their parts: strict at every depth, ids of the right family
+ * included.
+ */
 import { z } from 'zod';
 
 const idOf = (prefix: string) =>

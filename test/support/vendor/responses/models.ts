@@ -1,4 +1,7 @@
-/** OpenAI's models on the responses wire, by the form of their names, with the facts that decide what is refused. */
+/**
+ * OpenAI's models on the responses wire, by the form of their names, with the facts that decide what is
+ * refused.
+ */
 export interface ResponsesFacts {
   readonly contextLength: number;
   readonly outputLimit: number;

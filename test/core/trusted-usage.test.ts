@@ -1,7 +1,7 @@
 /** Figures of a vendor's that cannot be true: bounded, flagged, and never free. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chargeFor } from '../../core/billing/charge.ts';
+import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
 import { worstCost } from '../../core/money.ts';
@@ -22,7 +22,7 @@ function charged(
   const tally = new Tally();
   tally.read({ type: 'block-delta', candidate: 0, block: 0, text });
   for (const usage of figures) tally.read({ type: 'usage', usage });
-  return chargeFor(outcome, exchange, tally);
+  return computeCharge(outcome, exchange, tally);
 }
 
 const estimate = { input: Math.ceil(bytes / 4), output: 3 };
@@ -61,7 +61,7 @@ describe('zero input and output', () => {
     tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
     for (const usage of [before, { input: 0, output: 0 }]) tally.read({ type: 'usage', usage });
     if (complete) tally.read({ type: 'response-end' });
-    return chargeFor(complete ? 'completed' : 'cut', exchange, tally);
+    return computeCharge(complete ? 'completed' : 'cut', exchange, tally);
   };
 
   it('charges nothing for a complete reply that reports zero tokens', () => {
@@ -160,7 +160,7 @@ describe('input beyond the bytes of the request', () => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { output: 4, ...usage } });
     const call = { ...exchange.call, size: { ...exchange.call.size, ...size } };
-    return chargeFor(
+    return computeCharge(
       'completed',
       { ...exchange, call, canonical: () => ({ ...exchange.canonical(), ...more }) },
       tally,
@@ -212,7 +212,7 @@ describe('a call that only its provider can decode', () => {
     const unreadable = (): never => {
       throw new Error('no other protocol has a word for it');
     };
-    expect(chargeFor('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({
+    expect(computeCharge('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({
       usage: { input: 20_000 },
       suspect: false,
     });

@@ -20,7 +20,7 @@ function unseal(block: Block): Block[] {
   return [rest];
 }
 
-export function withoutReasoning(request: CanonicalRequest): Shortened {
+export function removeReasoning(request: CanonicalRequest): Shortened {
   const losses: Loss[] = [];
   const turns = request.turns.map((turn, index): Turn => {
     const sealed = turn.blocks.flatMap((block, place) =>

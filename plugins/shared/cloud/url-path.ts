@@ -3,8 +3,11 @@ import { GatewayError } from '../../../core/index.ts';
 
 const safeSegment = /^[\w@~+.-]+$/;
 
-/** A model's name as a path of one or more segments. Throws if a segment could lead elsewhere: `..`, `?`, `:method`. */
-export function urlPath(name: string): string {
+/**
+ * A model's name as a path of one or more segments. Throws if a segment could lead elsewhere: `..`, `?`,
+ * `:method`.
+ */
+export function checkUrlPath(name: string): string {
   const isSafe = name.split('/').every((segment) => safeSegment.test(segment) && !/^\.+$/.test(segment));
   if (!isSafe)
     throw new GatewayError(

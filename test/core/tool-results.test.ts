@@ -1,6 +1,6 @@
 /** A call that is answered again has one result: the last of them, in the place of the first. */
 import { describe, expect, it } from 'vitest';
-import { answeredApart, answeredOnce } from '../../core/crossing/tool-results.ts';
+import { completeToolResults, dedupeToolResults } from '../../core/crossing/tool-results.ts';
 import type { Block, Turn } from '../../core/index.ts';
 
 const call = (id: string): Turn => ({
@@ -16,7 +16,7 @@ const result = (callId: string, text: string, at = text): Block => ({
 const told = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
 
 function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost: string[] } {
-  const { request, losses } = answeredOnce({ model: 'a/b', stream: false, turns });
+  const { request, losses } = dedupeToolResults({ model: 'a/b', stream: false, turns });
   const results = request.turns.flatMap(({ blocks }) =>
     blocks.flatMap((block) => (block.type === 'tool-result' ? block.at : [])),
   );
@@ -60,14 +60,14 @@ describe('duplicate tool results', () => {
       stream: false,
       turns: [call('a'), told(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
     };
-    expect(answeredOnce(request).request).toBe(request);
+    expect(dedupeToolResults(request).request).toBe(request);
   });
 });
 
 describe('requests to another protocol', () => {
   const said = (text: string): Block => ({ type: 'text', text });
   const kinds = (...turns: Turn[]): unknown => {
-    const { request, losses } = answeredApart({ model: 'a/b', stream: false, turns });
+    const { request, losses } = completeToolResults({ model: 'a/b', stream: false, turns });
     return [
       request.turns.map(({ role, blocks }) => [
         role,
@@ -126,7 +126,7 @@ describe('requests to another protocol', () => {
       stream: false,
       turns: [call('a'), told(result('a', 'one')), told(said('x'))],
     };
-    expect(answeredApart(request).request).toBe(request);
+    expect(completeToolResults(request).request).toBe(request);
     expect(kinds(told(said('x')), call('a'))).toEqual([
       [
         ['user', 'text'],
