@@ -106,12 +106,10 @@ export default defineConfig({
     // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second:
     // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
-    // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of
-    // plugins/operations/fetch-images.ts, where you want it.
-    // Turns new calls away before the gateway is of no use to anyone.
+    // fetchImages() of plugins/operations/fetch-images.ts fetches pictures for providers that accept bytes only.
+    // Sheds new calls while the event loop lags or memory runs low.
     overload(),
-    // The operators' door, at the next port unless another is named; at the one before the last where there
-    // is no next.
+    // The admin listener uses the next port by default.
     admin({
       port:
         fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),

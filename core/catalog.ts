@@ -133,10 +133,7 @@ const fileSchema = z.strictObject({
   ),
 });
 
-/**
- * Checks facts that come from elsewhere than a catalogue file. Throws a ZodError that names the model and
- * field.
- */
+/** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
 export function checkModel(facts: unknown): Model {
   return modelSchema.parse(facts);
 }

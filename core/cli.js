@@ -30,10 +30,8 @@ for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 setFlagsFromString('--no-allocation-site-pretenuring');
 
 // After eight seconds without work V8 would make the process small: it drops the shapes of objects that no
-// call holds just
-// then, and with them the code it has made for calls, which the next ones take a quarter of a minute to get
-// back.
-// Older V8s do not have the flag, and print a complaint about it.
+// call holds just then, and with them the code it has made for calls, which the next ones take a quarter of a
+// minute to get back. Older V8s do not have the flag, and print a complaint about it.
 if (major >= 26) setFlagsFromString('--memory-reducer-delay-ms=60000');
 
 // A report that Node writes of a process that fails would hold its environment, and with it the vendors'

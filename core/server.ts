@@ -162,10 +162,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   }
 }
 
-/**
- * Reads the body of a call. Anything without a form content type is parsed as JSON: many clients send no
- * content type.
- */
+/** Reads a call's body: a form, or else JSON, because many clients send no content type. */
 async function readCall(
   core: Core,
   context: Koa.Context,

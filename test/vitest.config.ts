@@ -33,8 +33,7 @@ function project(
 ): TestProjectInlineConfiguration {
   return {
     // The bare name `tollgate` resolves to the sources, never to the build, which would be a second core. The
-    // condition
-    // `module` is left out: Node cannot always run what packages offer bundlers under it.
+    // condition `module` is left out: Node cannot always run what packages offer bundlers under it.
     ssr: { resolve: { conditions: ['tollgate-source', 'node', 'development'] } },
     test: {
       name,

@@ -82,7 +82,7 @@ it.each<[string, string, readonly RegExp[]]>([
       /Nothing keeps it from serving/,
     ],
   ],
-  ["the operators' door opens to its secret", 'operator-secret', [/"account":"acme"/]],
+  ['the admin listener accepts its secret', 'operator-secret', [/"account":"acme"/]],
   ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],
 ])('%s', { timeout: 60_000 }, async (_, words, shown) => {
   const printed = await paste(words);

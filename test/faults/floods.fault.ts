@@ -64,7 +64,7 @@ describe('twenty thousand connections to a process that may have 4096 files', ()
   it('are shed, the operators are let in meanwhile, and it passes', async () => {
     const folder = makeDataFolder();
     const gateway = await startProcess({ TOLLGATE_DATA: folder }, { ...clone, openFiles: 4096 });
-    const door = /door: (http:[^,]+),/.exec(gateway.printed())?.[1] ?? '';
+    const door = /listener: (http:[^,]+),/.exec(gateway.printed())?.[1] ?? '';
     const look = async (): Promise<void> => {
       expect((await fetch(`${door}/healthz`)).status).toBe(200);
       expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_');

@@ -31,7 +31,7 @@ afterAll(() => house.close());
 
 describe('more connections than there may be', () => {
   it('are shed; who is connected is served, the operators get in, and it passes', async () => {
-    const door = /door: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
     const early = await openSocket(house.gateway.url);
     let heard = '';
     early.on('data', (bytes) => void (heard += bytes.toString()));

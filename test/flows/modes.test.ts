@@ -208,7 +208,7 @@ it.each(names)(
     const { field, word, reply } = families[family];
     const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
     expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
-    expect(refused.told).toContain(`\\"${field}\\" asks to be served in a way`);
+    expect(refused.told).toContain(`\\"${field}\\" asks for the service mode`);
   },
 );
 

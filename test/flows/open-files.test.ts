@@ -48,7 +48,7 @@ function callOn(socket: Socket): { heard(): string } {
 
 describe('a crowd before a process with few files', () => {
   it('is served as far as there are connections, every call with one to its vendor, while the operators look on; and it passes', async () => {
-    const door = /door: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
+    const door = /listener: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
     const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));

@@ -17,7 +17,7 @@ let door: string;
 let secret: string;
 beforeAll(async () => {
   gateway = await startProcess(environment);
-  door = /door: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
+  door = /listener: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
   secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
 });
 afterAll(async () => {

@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 function door(): string {
-  return /door: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+  return /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
 }
 
 async function send(path: string, sent: unknown, headers: Record<string, string> = {}): Promise<Response> {

@@ -79,7 +79,7 @@ describe('two gateways with one PostgreSQL', () => {
         await startGateway({ plugins }),
       ];
       const [first] = gateways;
-      door = /door: (http:\S+),/.exec(first?.told.join('\n') ?? '')?.[1] ?? '';
+      door = /listener: (http:\S+),/.exec(first?.told.join('\n') ?? '')?.[1] ?? '';
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
       await operate('POST', '/accounts', { name: 'acme' });
       await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });

@@ -1,5 +1,5 @@
 /**
- * The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the
+ * The admin listener over real sockets: who is let in, what it serves, and that none of it is at the
  * public one.
  */
 import { once } from 'node:events';

@@ -41,7 +41,7 @@ async function tryPort(wanted: number): Promise<number | undefined> {
   return typeof address === 'object' && address ? address.port : undefined;
 }
 
-/** The one after it is free as well: the operators' door is there. */
+/** The next port is free too, for the admin listener. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = await tryPort(0);

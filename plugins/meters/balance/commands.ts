@@ -185,7 +185,7 @@ const verbs: readonly Verb[] = [
       { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
       { flags: '--name <label>', description: 'what the key is for' },
       { flags: '--credit <usd>', description: 'credit to add to the account' },
-      { flags: '--operator', description: "a gateway key: it opens the operators' door and spends nothing" },
+      { flags: '--operator', description: 'an operator key: it uses the admin API and spends nothing' },
       ...limitOptions,
     ],
     work: createKeyWork,

@@ -134,8 +134,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#candidates.set(index, candidate);
     const hasReason = candidate.read(wire);
     // Older models send `STOP` in every chunk, so a translated reply finishes when the stream ends. The
-    // verbatim lane
-    // holds the bytes of the finish back, so there it has to be seen at once.
+    // verbatim lane holds the bytes of the finish back, so there it has to be seen at once.
     if (hasReason && this.#call instanceof GenerateCall) candidate.finish();
   }
 

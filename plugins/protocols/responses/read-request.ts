@@ -121,9 +121,7 @@ function readFeeName(read: ReadTool): FeeName | undefined {
   return type === 'shell' && findContainer(read)?.value.type === 'container_auto' ? 'container' : undefined;
 }
 
-/**
- * Codex offers a search with every call, whatever the model. It may be dropped unless `tool_choice` names it.
- */
+/** Codex offers a search with every call. It may be dropped unless `tool_choice` names it. */
 function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read, place): Fee[] => {
@@ -153,18 +151,12 @@ function readModes(read: ReadTool, index: number): Mode[] {
   return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, untold: true }];
 }
 
-/**
- * Reasoning in an item that the gateway made for another protocol's provider. No provider of this protocol
- * knows it.
- */
+/** Reasoning in an item that the gateway made for another protocol; no provider of this one knows it. */
 function isGatewayReasoning(read: ReadItem): boolean {
   return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
 }
 
-/**
- * Whether the request sends OpenAI's sealed reasoning to another vendor: the conversation moved between
- * models.
- */
+/** Whether OpenAI's sealed reasoning goes to another vendor, because the conversation changed models. */
 function movesNativeSeals({ wire, items }: ReadRequest): boolean {
   if (findSealer(wire.model) === nativeVendor) return false;
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));

@@ -9,7 +9,7 @@ import { accountName, amount, label, limits, page } from './reading.ts';
 export const keyOrder = z.strictObject({
   /** The account it belongs to, which is made where no account has this name yet. */
   account: accountName.optional(),
-  /** `operator` keys open the operators' door, belong to no account and spend nothing. */
+  /** `operator` keys use the admin API, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
   name: label.default(''),
   limits: limits.default({}),
