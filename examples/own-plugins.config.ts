@@ -1,8 +1,7 @@
 /**
- * A gateway with a plugin of each kind that are all in this folder, beside the demo model. Start it with
- * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and ask with the key it prints: `curl --user
- * me:$KEY http://127.0.0.1:8787/ask -H "Content-Type: application/json" -d
- * '{"model":"demo/echo","ask":"Hello!"}'`.
+ * A gateway with one plugin of each kind from this folder, and the demo model. Start it with
+ * `TOLLGATE_CONFIG=examples/own-plugins.config.ts npm start`, and ask with the key it prints:
+ * `curl --user me:$KEY http://127.0.0.1:8787/ask --json '{"model":"demo/echo","ask":"Hello!"}'`
  */
 import { defineConfig } from 'tollgate';
 import { balance } from 'tollgate/plugins/meters/balance';

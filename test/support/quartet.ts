@@ -305,6 +305,8 @@ export async function openQuartet(
 ): Promise<Quartet> {
   const vendors = await startQuartetVendors();
   const gateway = await startGateway({
+    // A vendor's `retry-after` goes to the client at once.
+    retries: { longestWait: 1 },
     timeouts: { firstEvent: 20, reply: 20, idle: 20 },
     plugins: [
       openDoors(),
