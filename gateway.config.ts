@@ -106,7 +106,8 @@ export default defineConfig({
     // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second:
     // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
-    // fetchImages() of plugins/operations/fetch-images.ts fetches pictures for providers that accept bytes only.
+    // fetchImages() of plugins/operations/fetch-images.ts fetches pictures for providers that accept bytes
+    // only.
     // Sheds new calls while the event loop lags or memory runs low.
     overload(),
     // The admin listener uses the next port by default.

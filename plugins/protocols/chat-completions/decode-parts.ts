@@ -63,7 +63,9 @@ function decodePart(part: WirePart): Block {
 type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
 type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
 
-/** What a media part states. `known` names the fields of its inner object that were read; the others are kept. */
+/**
+ * What a media part states. `known` names the fields of its inner object that were read; the others are kept.
+ */
 interface Media extends Pick<MediaBlock, 'source' | 'mediaType' | 'detail' | 'filename'> {
   readonly form: readonly string[];
   readonly inner?: object;

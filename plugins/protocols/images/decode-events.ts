@@ -1,6 +1,6 @@
 /**
- * Reads a provider's reply as canonical events. Each image is a candidate of its own, with one block that holds it. What
- * the provider states about it (size, quality) is in the block's bag.
+ * Reads a provider's reply as canonical events. Each image is a candidate of its own, with one block that
+ * holds it. What the provider states about it (size, quality) is in the block's bag.
  */
 import {
   GatewayError,
