@@ -78,8 +78,8 @@ export const declared: readonly Declared[] = [
   {
     class: 'refused',
     protocol: 'generate-content',
-    detail: /nothing is: send a text/,
-    reason: 'Google takes a request whose only text is empty; clients of other protocols are told',
+    detail: /needs something to answer/,
+    reason: 'Google accepts a request whose only text is empty; clients of other protocols get a clear 400',
   },
   {
     class: 'lost-image',
