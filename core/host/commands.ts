@@ -1,7 +1,4 @@
-/**
- * The verbs that plugins add to the command line: two that are typed alike are told when the configuration is
- * read, and not when one of them is.
- */
+/** CLI commands that plugins add. Duplicate names are an error when the configuration is read. */
 import type { Command } from '../plugin.ts';
 import { Registry } from './registry.ts';
 

@@ -1,7 +1,6 @@
 /**
- * What an address takes and gives, as zod schemas, for whoever tells machines and people of it. It is asked
- * for by a function, so that what is only there to be told is not loaded before somebody wants to know. A
- * schema with a `title` among its metadata is told once, by that name.
+ * What an endpoint takes and returns, as zod schemas, for `/openapi.json`. A function returns it, so that
+ * nothing is loaded before the first request for it. A schema with a `title` is listed once, by that name.
  */
 import type { z } from 'zod';
 

@@ -1,7 +1,6 @@
 /**
- * What `tollgate doctor` is told: each finding says what was looked at, how it is, and what to do where it is
- * not well. Plugins add examinations of their own; that of a vendor is here, since all vendors are asked
- * alike.
+ * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault. Plugins
+ * add their own. The check of a provider is here, because it is the same for all.
  */
 import type { Provider, UpstreamRequest } from '../provider.ts';
 

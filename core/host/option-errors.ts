@@ -1,6 +1,6 @@
 /**
- * What is wrong with options, in words for whoever wrote them: which one, what there is instead, and what it
- * may be. The schema they were checked by knows all of it, however deep the option stands.
+ * Explains invalid options to the person who wrote them: which option, what is allowed, and what exists
+ * instead. All of it comes from the schema that checked them, at any depth.
  */
 import { z } from 'zod';
 

@@ -101,8 +101,8 @@ function required<Value>(value: Value, given: unknown, hook: string, tap: string
 }
 
 /**
- * What a tap throws by a slip is told with its name; what it refuses goes on as it is, and so does what a
- * transport met.
+ * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
+ * through.
  */
 function named(error: unknown, hook: string, tap: string): unknown {
   const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
@@ -125,10 +125,7 @@ function named(error: unknown, hook: string, tap: string): unknown {
 /** The hooks that nobody can tap by `tapPromise`. */
 const atOnceOnly = new Set(['attempt', 'transformStream']);
 
-/**
- * Nobody would wait for a promise that a tap, or its condition, answers where it should have answered at
- * once.
- */
+/** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */
 function atOnce<Value>(
   value: Value,
   hook: string,

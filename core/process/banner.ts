@@ -1,6 +1,5 @@
 /**
- * What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to
- * paste the first time.
+ * The output of a start: base URLs, providers, what is off and why, and example commands the first time.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import type { Model } from '../catalog.ts';
@@ -77,8 +76,8 @@ export function banner(
 }
 
 /**
- * Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a
- * `ConfigError` where it cannot be looked at.
+ * Whether this is the first start with this data folder. Call it before the gateway opens the folder. Throws a
+ * `ConfigError` if the folder cannot be read.
  */
 export function isFirstStart({ file, dataFolder }: Config): boolean {
   try {
