@@ -12,7 +12,7 @@ vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =
 );
 
 async function isSurvived(kind: Trouble): Promise<void> {
-  const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
+  const { refused, ready, whole, due, used, audit } = await runOutage({
     kind,
     milliseconds: 500,
     streams: 8,
@@ -20,7 +20,6 @@ async function isSurvived(kind: Trouble): Promise<void> {
   expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
   expect(ready).toEqual([200, 503, 200]);
   expect(whole).toBe(8);
-  expect(longestWait).toBeLessThan(50_000);
   expect(used).toBeCloseTo(due, 9);
   expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
 }

@@ -12,6 +12,8 @@ export interface SlowDisk {
   readonly slowest: number;
   /** Milliseconds by which the event loop came late, in 99 of 100 looks at most. */
   readonly lag: number;
+  /** How many calls ended before a health check that was sent with them. None if only calls wait for the disk. */
+  readonly early: number;
   readonly audit: unknown;
 }
 
@@ -34,12 +36,17 @@ export async function runSlowDisk({
     delay.enable();
     const statuses: Record<number, number> = {};
     const waits: number[] = [];
+    let early = 0;
     const until = performance.now() + milliseconds;
     const lane = async (): Promise<void> => {
       while (performance.now() < until) {
         const began = performance.now();
+        let isHealthy = false;
+        const healthy = fetch(`${house.gateway.url}/healthz`).then(() => (isHealthy = true));
         const response = await house.post(body);
+        if (!isHealthy) early += 1;
         await response.arrayBuffer();
+        await healthy;
         waits.push(performance.now() - began);
         statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       }
@@ -49,7 +56,13 @@ export async function runSlowDisk({
     setSlowness(0);
     const slowest =
       waits.toSorted((one, other) => one - other)[Math.floor((waits.length - 1) * 0.99)] ?? Infinity;
-    return { statuses, slowest, lag: delay.percentile(99) / 1e6, audit: await house.gateway.verb('audit') };
+    return {
+      statuses,
+      slowest,
+      lag: delay.percentile(99) / 1e6,
+      early,
+      audit: await house.gateway.verb('audit'),
+    };
   } finally {
     setSlowness(0);
     await house.close();
