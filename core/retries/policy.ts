@@ -122,13 +122,9 @@ function computeWait(
  * True if a retry by the client may succeed: nothing was retried here, or the provider asked for a longer
  * wait.
  */
-function mayHelpLater(
-  { attempts, hasBudget }: History,
-  last: Attempt,
-  { longestWait }: RetrySettings,
-): boolean {
+function mayHelpLater({ attempts }: History, last: Attempt, { longestWait }: RetrySettings): boolean {
   if ((readRequestedWait(last) ?? 0) > longestWait) return true;
-  return attempts.length === 1 && hasBudget && classifyAttempt(last) === 'transient';
+  return attempts.length === 1 && classifyAttempt(last) === 'transient';
 }
 
 /**

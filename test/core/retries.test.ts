@@ -129,7 +129,7 @@ describe('transient failures', () => {
   });
 
   it('does not retry while the budget is spent', () => {
-    expect(after(times(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: true });
+    expect(after(times(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: false });
     expect(after(times(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
   });
 });

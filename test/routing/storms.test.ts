@@ -83,7 +83,8 @@ async function house(
     station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
   );
   return startGateway({
-    retries: { share: 0.2 },
+    // Enough that every call is retried here: one that is not may be retried by its client.
+    retries: { share: 10 },
     plugins: [
       bearer(),
       apiKeyHeader(),
