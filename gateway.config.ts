@@ -37,6 +37,7 @@ import { vllm } from './plugins/providers/vllm.ts';
 import { xai } from './plugins/providers/xai.ts';
 import { affinity } from './plugins/routing/affinity.ts';
 import { balanced } from './plugins/routing/balanced.ts';
+import { bareNames } from './plugins/routing/bare-names.ts';
 import { cost } from './plugins/routing/cost.ts';
 import { health } from './plugins/routing/health.ts';
 import { keys } from './plugins/routing/keys.ts';
@@ -84,6 +85,9 @@ export default defineConfig({
     ollama({ free: true }),
     vllm({ free: true }),
     demo(),
+    // Model names without their owner, as existing applications send them: `gpt-4o`. Names of your own:
+    // aliases({ 'house/fast': 'openai/gpt-5-mini', 'claude-*': 'anthropic/claude-*' }) before it.
+    bareNames(),
     // The `provider` object of a request, and the ways to choose it can ask for; `byDefault` is for calls
     // that ask for none.
     preferences(),

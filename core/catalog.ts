@@ -1,170 +1,11 @@
-/**
- * What is known about models: prices, limits, modalities and capability flags. Facts are in one dated data
- * file per vendor, with money as decimal strings. A model that has neither a price nor `free: true` is
- * refused when the file is read, so nothing is sold at a guessed price.
- */
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+/** The models on offer: which providers serve each, its names, and when it retires. */
 import { GatewayError } from './errors.ts';
-import { checkFlags, mergeFlags, rememberFile, wireSchema, type ProtocolFlags } from './host/wire-flags.ts';
-import { freePrice, priceSchema, type Price } from './money.ts';
+import { checkFlags, type ProtocolFlags } from './host/wire-flags.ts';
+import type { Model } from './model-facts.ts';
+import { freePrice, type Price } from './money.ts';
 import type { Provider } from './provider.ts';
 
-const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
-
-/** Maps a client's value to the one we send: itself, or the nearest supported one. Others are refused. */
-const valueTable = z
-  .record(z.string(), z.string())
-  .refine((values) => Object.keys(values).length > 0, 'names no value');
-
-/** Rules for picture sizes that are not listed, in pixels. */
-const sizeRules = z.strictObject({
-  /** Width and height are multiples of it. */
-  multiple: z.int().positive(),
-  longestEdge: z.int().positive(),
-  leastPixels: z.int().positive(),
-  mostPixels: z.int().positive(),
-  /** Maximum ratio of the longer edge to the shorter one. */
-  mostRatio: z.number().min(1),
-});
-
-const imageSchema = z.strictObject({
-  /** Maximum output tokens of one picture by size and quality; the most expensive is the default. */
-  tokens: z
-    .record(z.string(), z.int().positive())
-    .refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
-  sizes: valueTable,
-  /** Set if the model makes sizes that are not listed. */
-  sizeRules: sizeRules.optional(),
-  qualities: valueTable,
-  formats: valueTable,
-  backgrounds: valueTable,
-});
-
-/** What a model can be asked for beyond plain text. Encoders fit requests to these flags. */
-const capabilitiesSchema = z.strictObject({
-  tools: z.boolean().default(true),
-  structuredOutput: z.boolean().default(true),
-  /**
-   * Whether the vendor supports JSON mode without a schema. Every model with structured output supports it.
-   */
-  jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
-  /** False if the vendor answers 400 to temperature, top_p and similar fields. */
-  sampling: z.boolean().default(true),
-  /** Hosted tools that the vendor runs for the model. */
-  hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
-  /** How the vendor bills web searches: each one, or once per call that searched (Gemini 2.5). */
-  searchesBilled: z.enum(['each', 'once']).default('each'),
-  reasoning: z
-    .strictObject({
-      style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),
-      efforts: z.array(z.string()).optional(),
-      budget: z.strictObject({ min: z.int().optional(), max: z.int().optional() }).optional(),
-      canDisable: z.boolean().optional(),
-      /** Effort of a call that states none. */
-      default: z.string().optional(),
-    })
-    .default({ style: 'none' }),
-  /** Set if the model makes pictures. */
-  image: imageSchema.optional(),
-  /** Whether the vendor fetches an image by URL. Other vendors accept bytes only. */
-  imageUrls: z.boolean().default(true),
-  /** Maximum tokens of one input image. A reservation uses it. */
-  imageTokens: z.int().positive().default(4000),
-  /**
-   * Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them.
-   */
-  wire: wireSchema,
-});
-
-export type Capabilities = z.output<typeof capabilitiesSchema>;
-
-const shape = {
-  /** `<owner>/<name>`; the name may contain slashes. */
-  id: z.string().regex(/^[\w.-]+\/[\w./:@+-]+$/, 'must be <owner>/<name>'),
-  /** The vendor's own name of the model. */
-  upstream: z.string().min(1),
-  name: z.string().min(1),
-  description: z.string(),
-  /** ISO date of release. */
-  created: z.iso.date(),
-  /** Tokens of input and output together. */
-  contextLength: z.int().positive(),
-  /** Maximum output tokens of one candidate. */
-  outputLimit: z.int().positive(),
-  input: z.array(modality).min(1),
-  output: z.array(modality).min(1),
-  canonicalSlug: z.string().optional(),
-  tokenizer: z.string().default('Other'),
-  instructType: z.string().nullable().default(null),
-  moderated: z.boolean().default(false),
-  supportedParameters: z.array(z.string()).default([]),
-  /** Protocols that serve this model, if they are fewer than the vendor speaks. */
-  protocols: z.array(z.string()).min(1).optional(),
-  /** Last day of service. */
-  expires: z.iso.date().nullable().default(null),
-  /** Model to use after that day. */
-  successor: z.string().optional(),
-  /** Other ids for the model, besides its canonical slug. */
-  aliases: z.array(z.string()).default([]),
-  price: priceSchema.optional(),
-  free: z.literal(true).optional(),
-};
-
-const modelSchema = z
-  .strictObject({ ...shape, capabilities: capabilitiesSchema.prefault({}) })
-  .refine((model) => (model.price === undefined) !== (model.free === undefined), {
-    message: 'needs a price, or free: true, and not both',
-    path: ['price'],
-  });
-
-export type Model = z.output<typeof modelSchema>;
-export type ModelFacts = z.input<typeof modelSchema>;
-
-const fileSchema = z.strictObject({
-  vendor: z.string(),
-  /** The day the facts were checked, and their source. */
-  asOf: z.iso.date(),
-  source: z.string(),
-  /** Defaults for the models of the file. */
-  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
-  models: z.array(
-    z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
-  ),
-});
-
-/** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
-export function checkModel(facts: unknown): Model {
-  return modelSchema.parse(facts);
-}
-
-function readJson(file: URL): unknown {
-  const text = readFileSync(file, 'utf8');
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-/** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
-export function readCatalogue(file: URL): Model[] {
-  const parsed = fileSchema.safeParse(readJson(file));
-  if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
-  const { defaults, models } = parsed.data;
-  return models.map((facts) => {
-    const model = modelSchema.safeParse({
-      ...facts,
-      capabilities: mergeFlags(defaults.capabilities, facts.capabilities),
-    });
-    if (!model.success)
-      throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
-    rememberFile(model.data, file);
-    return model.data;
-  });
-}
+export { checkModel, readCatalogue, type Capabilities, type Model, type ModelFacts } from './model-facts.ts';
 
 /** One provider that serves one model. */
 export interface Offer {
@@ -187,6 +28,15 @@ function endOf({ expires }: Model): number {
   return expires === null ? Infinity : Date.parse(expires) + day;
 }
 
+/**
+ * Gives the ids of the models that a name can mean, which may be names themselves. With several of them the
+ * name is ambiguous.
+ */
+export type FindNamed = (name: string) => readonly string[];
+
+/** An alias may lead to another one, but not in a circle. */
+const mostNames = 4;
+
 /** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
@@ -196,6 +46,7 @@ export class Catalog {
   /** Models after their last day. */
   #gone = new Map<string, Model>();
   readonly #listings = new Set<() => Promise<void>>();
+  readonly #names: FindNamed[] = [];
   #nextEnd = Infinity;
   #version = 0;
   /** Unknown until all plugins are applied. */
@@ -248,10 +99,29 @@ export class Catalog {
     return this.#version;
   }
 
-  /** Offers of a model in the order of the configuration. Empty if it is unknown or retired. */
+  /** Adds names for models. They are looked up, in the order of the plugins, if no model has the name as id. */
+  addNames(find: FindNamed): void {
+    this.#names.push(find);
+  }
+
+  /**
+   * Offers of a model in the order of the configuration. Empty if it is unknown, retired, or its name
+   * ambiguous.
+   */
   find(id: string): readonly Offer[] {
     if (Date.now() >= this.#nextEnd) this.#sort();
-    return this.#byModel.get(id) ?? this.#byModel.get(this.#aliases.get(id) ?? '') ?? [];
+    return this.#look(id, mostNames);
+  }
+
+  #look(id: string, mostSteps: number): readonly Offer[] {
+    const known = this.#byModel.get(id) ?? this.#byModel.get(this.#aliases.get(id) ?? '');
+    if (known || mostSteps === 0) return known ?? [];
+    for (const find of this.#names) {
+      const [named, ...others] = find(id);
+      const offers = named === undefined ? [] : this.#look(named, mostSteps - 1);
+      if (offers.length > 0) return others.length > 0 ? [] : offers;
+    }
+    return [];
   }
 
   /** Each model once, as its first provider describes it. */
@@ -260,10 +130,24 @@ export class Catalog {
     return [...this.#byModel.values()].flatMap(([first]) => (first ? [first.model] : []));
   }
 
+  /** The ids that a name can mean, whether or not they are served. */
+  candidates(name: string): readonly string[] {
+    return [...new Set(this.#names.flatMap((find) => find(name)))];
+  }
+
   /** The error for a missing model. It names the replacement of a retired one. */
   missing(id: string, param = 'model'): GatewayError {
     const name = id.slice(0, 200);
-    const gone = this.#gone.get(id);
+    const named = this.candidates(id);
+    if (named.length > 1)
+      return new GatewayError(
+        'model_not_found',
+        `The model "${name}" can mean ${named.join(' or ')}: send one of these.`,
+        {
+          param,
+        },
+      );
+    const gone = this.#gone.get(id) ?? this.#gone.get(named[0] ?? '');
     if (!gone)
       return new GatewayError(
         'model_not_found',

@@ -41,7 +41,7 @@ import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attem
 import { toAttemptError, buildFinalError, classifyNoOutput, decodeRefusal } from './upstream/failures.ts';
 import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
 import type { ReplyMemory } from './upstream/reply-memory.ts';
-import { chooseProtocols } from './upstream/targets.ts';
+import { buildModelError, chooseProtocols } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
 import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
@@ -115,7 +115,7 @@ async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]>
   const targets = await core.hooks.route.promise(offered, parsed);
   if (targets.length > 0)
     return chooseProtocols(filterPriced(filterPermitted(targets, parsed.principal), parsed), parsed);
-  throw core.catalog.missing(parsed.call.model);
+  throw buildModelError(core.catalog, parsed.call.model);
 }
 
 /**

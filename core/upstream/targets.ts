@@ -4,6 +4,7 @@
  * used.
  */
 import type { Catalog } from '../catalog.ts';
+import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
 import type { Registry } from '../host/registry.ts';
 import type { Protocol } from '../protocol.ts';
@@ -18,10 +19,12 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
   return (model, client) => {
     if (knownVersion !== catalog.version) known.clear();
     knownVersion = catalog.version;
-    const key = `${client.name} ${model}`;
+    const offers = catalog.find(model);
+    // By its id: clients can write a name that an alias has for many in more ways than memory holds.
+    const key = `${client.name} ${offers[0]?.model.id}`;
     const found = known.get(key);
     if (found) return found;
-    const targets = catalog.find(model).flatMap((offer) => {
+    const targets = offers.flatMap((offer) => {
       const spoken = Object.keys(offer.provider.endpoints).filter(
         (protocol) => offer.model.protocols?.includes(protocol) ?? true,
       );
@@ -35,6 +38,17 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
     if (targets.length > 0) known.set(key, targets);
     return targets;
   };
+}
+
+/** The error for a call to an unknown model. If the name is no id, it says what an id looks like. */
+export function buildModelError(catalog: Catalog, model: string): GatewayError {
+  if (model.includes('/') || catalog.candidates(model).length > 0) return catalog.missing(model);
+  const name = JSON.stringify(model.slice(0, 200));
+  return new GatewayError(
+    'invalid_request',
+    `"model" is ${name}: send a model id of the form <provider>/<model_name>.`,
+    { param: 'model' },
+  );
 }
 
 /** Chooses the protocol of each target. If a target has several, its provider decides. */

@@ -25,6 +25,7 @@ import { google } from 'tollgate/plugins/providers/google';
 import { openai } from 'tollgate/plugins/providers/openai';
 import { affinity } from 'tollgate/plugins/routing/affinity';
 import { balanced } from 'tollgate/plugins/routing/balanced';
+import { bareNames } from 'tollgate/plugins/routing/bare-names';
 import { cost } from 'tollgate/plugins/routing/cost';
 import { health } from 'tollgate/plugins/routing/health';
 import { keys } from 'tollgate/plugins/routing/keys';
@@ -56,6 +57,7 @@ export default defineConfig({
     anthropic(),
     google(),
     demo(),
+    bareNames(),
     preferences(),
     cost(),
     latency(),

@@ -6,8 +6,8 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
+import { conversationOf } from '../shared/routing/conversation.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { conversationOf } from './affinity/conversation.ts';
 
 const options = z.strictObject({
   /** Conversations of fewer bytes are not remembered, since no vendor caches them. */

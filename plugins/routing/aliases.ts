@@ -1,21 +1,89 @@
 /**
- * Model ids of the operator's own, such as `{ 'house/fast': 'openai/gpt-5-mini' }`. The reply names the model
- * that answers.
+ * Model names of the operator's own: `{ 'house/fast': 'openai/gpt-5-mini' }`, `{ 'claude-*':
+ * 'anthropic/claude-*' }`, or several models that share the calls by weight. A model of the catalogue wins
+ * over an alias of the same name. The reply names the model that answers.
  */
 import { z } from 'zod';
-import { definePlugin } from '../../core/index.ts';
+import { definePlugin, type Target } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';
+import { chooseFirst } from './aliases/split.ts';
 
-const modelId = z.string().regex(/^[\w.-]+\/.+$/, 'must be <owner>/<name>');
+const oneStar = /^[^*]*\*?[^*]*$/;
+const name = z.string().min(1).max(200).regex(oneStar, 'may have one *');
+
+const split = z
+  .array(z.strictObject({ model: name, weight: z.number().positive().max(1e6).default(1) }))
+  .min(1);
+
+type Split = z.output<typeof split>;
+
+interface Alias {
+  readonly pattern: string;
+  readonly models: Split;
+}
+
+/** What a pattern's star stands for in a name. Undefined if they do not match. */
+function matchStar(pattern: string, asked: string): string | undefined {
+  const star = pattern.indexOf('*');
+  if (star < 0) return pattern === asked ? '' : undefined;
+  const [before, after] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  const fits = asked.length >= before.length + after.length;
+  return fits && asked.startsWith(before) && asked.endsWith(after)
+    ? asked.slice(before.length, asked.length - after.length)
+    : undefined;
+}
+
+/** Exact names first, then the patterns that say most. */
+function inOrder(aliases: readonly Alias[]): Alias[] {
+  const rank = ({ pattern }: Alias): number => (pattern.includes('*') ? pattern.length : Infinity);
+  return aliases.toSorted((first, second) => (rank(second) > rank(first) ? 1 : -1));
+}
+
+/** The models of the first alias that fits, with what the star stood for. */
+function findModels(aliases: readonly Alias[], asked: string): Split | undefined {
+  for (const { pattern, models } of aliases) {
+    const star = matchStar(pattern, asked);
+    if (star !== undefined)
+      return models.map(({ model, weight }) => ({ model: model.replace('*', () => star), weight }));
+  }
+  return undefined;
+}
+
+/** Printable, and short: part of a name comes from the client. */
+const canBeHeader = /^[!-~]{1,200}$/;
 
 export const aliases = definePlugin({
   name: 'aliases',
-  /** Own id → model id. */
-  options: z.record(modelId, modelId),
-  apply(host, names) {
-    host.hooks.route.tap({ name: 'aliases', stage: stages.aliases }, (targets, { call, protocol }) => {
-      const meant = targets.length === 0 && Object.hasOwn(names, call.model) ? names[call.model] : undefined;
-      return meant === undefined ? targets : host.targetsFor(meant, protocol);
+  /** Own name → model, or models with weights. */
+  options: z.record(
+    name,
+    z.union([name.transform((model): Split => [{ model, weight: 1 }]), split], {
+      error: 'must be a model, or a list of { model, weight }',
+    }),
+  ),
+  apply(host, options) {
+    const known = inOrder(Object.entries(options).map(([pattern, models]) => ({ pattern, models })));
+    if (known.length === 0) return;
+    host.catalog.addNames((asked) => {
+      const models = findModels(known, asked);
+      // A call to several is decided in `route`, where the conversation is known.
+      return models?.length === 1 ? models.map(({ model }) => model) : [];
+    });
+    host.hooks.route.tap({ name: 'aliases', stage: stages.aliases }, (targets, parsed) => {
+      if (targets.length > 0) return targets;
+      const models = findModels(known, parsed.call.model);
+      if (!models || models.length < 2) return targets;
+      const served = models
+        .map(({ model, weight }) => ({ weight, found: host.targetsFor(model, parsed.protocol) }))
+        .filter(({ found }) => found.length > 0);
+      return chooseFirst(served, parsed).flatMap(({ found }): readonly Target[] => found);
+    });
+    host.hooks.authorize.tap('aliases', (grant, { call, targets }) => {
+      const asked = call.model;
+      const isAlias = !targets.some(({ model }) => model.id === asked) && findModels(known, asked);
+      return isAlias && canBeHeader.test(asked)
+        ? { ...grant, headers: { ...grant.headers, 'x-tollgate-alias': asked } }
+        : grant;
     });
   },
 });

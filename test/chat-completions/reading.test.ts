@@ -25,7 +25,6 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ model: undefined }, 'model', /is missing: send a model id of the form <provider>\/<model_name>/],
   [{ model: 7 }, 'model', /is 7: send a model id/],
   [{ model: '' }, 'model', /is "": send a model id/],
-  [{ model: 'gpt-5.5' }, 'model', /is "gpt-5.5": send a model id/],
   [{ messages: undefined }, 'messages', /is missing: send an array/],
   [{ messages: null }, 'messages', /is null: send an array/],
   [{ messages: [] }, 'messages', /is an empty array: send an array of 1 or more/],

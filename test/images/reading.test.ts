@@ -18,7 +18,7 @@ function refusalOf(run: () => unknown): { code: string; param: string | undefine
 
 describe('a generation', () => {
   it.each([
-    ['model', { model: 'gpt-image-1.5' }, /"gpt-image-1.5": send a model id of the form/],
+    ['model', { model: '' }, /"": send a model id of the form/],
     ['model', { model: undefined }, /is missing/],
     ['prompt', { prompt: '' }, /1 or more/],
     ['prompt', { prompt: 'x'.repeat(32_001) }, /at most 32000/],

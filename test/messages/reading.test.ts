@@ -71,7 +71,7 @@ describe('the version header', () => {
 describe('a body of messages', () => {
   it.each([
     [{ model: undefined }, 'model', 'is missing'],
-    [{ model: 'claude' }, 'model', 'a model id of the form <provider>/<model_name>'],
+    [{ model: '' }, 'model', 'a model id of the form <provider>/<model_name>'],
     [{ max_tokens: undefined }, 'max_tokens', 'is missing'],
     [{ max_tokens: -1 }, 'max_tokens', 'a whole number of tokens'],
     [{ max_tokens: 1.5 }, 'max_tokens', 'a whole number of tokens'],

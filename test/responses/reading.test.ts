@@ -20,7 +20,6 @@ const tool = { type: 'function', name: 'f', parameters: {} };
 
 /** Fields, the field that the error names, and its message. */
 const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][] = [
-  [{ model: 'gpt-5.5' }, 'model', /is "gpt-5.5": send a model id of the form/],
   [{ model: 5 }, 'model', /is 5: send a model id/],
   [{ input: undefined }, 'input', /is missing: send a string, or an array of input items/],
   [{ input: null }, 'input', /is missing/],

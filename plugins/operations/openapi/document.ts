@@ -31,6 +31,7 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-request-id': 'The id of the call, for `GET /v1/calls/{id}`.',
   'x-tollgate-provider': 'The provider that answered.',
   'x-tollgate-model': 'The model that answered.',
+  'x-tollgate-alias': 'The alias that the request named.',
   'x-tollgate-attempts': 'The number of attempts.',
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };

@@ -96,7 +96,7 @@ const reasoning = z.looseObject({
 });
 
 export const requestWire = z.looseObject({
-  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  model: z.string(modelId).min(1, modelId),
   messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
   temperature: numberBetween(0, 2).nullish(),
   top_p: numberBetween(0, 1).nullish(),

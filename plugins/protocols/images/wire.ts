@@ -27,7 +27,7 @@ export const settingsWire = z.looseObject({
 });
 
 export const requestWire = settingsWire.extend({
-  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  model: z.string(modelId).min(1, modelId),
   prompt: z.string().min(1).max(32_000),
   n: wholeBetween(1, 10).nullish(),
   stream: z.boolean().nullish(),

@@ -199,7 +199,7 @@ const modelId = 'a model id of the form <provider>/<model_name>';
 const limit = 'a whole number of tokens';
 
 const fields = {
-  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  model: z.string(modelId).min(1, modelId),
   messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
   system: z
     .union(

@@ -219,7 +219,7 @@ const pairs = 'an object of at most 16 pairs, with names of at most 64 character
 const modelId = 'a model id of the form <provider>/<model_name>';
 
 export const requestWire = z.looseObject({
-  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  model: z.string(modelId).min(1, modelId),
   input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
   instructions: text,
   max_output_tokens: tokenLimit.nullish(),

@@ -16,11 +16,17 @@ const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
 const searched = 16_384;
 const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
 
-export function conversationOf({ headers, principal, text, call }: Parsed): string {
+/** The session that the client names in a header. */
+export function sessionOf({ headers }: Pick<Parsed, 'headers'>): string | undefined {
   const session = sessionHeaders.map((name) => headers[name]).find((value) => value !== undefined);
+  return session === undefined ? undefined : String(session);
+}
+
+export function conversationOf(parsed: Parsed): string {
+  const { principal, text, call } = parsed;
   return hash(
     'sha256',
-    `${principal.account} ${call.model} ${String(session ?? beginningOf(text))}`,
+    `${principal.account} ${call.model} ${sessionOf(parsed) ?? beginningOf(text)}`,
     'base64',
   );
 }

@@ -1,0 +1,165 @@
+/**
+ * What is known about one model: price, limits, modalities and capability flags. Facts are in one dated data
+ * file per vendor, with money as decimal strings. A model that has neither a price nor `free: true` is
+ * refused when the file is read, so nothing is sold at a guessed price.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
+import { priceSchema } from './money.ts';
+
+const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
+
+/** Maps a client's value to the one we send: itself, or the nearest supported one. Others are refused. */
+const valueTable = z
+  .record(z.string(), z.string())
+  .refine((values) => Object.keys(values).length > 0, 'names no value');
+
+/** Rules for picture sizes that are not listed, in pixels. */
+const sizeRules = z.strictObject({
+  /** Width and height are multiples of it. */
+  multiple: z.int().positive(),
+  longestEdge: z.int().positive(),
+  leastPixels: z.int().positive(),
+  mostPixels: z.int().positive(),
+  /** Maximum ratio of the longer edge to the shorter one. */
+  mostRatio: z.number().min(1),
+});
+
+const imageSchema = z.strictObject({
+  /** Maximum output tokens of one picture by size and quality; the most expensive is the default. */
+  tokens: z
+    .record(z.string(), z.int().positive())
+    .refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
+  sizes: valueTable,
+  /** Set if the model makes sizes that are not listed. */
+  sizeRules: sizeRules.optional(),
+  qualities: valueTable,
+  formats: valueTable,
+  backgrounds: valueTable,
+});
+
+/** What a model can be asked for beyond plain text. Encoders fit requests to these flags. */
+const capabilitiesSchema = z.strictObject({
+  tools: z.boolean().default(true),
+  structuredOutput: z.boolean().default(true),
+  /**
+   * Whether the vendor supports JSON mode without a schema. Every model with structured output supports it.
+   */
+  jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
+  /** False if the vendor answers 400 to temperature, top_p and similar fields. */
+  sampling: z.boolean().default(true),
+  /** Hosted tools that the vendor runs for the model. */
+  hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
+  /** How the vendor bills web searches: each one, or once per call that searched (Gemini 2.5). */
+  searchesBilled: z.enum(['each', 'once']).default('each'),
+  reasoning: z
+    .strictObject({
+      style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),
+      efforts: z.array(z.string()).optional(),
+      budget: z.strictObject({ min: z.int().optional(), max: z.int().optional() }).optional(),
+      canDisable: z.boolean().optional(),
+      /** Effort of a call that states none. */
+      default: z.string().optional(),
+    })
+    .default({ style: 'none' }),
+  /** Set if the model makes pictures. */
+  image: imageSchema.optional(),
+  /** Whether the vendor fetches an image by URL. Other vendors accept bytes only. */
+  imageUrls: z.boolean().default(true),
+  /** Maximum tokens of one input image. A reservation uses it. */
+  imageTokens: z.int().positive().default(4000),
+  /**
+   * Flags that only one protocol understands, by the protocol's name. The protocol's own schema checks them.
+   */
+  wire: wireSchema,
+});
+
+export type Capabilities = z.output<typeof capabilitiesSchema>;
+
+const shape = {
+  /** `<owner>/<name>`; the name may contain slashes. */
+  id: z.string().regex(/^[\w.-]+\/[\w./:@+-]+$/, 'must be <owner>/<name>'),
+  /** The vendor's own name of the model. */
+  upstream: z.string().min(1),
+  name: z.string().min(1),
+  description: z.string(),
+  /** ISO date of release. */
+  created: z.iso.date(),
+  /** Tokens of input and output together. */
+  contextLength: z.int().positive(),
+  /** Maximum output tokens of one candidate. */
+  outputLimit: z.int().positive(),
+  input: z.array(modality).min(1),
+  output: z.array(modality).min(1),
+  canonicalSlug: z.string().optional(),
+  tokenizer: z.string().default('Other'),
+  instructType: z.string().nullable().default(null),
+  moderated: z.boolean().default(false),
+  supportedParameters: z.array(z.string()).default([]),
+  /** Protocols that serve this model, if they are fewer than the vendor speaks. */
+  protocols: z.array(z.string()).min(1).optional(),
+  /** Last day of service. */
+  expires: z.iso.date().nullable().default(null),
+  /** Model to use after that day. */
+  successor: z.string().optional(),
+  /** Other ids for the model, besides its canonical slug. */
+  aliases: z.array(z.string()).default([]),
+  price: priceSchema.optional(),
+  free: z.literal(true).optional(),
+};
+
+const modelSchema = z
+  .strictObject({ ...shape, capabilities: capabilitiesSchema.prefault({}) })
+  .refine((model) => (model.price === undefined) !== (model.free === undefined), {
+    message: 'needs a price, or free: true, and not both',
+    path: ['price'],
+  });
+
+export type Model = z.output<typeof modelSchema>;
+export type ModelFacts = z.input<typeof modelSchema>;
+
+const fileSchema = z.strictObject({
+  vendor: z.string(),
+  /** The day the facts were checked, and their source. */
+  asOf: z.iso.date(),
+  source: z.string(),
+  /** Defaults for the models of the file. */
+  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
+  models: z.array(
+    z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
+  ),
+});
+
+/** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
+export function checkModel(facts: unknown): Model {
+  return modelSchema.parse(facts);
+}
+
+function readJson(file: URL): unknown {
+  const text = readFileSync(file, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
+export function readCatalogue(file: URL): Model[] {
+  const parsed = fileSchema.safeParse(readJson(file));
+  if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
+  const { defaults, models } = parsed.data;
+  return models.map((facts) => {
+    const model = modelSchema.safeParse({
+      ...facts,
+      capabilities: mergeFlags(defaults.capabilities, facts.capabilities),
+    });
+    if (!model.success)
+      throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
+    rememberFile(model.data, file);
+    return model.data;
+  });
+}

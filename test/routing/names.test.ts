@@ -1,0 +1,243 @@
+/** Model names that are no ids: bare names of the catalogue, the operator's aliases, and weighted splits. */
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { calls } from '../../plugins/operations/calls.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { aliases } from '../../plugins/routing/aliases.ts';
+import { bareNames } from '../../plugins/routing/bare-names.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { station } from '../support/station.ts';
+
+let vendor: ReplayingVendor;
+let down: ScriptedVendor;
+let gateway: TestGateway;
+let key: string;
+
+async function newKey(options: Record<string, string> = {}): Promise<string> {
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5', ...options });
+  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+}
+
+beforeAll(async () => {
+  vendor = await startReplayingVendor();
+  down = await startScriptedVendor((response) => void response.writeHead(503).end('{}'));
+  const chat = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
+  gateway = await startGateway({
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      googleApiKey(),
+      chatCompletions(),
+      messages(),
+      generateContent(),
+      station({
+        name: 'openai',
+        endpoints: chat,
+        models: [
+          { id: 'openai/gpt-4o', upstream: 'gpt-4o', canonicalSlug: 'openai/gpt-4o-2024-11-20' },
+          { id: 'openai/gpt-mini', upstream: 'gpt-mini' },
+          { id: 'openai/both', upstream: 'both' },
+        ],
+      }),
+      station({
+        name: 'anthropic',
+        endpoints: { messages: `${vendor.origin}/v1/messages` },
+        models: [
+          { id: 'anthropic/claude-sonnet', upstream: 'claude-sonnet' },
+          { id: 'anthropic/both', upstream: 'both' },
+        ],
+      }),
+      station({
+        name: 'google',
+        endpoints: { 'generate-content': `${vendor.origin}/v1beta/models/x:generateContent` },
+        models: [{ id: 'google/gemini-flash', upstream: 'gemini-flash' }],
+      }),
+      station({
+        name: 'broken',
+        endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` },
+        models: [{ id: 'house/broken' }],
+      }),
+      aliases({
+        'house/fast': 'openai/gpt-mini',
+        'old-*': 'openai/*',
+        'old-fast-*': 'house/fast',
+        circle: 'circle-2',
+        'circle-2': 'circle',
+        lost: 'nobody/nothing',
+        'house/split': [
+          { model: 'openai/gpt-4o', weight: 3 },
+          { model: 'gpt-mini' },
+          { model: 'nobody/nothing' },
+        ],
+        'house/shaky': [
+          { model: 'house/broken', weight: 1e6 },
+          { model: 'openai/gpt-4o', weight: 1e-6 },
+        ],
+      }),
+      bareNames(),
+      preferences(),
+      calls(),
+      balance({ firstCredit: '0' }),
+    ],
+  });
+  key = await newKey();
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await gateway.close();
+  await vendor.close();
+  await down.close();
+});
+
+function ask(model: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], ...more }),
+  });
+}
+
+async function answers(
+  model: string,
+  more: object = {},
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const response = await ask(model, more, headers);
+  const body: unknown = await response.json();
+  if (!response.ok) return JSON.stringify(body);
+  const named = typeof body === 'object' && body && 'model' in body ? body.model : undefined;
+  expect(response.headers.get('x-tollgate-model')).toBe(named);
+  return String(named);
+}
+
+describe('official SDKs', () => {
+  it('call models by their usual names, and read the id that answered', async () => {
+    const openai = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const anthropic = new Anthropic({ apiKey: key, baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
+    const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${gateway.url}/beta` } });
+    const said = [{ role: 'user' as const, content: 'Hi' }];
+    const chat = await openai.chat.completions.create({ model: 'gpt-4o', messages: said });
+    const message = await anthropic.messages.create({
+      model: 'claude-sonnet',
+      max_tokens: 50,
+      messages: said,
+    });
+    const content = await google.models.generateContent({ model: 'gemini-flash', contents: 'Hi' });
+    expect([chat.model, message.model, content.modelVersion]).toEqual([
+      'openai/gpt-4o',
+      'anthropic/claude-sonnet',
+      'google/gemini-flash',
+    ]);
+    expect((await openai.models.retrieve('gpt-4o')).id).toBe('openai/gpt-4o');
+  });
+});
+
+describe('a name', () => {
+  it.each([
+    ['gpt-4o', 'openai/gpt-4o'],
+    ['gpt-4o-2024-11-20', 'openai/gpt-4o'],
+    ['gpt-4o-2024-05-13', 'openai/gpt-4o'],
+    ['openai/gpt-4o-2024-05-13', 'openai/gpt-4o'],
+    ['gpt-mini-20250807', 'openai/gpt-mini'],
+    ['gpt-mini-latest', 'openai/gpt-mini'],
+    ['house/fast', 'openai/gpt-mini'],
+    ['old-gpt-4o', 'openai/gpt-4o'],
+    ['old-fast-1', 'openai/gpt-mini'],
+  ])('"%s" reaches %s', async (name, id) => {
+    expect(await answers(name)).toBe(id);
+  });
+
+  it.each(['gpt-9', 'gpt-4o-1', 'circle', 'lost', 'old-gpt-9', '', '*'])('"%s" is unknown', async (name) => {
+    expect((await ask(name)).status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('that several owners have is a 404 with all their ids', async () => {
+    const response = await ask('both');
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('can mean openai/both or anthropic/both');
+  });
+
+  it('can be a fallback', async () => {
+    expect(await answers('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
+  });
+
+  it('of an alias is in a header, and its listing has ids alone', async () => {
+    const response = await ask('old-gpt-4o');
+    expect(response.headers.get('x-tollgate-alias')).toBe('old-gpt-4o');
+    expect((await ask('openai/gpt-4o')).headers.has('x-tollgate-alias')).toBe(false);
+    const listed = await (await fetch(`${gateway.url}/v1/models`)).text();
+    expect(listed).not.toMatch(/old-|house\/fast|house\/split|"id":"gpt/);
+  });
+
+  it('gives a key no model that it may not call', async () => {
+    const narrow = await newKey({ models: 'openai/gpt-mini' });
+    const as = { authorization: `Bearer ${narrow}` };
+    expect(await answers('gpt-mini', {}, as)).toBe('openai/gpt-mini');
+    expect(await answers('house/fast', {}, as)).toBe('openai/gpt-mini');
+    expect((await ask('gpt-4o', {}, as)).status).toBe(403);
+    const named = await newKey({ models: 'house/fast' });
+    expect((await ask('house/fast', {}, { authorization: `Bearer ${named}` })).status).toBe(403);
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    expect(await answers('house/split', {}, as)).toBe('openai/gpt-mini');
+  });
+});
+
+describe('a weighted split', () => {
+  it('deals short calls by weight', async () => {
+    const draw = vi.spyOn(Math, 'random');
+    const dealt: string[] = [];
+    for (const drawn of [0, 0.74, 0.76, 0.99]) {
+      draw.mockReturnValue(drawn);
+      dealt.push(await answers('house/split'));
+    }
+    expect(dealt).toEqual(['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-mini', 'openai/gpt-mini']);
+  });
+
+  it('keeps a long conversation, and a named session, with one model', async () => {
+    const seen = new Set<string>();
+    for (const topic of ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']) {
+      const turns = [{ role: 'user', content: `${topic} ${'x'.repeat(5000)}` }];
+      const first = await answers('house/split', { messages: turns });
+      const more = [...turns, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Go on.' }];
+      expect(await answers('house/split', { messages: more })).toBe(first);
+      seen.add(first);
+    }
+    expect(seen.size).toBe(2);
+    const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(0.99);
+    const session = { 'x-session-id': 'abc' };
+    const first = await answers('house/split', {}, session);
+    expect(await answers('house/split', {}, session)).toBe(first);
+    random.mockRestore();
+  });
+
+  it('falls back to its other models', async () => {
+    const response = await ask('house/shaky');
+    expect(response.headers.get('x-tollgate-model')).toBe('openai/gpt-4o');
+    expect(response.headers.get('x-tollgate-alias')).toBe('house/shaky');
+    const record: unknown = await (
+      await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+    ).json();
+    expect(record).toMatchObject({ model: 'house/shaky', answered_by: 'openai/gpt-4o' });
+  });
+});
+
+describe('options', () => {
+  it('that cannot be right are refused by name', () => {
+    expect(() => aliases({ 'a*b*': 'openai/gpt-4o' })).toThrow('may have one *');
+    expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('fast.0.weight');
+    expect(() => aliases({ fast: [] })).toThrow('option "fast"');
+  });
+});
