@@ -11,6 +11,7 @@ import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
+import { crossing } from './plugins/operations/crossing.ts';
 import { openapi } from './plugins/operations/openapi.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
@@ -114,6 +115,8 @@ export default defineConfig({
     // only.
     // Sheds new calls while the event loop lags or memory runs low.
     overload(),
+    // What would be sent for a call, shown on the admin listener.
+    crossing(),
     // The admin listener uses the next port by default.
     admin({
       port:

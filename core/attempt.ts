@@ -29,7 +29,7 @@ export interface RunningAttempt {
  * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which
  * slows every read.
  */
-class Run implements Attempt {
+export class Run implements Attempt {
   readonly target: Target;
   readonly isRetry: boolean;
   readonly withoutReasoning: boolean;

@@ -35,6 +35,8 @@ export interface Received {
   /** The same, for core: cheaper than an AbortSignal. */
   readonly cancellation: Cancellation;
   readonly logger: Logger;
+  /** Set if nobody called: the gateway only shows what it would send. Plugins must remember nothing of it. */
+  readonly preview?: true;
 }
 
 /** Who calls: a key of an account. */

@@ -32,6 +32,7 @@ import {
   type Plugin,
   type Readiness,
 } from './plugin.ts';
+import { previewCall } from './preview.ts';
 import { tightenFolder } from './process/data-folder.ts';
 import { workers } from './process/worker-messages.ts';
 import type { Protocol } from './protocol.ts';
@@ -92,6 +93,11 @@ function noteTakers(
     address: (address) => void addresses.push(address),
     example: (line, output = 'text') => void examples.push({ line, output }),
   };
+}
+
+/** What plugins may do with the finished core. */
+function toolsOf(core: Core): Pick<Host, 'targetsFor' | 'preview'> {
+  return { targetsFor: core.targetsFor, preview: (request) => previewCall(core, request) };
 }
 
 type Settings = Pick<
@@ -197,7 +203,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       dataFolder: config.dataFolder,
       resource: resources.open,
       openAdminListener,
-      targetsFor,
+      ...toolsOf(core),
       ...noteTakers(notes, plugin, config.file, pluginLogger),
       discover: (provider, source) =>
         watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),

@@ -38,6 +38,7 @@ export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.
 export type * from './host/description.ts';
 export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
+export type * from './preview.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';

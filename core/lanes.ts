@@ -28,6 +28,8 @@ export interface Piece {
 }
 
 export interface EncodedBody {
+  /** Whether it is the client's own bytes. */
+  readonly verbatim: boolean;
   readonly body: string | Uint8Array;
   readonly contentType: string;
   readonly operation: Operation;
@@ -72,7 +74,7 @@ export function encodeVerbatim({ call, bytes, text, attempt, grant, operation }:
     capabilities: model.capabilities,
   });
   const body = spliceBytes(bytes, text, edits);
-  return { body, contentType: json, operation, losses: [], stops: [], expects: undefined };
+  return { verbatim: true, body, contentType: json, operation, losses: [], stops: [], expects: undefined };
 }
 
 /** A canonical request in the target's wire form. */
@@ -93,6 +95,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   }));
   const { body } = encoded;
   return {
+    verbatim: false,
     ...(body instanceof Form ? encodeForm(body) : { body: JSON.stringify(body), contentType: json }),
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost],
@@ -110,8 +113,7 @@ function repairResults(asked: CanonicalRequest, { protocol, attempt }: Routed): 
 }
 
 /** How a reply crosses, which follows from how its request did. */
-export interface ReplyLane extends Pick<EncodedBody, 'stops' | 'expects'> {
-  readonly verbatim: boolean;
+export interface ReplyLane extends Pick<EncodedBody, 'verbatim' | 'stops' | 'expects'> {
   /** The `transformStream` taps that apply; undefined if none does. */
   readonly transform: ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined;
 }

@@ -34,7 +34,14 @@ import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
 import { buildIdHeaders } from './http/request-id.ts';
-import { crossReply, encodeTranslated, encodeVerbatim, isTapped, isVerbatim } from './lanes.ts';
+import {
+  crossReply,
+  encodeTranslated,
+  encodeVerbatim,
+  isTapped,
+  isVerbatim,
+  type EncodedBody,
+} from './lanes.ts';
 import { boundLosses, lossRefusal, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
 import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
@@ -54,6 +61,9 @@ export interface Client {
   /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
   body(): Promise<ReadBody>;
 }
+
+/** What parsing needs of a client. */
+export type CallSource = Omit<Client, 'reply'> & { readonly reply: Pick<Reply, 'record'> };
 
 /** Settles a call with its end. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
@@ -96,7 +106,11 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
   return payForCall(core, planned, client);
 }
 
-async function parseCall(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
+/** Reads and checks the body of a call. */
+export async function parseCall(
+  exchange: Authenticated,
+  { body, protocol, match, reply }: CallSource,
+): Promise<Parsed> {
   const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
@@ -110,7 +124,8 @@ async function parseCall(exchange: Authenticated, { body, protocol, match, reply
   });
 }
 
-async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
+/** The targets of a call, in the order to try. */
+export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const offered = core.targetsFor(parsed.call.model, parsed.protocol);
   const targets = await core.hooks.route.promise(offered, parsed);
   if (targets.length > 0)
@@ -212,15 +227,7 @@ async function sendRequest(
   const { hooks } = core;
   const { routed, tally } = running;
   const { target } = routed.attempt;
-  if (routed.operation === 'generate' && !shortened) checkContext(routed);
-
-  const verbatim = !shortened && isVerbatim(hooks, routed);
-  const encoded = verbatim
-    ? encodeVerbatim(routed)
-    : encodeTranslated(
-        routed,
-        await hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed),
-      );
+  const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
   const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
   routed.attempt.losses = losses;
@@ -244,9 +251,21 @@ async function sendRequest(
           routed,
           response,
           { tally, memory },
-          { ...encoded, verbatim, transform: transformFor(hooks, routed) },
+          { ...encoded, transform: transformFor(hooks, routed) },
         );
   return awaitOutput(running, memory, pieces, { losses, estimated: false });
+}
+
+/** The body for an attempt's target, in one of the two lanes. */
+export async function encodeCall(
+  { hooks }: Pick<Core, 'hooks'>,
+  routed: Routed,
+  shortened?: Shortened,
+): Promise<EncodedBody> {
+  if (routed.operation === 'generate' && !shortened) checkContext(routed);
+  if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
+  const request = await hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed);
+  return encodeTranslated(routed, request);
 }
 
 /**
@@ -259,7 +278,8 @@ function transformFor(
   return isTapped(transformStream, routed) ? (events) => transformStream.call(events, routed) : undefined;
 }
 
-function refuseLosses(
+/** Throws if losses are not accepted. */
+export function refuseLosses(
   { rejectsLoss }: Pick<Core, 'rejectsLoss'>,
   { call, attempt }: Routed,
   losses: readonly Loss[],

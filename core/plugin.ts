@@ -14,6 +14,7 @@ import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
 import { faultsOf } from './host/option-errors.ts';
 import type { Entries, Registry } from './host/registry.ts';
+import type { Preview, PreviewRequest } from './preview.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 
@@ -179,6 +180,8 @@ export interface Host {
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   targetsFor(model: string, client: Protocol): readonly Target[];
+  /** Shows what would be sent for a call, to each target of its model. Nothing is sent or charged. */
+  preview(request: PreviewRequest): Promise<Preview>;
   /**
    * The process's metrics. Look up with `getSingleMetric` before you register, because a reload applies
    * plugins again.

@@ -7,10 +7,15 @@ import type { Routed, Target } from '../exchange.ts';
 import type { EncodedBody } from '../lanes.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
-export async function buildRequest(
+export async function buildRequest(exchange: Routed, encoded: EncodedBody): Promise<UpstreamRequest> {
+  return exchange.attempt.target.provider.sign(buildUnsigned(exchange, encoded));
+}
+
+/** The request without the provider's credential. */
+export function buildUnsigned(
   exchange: Routed,
   { body, contentType, operation }: EncodedBody,
-): Promise<UpstreamRequest> {
+): UpstreamRequest {
   const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
   const request: UpstreamRequest = {
@@ -25,7 +30,7 @@ export async function buildRequest(
     },
     body,
   };
-  return provider.sign(provider.wrap ? provider.wrap(request, attempt.target, operation) : request);
+  return provider.wrap ? provider.wrap(request, attempt.target, operation) : request;
 }
 
 function buildUrl(target: Target, operation: EncodedBody['operation'], stream: boolean): string {

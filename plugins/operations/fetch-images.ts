@@ -81,6 +81,12 @@ function namesPictures({ canonical }: Routed): boolean {
   }
 }
 
+/** Stands for a picture in a preview, which fetches nothing: one transparent pixel. */
+const placeholder: Picture = {
+  mediaType: 'image/gif',
+  data: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+};
+
 /** What one call has fetched, so that another attempt does not fetch it again. */
 interface Fetched {
   held: number;
@@ -108,6 +114,7 @@ class Fetching {
    */
   async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
     const named = picturesIn(request);
+    if (exchange.preview) return withPictures(request, new Map(named.map(({ url }) => [url, placeholder])));
     const { maxImages } = this.#options;
     const extra = named[maxImages];
     if (extra)

@@ -77,7 +77,7 @@ export const affinity = definePlugin({
       const conversation = conversationOf(parsed);
       const home = homes.get(conversation);
       const ordered = home ? first(targets, home) : targets;
-      if (ordered[0]) settle(conversation, ordered[0].provider, home);
+      if (ordered[0] && !parsed.preview) settle(conversation, ordered[0].provider, home);
       return ordered;
     });
     // If the first target failed, the conversation moves to the one that answered.

@@ -1,4 +1,4 @@
-/** The matrix: what was measured, as it is checked in beside this file and as the README shows it. */
+/** The matrix: what was measured, as `GET /admin/capabilities` and the README show it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { openQuartet, wires, type Wire } from '../support/quartet.ts';
 import { capabilities, groups } from './capabilities.ts';
@@ -37,17 +37,23 @@ export async function measure(): Promise<Measured> {
   return { matrix, broken };
 }
 
-const file = new URL('matrix.json', import.meta.url);
+const file = new URL('../../plugins/operations/crossing/capabilities.json', import.meta.url);
 const readme = new URL('../../plugins/protocols/README.md', import.meta.url);
 const marks: Readonly<Record<Outcome, string>> = { works: '●', approximated: '◐', lost: '○', refused: '×' };
 const [opening, closing] = ['<!-- matrix -->', '<!-- /matrix -->'];
 
+/** The file has the capabilities by group. */
 export function readMatrix(): Matrix {
-  return JSON.parse(readFileSync(file, 'utf8'));
+  const grouped: Readonly<Record<string, Matrix>> = JSON.parse(readFileSync(file, 'utf8'));
+  return Object.assign({}, ...Object.values(grouped));
 }
 
 export function writeMatrix(matrix: Matrix): void {
-  writeFileSync(file, `${JSON.stringify(matrix, undefined, 2)}\n`);
+  const grouped = Object.entries(groups).map(([group, rows]) => [
+    group,
+    Object.fromEntries(rows.flatMap(({ name }) => (matrix[name] ? [[name, matrix[name]]] : []))),
+  ]);
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(grouped), undefined, 2)}\n`);
 }
 
 function rowOf(name: string, matrix: Matrix): string {

@@ -74,6 +74,7 @@ export function hostWith(
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],
+    preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
     applied: () => undefined,
     async resource<Options extends object, Thing>(
       key: string,

@@ -3,6 +3,7 @@
  * a running server.
  */
 import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
+import { read } from '../../shared/operator-routes.ts';
 import {
   accountBalance,
   accountOrder,
@@ -24,7 +25,7 @@ import {
   type NewKey,
   type ShownKey,
 } from './operator/keys.ts';
-import { page, read } from './operator/reading.ts';
+import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 

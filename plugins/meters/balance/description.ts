@@ -1,6 +1,7 @@
 /** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
+import { operatorError as errorSchema } from '../../shared/operator-description.ts';
 import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
 import { page, reference } from './operator/reading.ts';
@@ -10,10 +11,6 @@ const usd = z.string().meta({ description: 'USD, as a decimal string.' });
 const time = z.iso.datetime();
 const json = (schema: z.ZodType) => ({ 'application/json': schema });
 const csv = { 'text/csv': z.string() };
-
-const errorSchema = z
-  .object({ error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }) })
-  .meta({ title: 'OperatorError' });
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z

@@ -7,9 +7,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError, type Route } from '../../../core/index.ts';
+import { errors, read } from '../../shared/operator-routes.ts';
 import { addCredit, creditOrder } from './operator/accounts.ts';
-import { read, reference } from './operator/reading.ts';
-import { errors } from './operator/routes.ts';
+import { reference } from './operator/reading.ts';
 import type { Store } from './store.ts';
 
 const shortestSecret = 32;

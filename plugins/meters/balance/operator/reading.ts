@@ -3,7 +3,7 @@
  * names the field in one sentence.
  */
 import { z } from 'zod';
-import { formatUsd, GatewayError, parseUsd, usd } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, usd } from '../../../../core/index.ts';
 import { creditKinds } from '../store.ts';
 
 export const accountName = z
@@ -55,15 +55,3 @@ export const page = z.strictObject({
   after: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(largestPage).default(100),
 });
-
-/** Throws `invalid_request` with everything that is wrong. */
-export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) =>
-    path.length > 0 ? `${path.join('.')}: ${message}` : message,
-  );
-  const [first] = parsed.error.issues;
-  const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
-  throw new GatewayError('invalid_request', problems.join('; '), { param: param || undefined });
-}

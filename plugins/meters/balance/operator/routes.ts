@@ -2,7 +2,8 @@
  * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages (the
  * next page is asked for with `after`, which is the last page's `next`), and errors in one shape.
  */
-import { toGatewayError, type Route, type RouteReply, type RouteRequest } from '../../../../core/index.ts';
+import type { Route, RouteReply, RouteRequest } from '../../../../core/index.ts';
+import { errors, json, noStore, read } from '../../../shared/operator-routes.ts';
 import type { Store } from '../store.ts';
 import {
   accountDetails,
@@ -25,7 +26,7 @@ import {
   rotateKey,
   rotationOrder,
 } from './keys.ts';
-import { page, read } from './reading.ts';
+import { page } from './reading.ts';
 import {
   entries,
   entriesCsv,
@@ -36,23 +37,6 @@ import {
   usageCsv,
   usageQuery,
 } from './reports.ts';
-
-export function errors(error: unknown): RouteReply {
-  const { code, message, status, details } = toGatewayError(error);
-  const retry = details.retryAfter === undefined ? {} : { 'retry-after': String(details.retryAfter) };
-  return {
-    status,
-    headers: { ...noStore, ...retry },
-    body: { error: { code, message, param: details.param ?? null } },
-  };
-}
-
-/** Secrets and balances must not be kept by a cache. */
-const noStore = { 'cache-control': 'no-store' };
-
-function json(body: unknown, status = 200): RouteReply {
-  return { status, headers: noStore, body };
-}
 
 function csvFile(name: string, text: string): RouteReply {
   return {

@@ -1,0 +1,115 @@
+/**
+ * `POST /admin/crossing`: what the gateway would send for a call, to each provider of the model and by each
+ * wire, with everything lost on the way. `GET /admin/capabilities`: what crosses between all protocols, as
+ * the tests measured it. Nothing is sent or charged.
+ */
+import { z } from 'zod';
+import {
+  definePlugin,
+  GatewayError,
+  splice,
+  type Description,
+  type Host,
+  type Preview,
+} from '../../core/index.ts';
+import { errors, json, read } from '../shared/operator-routes.ts';
+import { crossingOrder, type Order } from './crossing/order.ts';
+
+interface Endpoint {
+  readonly path: string;
+  /** Whether the path names the model. */
+  readonly named: boolean;
+  /** Headers that every client of the protocol sends. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function usualHeaders(described: Description['headers']): Endpoint['headers'] {
+  const usual = Object.entries(described?.shape ?? {}).map(([name, schema]) => [
+    name,
+    schema.meta()?.default,
+  ]);
+  return Object.fromEntries(usual.filter(([, value]) => typeof value === 'string'));
+}
+
+async function findEndpoint(host: Host, order: Order, model: string): Promise<Endpoint> {
+  const protocol = host.protocols.find(order.protocol);
+  if (!protocol) {
+    const known = [...host.protocols.all()].map(({ name }) => name).join(', ');
+    throw new GatewayError('invalid_request', `There is no such protocol; there are: ${known}.`, {
+      param: 'protocol',
+    });
+  }
+  for (const { method, path: template, headers } of (await protocol.openapi?.()) ?? []) {
+    const named = template.includes('{model}');
+    const path = template.replace('{model}', () => model);
+    const match = protocol.client.match(method, path, 'alt=sse');
+    if (match?.operation === order.operation && (match.stream ?? order.stream) === order.stream)
+      return { path, named, headers: usualHeaders(headers) };
+  }
+  throw new GatewayError('invalid_request', `${protocol.name} has no operation "${order.operation}".`, {
+    param: 'operation',
+  });
+}
+
+/** The text of the body, with the chosen model. A body that cannot be parsed stays as it is. */
+function bodyText({ body, model }: Order, named: boolean): string {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  if (named || model === undefined) return text;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? splice(text, [{ path: ['model'], value: model }]) : text;
+  } catch {
+    return text;
+  }
+}
+
+async function preview(host: Host, order: Order): Promise<Preview> {
+  const { path, named, headers } = await findEndpoint(host, order, order.model ?? 'unknown/model');
+  if (named && order.model === undefined)
+    throw new GatewayError('invalid_request', `${order.protocol} names the model in its path: name one.`, {
+      param: 'model',
+    });
+  return host.preview({
+    path,
+    query: 'alt=sse',
+    headers: { ...headers, ...order.headers },
+    body: bodyText(order, named),
+    everyWire: order.everyWire,
+  });
+}
+
+async function capabilities(): Promise<object> {
+  const { default: groups } = await import('./crossing/capabilities.json', { with: { type: 'json' } });
+  return {
+    groups: Object.entries(groups).map(([name, rows]) => ({
+      name,
+      capabilities: Object.entries(rows).map(([capability, cells]) => ({ name: capability, cells })),
+    })),
+  };
+}
+
+export const crossing = definePlugin({
+  name: 'crossing',
+  options: z.strictObject({}),
+  apply(host) {
+    host.routes.add({
+      name: 'crossing',
+      method: 'POST',
+      path: '/admin/crossing',
+      access: 'operator',
+      errors,
+      openapi: async () => (await import('./crossing/description.ts')).crossing,
+      handle: async ({ body }) => json(await preview(host, read(crossingOrder, body))),
+    });
+    host.routes.add({
+      name: 'capabilities',
+      method: 'GET',
+      path: '/admin/capabilities',
+      access: 'operator',
+      errors,
+      openapi: async () => (await import('./crossing/description.ts')).capabilities,
+      handle: async () => json(await capabilities()),
+    });
+  },
+});

@@ -1,0 +1,32 @@
+/** What all routes for operators share: JSON that no cache keeps, errors in one shape, strict reading of input. */
+import type { z } from 'zod';
+import { GatewayError, toGatewayError, type RouteReply } from '../../core/index.ts';
+
+/** Secrets and balances must not be kept by a cache. */
+export const noStore = { 'cache-control': 'no-store' };
+
+export function json(body: unknown, status = 200): RouteReply {
+  return { status, headers: noStore, body };
+}
+
+export function errors(error: unknown): RouteReply {
+  const { code, message, status, details } = toGatewayError(error);
+  const retry = details.retryAfter === undefined ? {} : { 'retry-after': String(details.retryAfter) };
+  return {
+    status,
+    headers: { ...noStore, ...retry },
+    body: { error: { code, message, param: details.param ?? null } },
+  };
+}
+
+/** Throws `invalid_request` with everything that is wrong. */
+export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  );
+  const [first] = parsed.error.issues;
+  const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
+  throw new GatewayError('invalid_request', problems.join('; '), { param: param || undefined });
+}

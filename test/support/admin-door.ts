@@ -1,0 +1,50 @@
+/** A gateway with an admin listener, and its admin API as an operator asks it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { startGateway, type TestGateway } from './gateway.ts';
+
+export interface AdminReply {
+  readonly status: number;
+  /** Parsed; `any` field can be looked at by matchers. */
+  readonly body: unknown;
+  readonly text: string;
+}
+
+export interface AdminDoor {
+  readonly gateway: TestGateway;
+  /** URL of the admin listener. */
+  readonly url: string;
+  readonly secret: string;
+  ask(method: string, path: string, body?: unknown): Promise<AdminReply>;
+}
+
+export async function askAdmin(
+  url: string,
+  secret: string,
+  [method, path, body]: readonly [string, string, unknown?],
+): Promise<AdminReply> {
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const response = await fetch(`${url}/admin${path}`, {
+    method,
+    headers,
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text), text };
+}
+
+export async function openAdminDoor(
+  plugins: readonly Plugin[],
+  settings: Partial<Omit<Parameters<typeof startGateway>[0], 'plugins'>> = {},
+): Promise<AdminDoor> {
+  const gateway = await startGateway({ ...settings, plugins: [bearer(), ...plugins, admin({ port: 0 })] });
+  const url = /listener: (http:\S+),/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+  return { gateway, url, secret, ask: (...request) => askAdmin(url, secret, request) };
+}
