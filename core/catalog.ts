@@ -1,17 +1,18 @@
 /** The models on offer: which providers serve each, its names, and when it retires. */
+import { PriceSchedule } from './billing/price-schedule.ts';
+import { freePrice, type Price } from './billing/price.ts';
 import { GatewayError } from './errors.ts';
 import { checkFlags, type ProtocolFlags } from './host/wire-flags.ts';
 import type { Model } from './model-facts.ts';
-import { freePrice, type Price } from './money.ts';
 import type { Provider } from './provider.ts';
-
-export { checkModel, readCatalogue, type Capabilities, type Model, type ModelFacts } from './model-facts.ts';
 
 /** One provider that serves one model. */
 export interface Offer {
   readonly provider: Provider;
   readonly model: Model;
   readonly price: Price;
+  /** When the rules of the price apply, if it has any. */
+  readonly schedule?: PriceSchedule | undefined;
 }
 
 /** All calls share these facts, so a plugin must not change them. */
@@ -49,8 +50,14 @@ export class Catalog {
   readonly #names: FindNamed[] = [];
   #nextEnd = Infinity;
   #version = 0;
+  /** Milliseconds that a call may last, and so how far ahead its price is looked up. */
+  readonly longestCall: number;
   /** Unknown until all plugins are applied. */
   #protocols: ProtocolFlags | undefined;
+
+  constructor(longestCall = 3_600_000) {
+    this.longestCall = longestCall;
+  }
 
   /** Checks the protocols' flags of all models, and from now on those of each model that is offered. */
   checkFlags(protocols: ProtocolFlags): void {
@@ -75,9 +82,15 @@ export class Catalog {
     }
     this.#byProvider.set(
       `${provider.name} ${provider.credential ?? 1}`,
-      models.map((model) => ({ provider, model, price: model.price ?? freePrice })),
+      models.map((model) => this.#offerOf(provider, model)),
     );
     this.#sort();
+  }
+
+  #offerOf(provider: Provider, model: Model): Offer {
+    const { price = freePrice } = model;
+    if (!price.rules) return { provider, model, price };
+    return { provider, model, price, schedule: new PriceSchedule(price.rules, this.longestCall) };
   }
 
   /**

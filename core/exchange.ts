@@ -5,13 +5,14 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
+import type { CostLine } from './billing/cost.ts';
 import type { Progress } from './billing/reply-progress.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Offer } from './catalog.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
-import type { CostLine, Nano } from './money.ts';
+import type { Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Cancellation } from './util/cancellation.ts';
 
@@ -129,6 +130,8 @@ export interface Charge {
   /** What each kind of use costs. `cost` is their exact sum, rounded once. */
   readonly lines: readonly CostLine[];
   readonly usage: Usage;
+  /** Names the rates: the rule of the call's time, its service mode, its tier. Empty if nothing is owed. */
+  readonly rule: string;
   /** `usage`: the provider's figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
   /**

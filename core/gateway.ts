@@ -127,7 +127,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const commands = new Commands();
   const readiness = new Registry<Readiness>('readiness check');
   const guards = new Registry<Guard>('guard');
-  const catalog = new Catalog();
+  const catalog = new Catalog(config.timeouts.call);
   const resources = new Resources();
   const notes: PluginNotes = {
     notes: [],

@@ -33,8 +33,9 @@ export {
 } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
-export { checkModel, readCatalogue } from './catalog.ts';
-export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
+export { checkModel, readCatalogue } from './model-facts.ts';
+export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
+export type { Catalog, Offer } from './catalog.ts';
 export type * from './host/description.ts';
 export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
@@ -43,20 +44,14 @@ export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
-export {
-  affordableOutput,
-  costLines,
-  costOf,
-  formatUsd,
-  freePrice,
-  parseUsd,
-  priceSchema,
-  ratesIn,
-  toUsdNumber,
-  usd,
-  worstCost,
-} from './money.ts';
-export type { CostLine, Nano, Price, UseBound } from './money.ts';
+export { formatUsd, parseUsd, toUsdNumber, usd } from './money.ts';
+export type { Nano } from './money.ts';
+export { costLines, costOf, ratesIn } from './billing/cost.ts';
+export type { CostLine } from './billing/cost.ts';
+export { discounts, freePrice, priceSchema, scaleTerms, termsOf } from './billing/price.ts';
+export type { Price, PriceRule, Terms } from './billing/price.ts';
+export { affordableOutput, worstCost } from './billing/worst-cost.ts';
+export type { UseBound } from './billing/worst-cost.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';
 export { requestSchema } from './canonical/request.ts';

@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { priceSchema } from './billing/price.ts';
 import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
-import { priceSchema } from './money.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 

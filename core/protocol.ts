@@ -9,11 +9,11 @@ import type { Fee } from './billing/fees.ts';
 import type { Mode } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import type { Capabilities, Model } from './catalog.ts';
 import type { Edit } from './crossing/splice.ts';
 import type { GatewayError } from './errors.ts';
 import type { CallDescription } from './host/description.ts';
 import type { Loss } from './loss.ts';
+import type { Capabilities, Model } from './model-facts.ts';
 
 /** `count` asks for the number of input tokens: nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
@@ -48,6 +48,8 @@ export interface InputSize {
   readonly cached?: boolean | undefined;
   /** Whether the call marks nothing for caching. */
   readonly uncached?: boolean | undefined;
+  /** Whether nothing that the call writes to a cache is kept there for an hour or longer. */
+  readonly brief?: boolean | undefined;
   /**
    * How often the provider may read the conversation again: once after each use of a tool that it runs
    * itself. `Infinity` if the call sets no limit.

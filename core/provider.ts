@@ -4,12 +4,12 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { priceSchema } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import { readCatalogue, type Model } from './catalog.ts';
 import type { Target } from './exchange.ts';
 import { examineVendor } from './host/diagnostics.ts';
 import { fromEnvironment } from './host/environment.ts';
-import { priceSchema } from './money.ts';
+import { readCatalogue, type Model } from './model-facts.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import type { Operation } from './protocol.ts';
 import { drainSchema, type DrainLimits } from './upstream/drain.ts';

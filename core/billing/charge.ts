@@ -5,22 +5,25 @@
  * and marked as estimates.
  */
 import type { Usage } from '../canonical/usage.ts';
-import type { Model } from '../catalog.ts';
 import type { Charge, Routed } from '../exchange.ts';
-import { costLines, ratesIn, sumLines, worstCost, type Nano, type Price } from '../money.ts';
+import type { Model } from '../model-facts.ts';
+import type { Nano } from '../money.ts';
 import type { ClientCall } from '../protocol.ts';
 import { outputBound, pictureTokens, useBound } from './cost-bounds.ts';
+import { costLines, nameRule, ratesIn, sumLines } from './cost.ts';
 import { feeCounts } from './fees.ts';
+import { standard, type Price } from './price.ts';
 import type { Progress } from './reply-progress.ts';
 import { askedMode, usualMode } from './service-modes.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
+import { worstCost } from './worst-cost.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 
 /** Text of most languages has about four bytes per token. */
 const bytesPerToken = 4;
 
-const noCharge: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
+const noCharge: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
 
 export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (
@@ -30,10 +33,11 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
   )
     return noCharge;
   const { usage, suspect } = checkUsage(exchange, tally);
-  const reported = addMode(usage, exchange);
+  const reported = addRule(addMode(usage, exchange), exchange);
   if (suspect || isUnpriced(reported, exchange)) return capCharge(outcome, exchange, tally, reported);
   const charge = chargeFigures(outcome, exchange, tally, reported);
-  if (!isServedUnasked(reported, exchange) || charge.cost <= computeReservation(exchange)) return charge;
+  if (!isServedUnasked(reported, exchange) || charge.cost <= computeReservation(exchange, reported))
+    return charge;
   return capCharge(outcome, exchange, tally, { ...reported, mode: usualMode });
 }
 
@@ -61,7 +65,7 @@ function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, repo
 
 function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Charge {
   const lines = costLines(usage, price);
-  return { usage, lines, cost: sumLines(lines), basis, suspect: false };
+  return { usage, lines, cost: sumLines(lines), rule: nameRule(usage, price), basis, suspect: false };
 }
 
 /** True if the provider served the call in a priced mode that it did not ask for. */
@@ -69,9 +73,9 @@ function isServedUnasked({ mode = usualMode }: Usage, { call }: Routed): boolean
   return mode !== usualMode && mode !== askedMode(call);
 }
 
-/** The highest expected cost of the call; at least this much is reserved. */
-function computeReservation({ call, grant, attempt: { target } }: Routed): Nano {
-  return worstCost(useBound(call, target, grant.outputLimit), target.price);
+/** The highest expected cost of the call at its rule; at least this much is reserved. */
+function computeReservation({ call, grant, attempt: { target } }: Routed, { rule }: Usage): Nano {
+  return worstCost({ ...useBound(call, target, grant.outputLimit), rules: [rule] }, target.price);
 }
 
 /** If the provider does not report the mode, the call is charged for the mode it asked for. */
@@ -80,6 +84,14 @@ function addMode(usage: Usage, { call, protocol, attempt: { target } }: Routed):
   return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode)
     ? { ...usage, mode }
     : usage;
+}
+
+/** Adds the price rule that applies at the moment by which the vendor bills. */
+function addRule(usage: Usage, { attempt: { target, startedAt } }: Routed): Usage {
+  const { price, schedule } = target;
+  if (!schedule) return usage;
+  const past = price.billedAt === 'start' ? performance.now() - startedAt : 0;
+  return { ...usage, rule: schedule.ruleAt(Date.now() - past) ?? price.name ?? standard };
 }
 
 /** Media that a model may read or produce beyond what the catalogue states. */

@@ -1,10 +1,10 @@
 /** Bounds what a call can use: for its reservation, for checks of reported usage, and for estimates. */
-import type { Model } from '../catalog.ts';
 import type { Target } from '../exchange.ts';
-import type { UseBound } from '../money.ts';
+import type { Model } from '../model-facts.ts';
 import type { ClientCall } from '../protocol.ts';
 import type { FeeName } from './fees.ts';
 import { askedMode } from './service-modes.ts';
+import type { UseBound } from './worst-cost.ts';
 
 /** The most input tokens of a call: no tokeniser makes more tokens than bytes. */
 export function inputBound(
@@ -80,7 +80,7 @@ export function roundsOf({ size: { rounds = 0 } }: ClientCall, unlimited: number
  */
 export function useBound(
   call: ClientCall,
-  target: Pick<Target, 'model' | 'protocol'>,
+  target: Pick<Target, 'model' | 'protocol' | 'schedule'>,
   granted: number | undefined,
   unlimited: number = unlimitedUses.expected,
 ): UseBound {
@@ -91,12 +91,22 @@ export function useBound(
       upstream: { caching },
     },
   } = target;
-  const uncached = size.uncached === true && caching === 'marked';
+  const { brief, uncached: unmarked } = size;
+  const uncached = unmarked === true && caching === 'marked';
+  const rules = target.schedule?.rulesFrom(Date.now());
   const output = outputBound(call, model, granted);
   const sent = inputBound(call, model);
   const mode = askedMode(call);
   if (!fees?.length && !size.rounds && !size.fetched && !size.cached) {
-    return { input: sent, output, candidates, mode, ...(uncached ? { uncached } : {}) };
+    return {
+      input: sent,
+      output,
+      candidates,
+      mode,
+      rules,
+      ...(uncached ? { uncached } : {}),
+      ...(brief ? { brief } : {}),
+    };
   }
   const [webSearches, fileSearches] = [
     countUses(call, 'webSearch', unlimited),
@@ -122,6 +132,8 @@ export function useBound(
     webSearches: model.capabilities.searchesBilled === 'once' ? Math.min(1, webSearches) : webSearches,
     containers: countUses(call, 'container', unlimited),
     uncached,
+    brief: brief ?? false,
+    rules,
   };
 }
 

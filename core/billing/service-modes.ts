@@ -5,9 +5,10 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
-import { ratesIn, type Price } from '../money.ts';
 import type { ClientCall } from '../protocol.ts';
+import { ratesIn } from './cost.ts';
 import type { Fee } from './fees.ts';
+import type { Price } from './price.ts';
 
 /** A mode by its name in a price, and the request field that asks for it. */
 export interface Mode {

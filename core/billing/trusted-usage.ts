@@ -7,10 +7,10 @@
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import type { UseBound } from '../money.ts';
 import { outputBound, roundsOf, unlimitedUses, useBound } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
+import type { UseBound } from './worst-cost.ts';
 
 /** Tokens that a provider may add: chat templates and tool instructions. */
 const allowance = 4096;

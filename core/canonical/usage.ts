@@ -12,7 +12,9 @@ export const usageSchema = z.strictObject({
   /** Audio read from the cache; also part of `inputAudio`. */
   cacheReadAudio: count.optional(),
   cacheWrite5m: count.optional(),
+  cacheWrite30m: count.optional(),
   cacheWrite1h: count.optional(),
+  cacheWrite12h: count.optional(),
   inputAudio: count.optional(),
   inputImage: count.optional(),
   toolPrompt: count.optional(),
@@ -33,6 +35,10 @@ export const usageSchema = z.strictObject({
    * The service mode of the call, if it has its own rates or was asked for; "usual" if it was not applied.
    */
   mode: z.string().optional(),
+  /**
+   * What the call was priced by: the price rule of its time, first. Set by whoever charges, never by a decoder.
+   */
+  rule: z.string().optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;

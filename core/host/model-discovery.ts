@@ -3,8 +3,9 @@
  * finds.
  */
 import type { Logger } from 'pino';
-import type { Catalog, Model } from '../catalog.ts';
+import type { Catalog } from '../catalog.ts';
 import type { CoreHooks } from '../hooks.ts';
+import type { Model } from '../model-facts.ts';
 import type { Host, OpenResource } from '../plugin.ts';
 import type { Provider } from '../provider.ts';
 import { readListing } from './model-listing.ts';

@@ -3,8 +3,9 @@
  * out where neither the list nor the operator says what it costs.
  */
 import { z } from 'zod';
-import { checkModel, type Model } from '../catalog.ts';
-import { formatUsd, type priceSchema } from '../money.ts';
+import type { priceSchema } from '../billing/price.ts';
+import { checkModel, type Model } from '../model-facts.ts';
+import { formatUsd } from '../money.ts';
 import type { ProviderOptions } from '../provider.ts';
 
 const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });

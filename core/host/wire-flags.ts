@@ -3,7 +3,7 @@
  * on; the protocol says which there are, checks them and reads them.
  */
 import { z } from 'zod';
-import type { Capabilities, Model } from '../catalog.ts';
+import type { Capabilities, Model } from '../model-facts.ts';
 import type { Provider } from '../provider.ts';
 
 export const wireSchema = z.record(z.string(), z.record(z.string(), z.unknown())).default({});

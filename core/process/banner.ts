@@ -2,10 +2,11 @@
  * The output of a start: base URLs, providers, what is off and why, and example commands the first time.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import type { Model } from '../catalog.ts';
+import { freePrice } from '../billing/price.ts';
 import { ConfigError, type Config } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
-import { freePrice, type Nano } from '../money.ts';
+import type { Model } from '../model-facts.ts';
+import type { Nano } from '../money.ts';
 import { reasonOf } from '../plugin.ts';
 import { shortcomingsOf } from './config-warnings.ts';
 

@@ -1,6 +1,6 @@
 /** Rewrites provider errors for the client: they show the client's name of the model, and never our key. */
-import type { Model } from '../catalog.ts';
 import { GatewayError } from '../errors.ts';
+import type { Model } from '../model-facts.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
 /** Headers that carry a credential. */

@@ -28,6 +28,7 @@ describe('the settlement of an end', () => {
       cost: 12n,
       lines,
       usage: { input: 3, output: 4 },
+      rule: 'standard',
       basis: 'estimate',
       suspect: false,
     } as const;
@@ -46,7 +47,7 @@ describe('the settlement of an end', () => {
       reason: 'aborted',
       basis: 'estimate',
       suspect: false,
-      usage: '{"input":3,"output":4}',
+      usage: '{"input":3,"output":4,"rule":"standard"}',
       input: 3,
       output: 4,
       costs: '[["input",3,"1"],["output",4,"2.5"]]',
@@ -65,7 +66,7 @@ describe('the settlement of an end', () => {
       exchange,
       outcome: 'completed',
       error: undefined,
-      charge: { cost: 0n, lines: [], usage: {}, basis: 'usage', suspect: false },
+      charge: { cost: 0n, lines: [], usage: {}, rule: 'standard', basis: 'usage', suspect: false },
     };
     expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
     const failed: Failed = {
@@ -73,7 +74,7 @@ describe('the settlement of an end', () => {
       type: 'failed',
       exchange,
       error,
-      charge: { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false },
+      charge: { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false },
     };
     expect(settlementOf(failed, 1)).toMatchObject({
       amount: undefined,

@@ -1,16 +1,10 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  affordableOutput,
-  costOf,
-  formatUsd,
-  parseUsd,
-  priceSchema,
-  toUsdNumber,
-  worstCost,
-  type Price,
-} from '../../core/money.ts';
+import { costOf } from '../../core/billing/cost.ts';
+import { priceSchema, type Price } from '../../core/billing/price.ts';
+import { affordableOutput, worstCost } from '../../core/billing/worst-cost.ts';
+import { formatUsd, parseUsd, toUsdNumber } from '../../core/money.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { useBound } from '../../core/billing/cost-bounds.ts';
+import { costLines } from '../../core/billing/cost.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
+import { worstCost } from '../../core/billing/worst-cost.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
-import { costLines, worstCost } from '../../core/money.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 

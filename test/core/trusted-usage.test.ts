@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
+import { worstCost } from '../../core/billing/worst-cost.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
-import { worstCost } from '../../core/money.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 
@@ -31,6 +31,7 @@ describe('plausible figures', () => {
   it('charges plausible figures unchanged', () => {
     expect(charged([{ input: 9, output: 4 }])).toEqual({
       lines: expect.any(Array),
+      rule: 'standard',
       usage: { input: 9, output: 4 },
       cost: 17_000n,
       basis: 'usage',
@@ -67,6 +68,7 @@ describe('zero input and output', () => {
   it('charges nothing for a complete reply that reports zero tokens', () => {
     expect(told(true, 'tool-call')).toEqual({
       lines: expect.any(Array),
+      rule: 'standard',
       usage: { input: 0, output: 0 },
       cost: 0n,
       basis: 'usage',
@@ -141,6 +143,7 @@ describe('unpriced use', () => {
   ])('suspects a call with unpriced use: %s', (_, usage) => {
     expect(charged([{ input: 5, output: 4, ...usage }])).toEqual({
       lines: expect.any(Array),
+      rule: 'standard',
       usage: { input: 5, output: 4, ...usage },
       cost: 13_000n,
       basis: 'usage',

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Catalog, readCatalogue, type Model } from '../../core/catalog.ts';
+import { Catalog } from '../../core/catalog.ts';
 import { checkModel, flagReader, type Provider } from '../../core/index.ts';
+import { readCatalogue, type Model } from '../../core/model-facts.ts';
 import { modelFacts } from '../support/station.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));

@@ -6,9 +6,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { priceSchema } from '../../core/billing/price.ts';
 import { checkConfig, ConfigError } from '../../core/config.ts';
 import { isGatewayError } from '../../core/index.ts';
-import { parseUsd, priceSchema } from '../../core/money.ts';
+import { parseUsd } from '../../core/money.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';

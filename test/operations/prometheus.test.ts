@@ -60,7 +60,7 @@ function target(host: TestHost): Target {
 }
 
 const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] } as const;
-const free: Charge = { cost: 0n, lines: [], usage: {}, basis: 'none', suspect: false };
+const free: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
 
 function answered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
   return {
@@ -159,7 +159,9 @@ describe('an answered call', () => {
     };
     const seen = await samplesAfter(
       host,
-      answered(host, { charge: { cost: 1_250_000n, lines: [], usage, basis: 'usage', suspect: false } }),
+      answered(host, {
+        charge: { cost: 1_250_000n, lines: [], usage, rule: 'standard', basis: 'usage', suspect: false },
+      }),
     );
     expect(seen.filter((line) => line.startsWith('tollgate_tokens_total'))).toEqual([
       'tollgate_tokens_total{type="input"} 250',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readCatalogue, type Model } from '../../core/catalog.ts';
+import { readCatalogue, type Model } from '../../core/model-facts.ts';
 import { formatUsd } from '../../core/money.ts';
 
 const vendors = ['openai', 'anthropic', 'google', 'deepseek', 'mistral', 'groq', 'xai', 'together'];
@@ -19,19 +19,14 @@ function modelOf(vendor: string, upstream: string): Model {
   return found;
 }
 
+const fees = new Set(['request', 'webSearch', 'container', 'fileSearch']);
+
 /** What a model costs, back in the words of the file. */
-function prices(model: Model): Record<string, string> {
-  const {
-    tiers: _,
-    request: __,
-    webSearch: ___,
-    container: _____,
-    fileSearch: ______,
-    modes: ____,
-    ...rates
-  } = model.price ?? { tiers: [] };
+function prices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(rates).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsd(rate)]])),
+    Object.entries(price).flatMap(([name, rate]) =>
+      typeof rate === 'bigint' && !fees.has(name) ? [[name, formatUsd(rate)]] : [],
+    ),
   );
 }
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readCatalogue } from '../../core/catalog.ts';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
+import { readCatalogue } from '../../core/model-facts.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';

@@ -125,6 +125,7 @@ describe('cost', () => {
       charge: {
         cost: 1n,
         lines: [],
+        rule: 'standard',
         basis: 'usage',
         suspect: false,
         usage: { input: 10_000, cacheRead: 9500, output: 10 },
@@ -210,7 +211,14 @@ describe('throughput', () => {
         duration,
         recording: undefined,
         losses: [],
-        charge: { cost: 1n, lines: [], basis: 'usage', suspect: false, usage: { input: 10, output: 500 } },
+        charge: {
+          cost: 1n,
+          lines: [],
+          rule: 'standard',
+          basis: 'usage',
+          suspect: false,
+          usage: { input: 10, output: 500 },
+        },
       });
     };
     const preferences: Preferences = { sort: 'throughput' };

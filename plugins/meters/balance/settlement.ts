@@ -22,7 +22,7 @@ import type { Consumption, Progress, Settled, Settlement, Store } from './store.
 
 /** What was used and what it comes to, as the ledger keeps it. */
 function consumptionOf(
-  { usage, lines }: Charge,
+  { usage, lines, rule }: Charge,
   { model, provider, price }: Target,
   attempts: number,
 ): Consumption {
@@ -32,7 +32,7 @@ function consumptionOf(
     price: priceRecord(price).version,
     input: usage.input ?? 0,
     output: usage.output ?? 0,
-    usage: JSON.stringify(usage),
+    usage: JSON.stringify(rule ? { ...usage, rule } : usage),
     costs: costsText(lines),
     attempts,
   };

@@ -1,0 +1,163 @@
+/**
+ * What a usage costs at a price, kind by kind: rates are integers of nano-USD per million tokens, and a call
+ * is rounded once, half to even.
+ */
+import type { Usage } from '../canonical/usage.ts';
+import type { Nano } from '../money.ts';
+import { feeCounts } from './fees.ts';
+import {
+  discounts,
+  standard,
+  termsOf,
+  type Price,
+  type Rates,
+  type Table,
+  type Terms,
+  type Tier,
+} from './price.ts';
+
+export const million = 1_000_000n;
+
+/**
+ * Rates of a service mode. Undefined for the usual mode and for unknown ones. A discount without rates of its
+ * own is charged like the call without it.
+ */
+export function ratesIn(terms: Terms, mode: string | undefined): Table | undefined {
+  if (mode === undefined) return undefined;
+  if (terms.modes && Object.hasOwn(terms.modes, mode)) return terms.modes[mode];
+  const words = mode.split(' ');
+  const dearer = words.filter((word) => !discounts.has(word));
+  if (dearer.length === words.length) return undefined;
+  return dearer.length === 0 ? terms : ratesIn(terms, dearer.join(' '));
+}
+
+/** The longest tier that this much input reaches. */
+function tierOf({ tiers = [] }: Table, input: number): Tier | undefined {
+  let longest: Tier | undefined;
+  for (const tier of tiers) {
+    if (input > tier.above && tier.above > (longest?.above ?? 0)) longest = tier;
+  }
+  return longest;
+}
+
+/** The name of the rule in what a usage says of its own pricing. */
+function ruleIn({ rule }: Usage): string | undefined {
+  return rule?.split(' ', 1)[0];
+}
+
+/**
+ * Names what a usage is priced by: the rule of its time, then its service mode and its tier if they have rates
+ * of their own, such as `peak flex above-200000`.
+ */
+export function nameRule(usage: Usage, price: Price): string {
+  const terms = termsOf(price, ruleIn(usage));
+  const served = ratesIn(terms, usage.mode);
+  const tier = tierOf(served ?? terms, usage.input ?? 0);
+  const words = [terms === price ? (price.name ?? standard) : ruleIn(usage)];
+  if (served && served !== terms) words.push(usage.mode);
+  if (tier) words.push(`above-${tier.above}`);
+  return words.join(' ');
+}
+
+/** A numerator over a million, rounded half to even. */
+export function roundMillionths(value: bigint): Nano {
+  const quotient = value / million;
+  const twice = 2n * (value % million);
+  if (twice > million || (twice === million && quotient % 2n === 1n)) return quotient + 1n;
+  return quotient;
+}
+
+export function tokens(count: number | undefined): bigint {
+  return BigInt(Math.max(0, Math.trunc(count ?? 0)));
+}
+
+function least(first: bigint, second: bigint): bigint {
+  return first < second ? first : second;
+}
+
+/** One kind of use: `units` at `rate` nano-USD, per million if they are tokens. */
+export interface CostLine {
+  readonly kind: string;
+  readonly units: bigint;
+  readonly rate: bigint;
+  readonly per: bigint;
+}
+
+/**
+ * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
+ * cost what the whole costs. A part is never larger than the rest of its whole.
+ */
+export function costLines(usage: Usage, price: Price): CostLine[] {
+  const terms = termsOf(price, ruleIn(usage));
+  const table = ratesIn(terms, usage.mode) ?? terms;
+  const rates = tierOf(table, usage.input ?? 0) ?? table;
+  const lines: CostLine[] = [];
+  let input = tokens(usage.input);
+  const cached = least(tokens(usage.cacheRead), input);
+  const cachedAudio = addPart(lines, 'cacheReadAudio', usage.cacheReadAudio, rates.cacheReadAudio, cached);
+  input -= cachedAudio + addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, cached - cachedAudio);
+  for (const [kind, rate] of writeRates(rates)) input -= addPart(lines, kind, usage[kind], rate, input);
+  input -= addPart(lines, 'inputAudio', freshAudio(usage, rates), rates.inputAudio, input);
+  input -= addPart(lines, 'inputImage', usage.inputImage, rates.inputImage, input);
+  let output = tokens(usage.output);
+  output -= addPart(lines, 'reasoning', usage.reasoning, rates.reasoning, output);
+  output -= addPart(lines, 'outputAudio', usage.outputAudio, rates.outputAudio, output);
+  output -= addPart(lines, 'outputImage', usage.outputImage, rates.outputImage, output);
+  if (input > 0n) lines.push({ kind: 'input', units: input, rate: rates.input, per: million });
+  if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
+  if (terms.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: terms.request, per: 1n });
+  if (terms.image !== undefined && usage.images)
+    lines.push({ kind: 'image', units: tokens(usage.images), rate: terms.image, per: 1n });
+  for (const [kind, counted] of feeCounts) {
+    const [rate, units] = [terms[kind], tokens(usage[counted])];
+    if (rate !== undefined && units > 0n) lines.push({ kind, units, rate, per: 1n });
+  }
+  return lines;
+}
+
+/**
+ * Cache writes by how long they are kept. Vendors with longer ones keep 30 minutes by default, and may report
+ * those without saying so.
+ */
+function writeRates({ cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h }: Rates) {
+  return [
+    ['cacheWrite5m', cacheWrite5m ?? cacheWrite30m],
+    ['cacheWrite30m', cacheWrite30m ?? cacheWrite5m],
+    ['cacheWrite1h', cacheWrite1h],
+    ['cacheWrite12h', cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m],
+  ] as const;
+}
+
+/** Audio input that was not read from the cache. */
+function freshAudio(
+  { inputAudio = 0, cacheReadAudio = 0 }: Usage,
+  { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
+): number {
+  return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
+}
+
+/** Adds the lines of parts with their own price, and returns their sum of tokens. */
+function addPart(
+  lines: CostLine[],
+  kind: string,
+  count: number | undefined,
+  rate: bigint | undefined,
+  left: bigint,
+): bigint {
+  if (!count || rate === undefined) return 0n;
+  const units = least(tokens(count), left);
+  if (units > 0n) lines.push({ kind, units, rate, per: million });
+  return units;
+}
+
+/** The exact sum of all lines, rounded once. */
+export function sumLines(lines: readonly CostLine[]): Nano {
+  let millionths = 0n;
+  for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
+  return roundMillionths(millionths);
+}
+
+/** What a usage costs. */
+export function costOf(usage: Usage, price: Price): Nano {
+  return sumLines(costLines(usage, price));
+}

@@ -1,0 +1,206 @@
+/**
+ * When a price rule applies: between two moments, at hours of the day, on days of the week, and not on
+ * holidays, all in a time zone. Rules change at whole minutes, so each minute is looked at once and its answer
+ * is shared by all calls of that minute.
+ */
+import { z } from 'zod';
+
+const minute = 60_000;
+const minutesOfDay = 24 * 60;
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+
+/** A day, from its midnight in the rule's zone, or a moment with its offset. */
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true, precision: -1 })], {
+  error: 'has to be a day (2026-08-23) or a minute with its offset (2026-08-16T16:00Z)',
+});
+
+/** A day, or the first and the last day of several (`2026-10-01/2026-10-07`). */
+const days = z
+  .string()
+  .refine(
+    (text) => text.split('/').every((day) => z.iso.date().safeParse(day).success) && text.length <= 21,
+    'has to be a day (2026-10-01) or two, the first and the last (2026-10-01/2026-10-07)',
+  );
+
+const hours = z
+  .string()
+  .regex(
+    /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/,
+    'has to be two times of the day, as 01:00-04:00',
+  );
+
+function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** When a rule applies. What is not stated does not restrict it. */
+export const whenShape = {
+  from: moment.optional(),
+  /** The moment from which it applies no more. */
+  until: moment.optional(),
+  when: z
+    .strictObject({
+      /** The time zone of everything stated here, and of `from` and `until` if they are days. */
+      zone: z.string().refine(isZone, 'has to be a time zone, as Asia/Shanghai').optional(),
+      /** The end is not part of it. Hours that pass midnight belong to both days. */
+      hours: z.array(hours).min(1).optional(),
+      days: z.array(z.enum(weekdays)).min(1).optional(),
+      /** Days on which it applies alone, and days on which it does not apply. */
+      only: z.array(days).min(1).optional(),
+      except: z.array(days).min(1).optional(),
+    })
+    .optional(),
+};
+
+const whenSchema = z.strictObject(whenShape);
+type When = z.output<typeof whenSchema>;
+
+interface Local {
+  readonly day: string;
+  readonly weekday: (typeof weekdays)[number];
+  readonly minute: number;
+}
+
+/** Reads the clock of a time zone. */
+function clockOf(zone: string): (at: number) => Local {
+  if (zone === 'UTC') {
+    return (at) => ({
+      day: new Date(at).toISOString().slice(0, 10),
+      weekday: weekdays[new Date(at).getUTCDay()] ?? 'sun',
+      minute: Math.floor(at / minute) % minutesOfDay,
+    });
+  }
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    weekday: 'short',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  return (at) => {
+    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+    const weekday = parts.weekday?.toLowerCase();
+    return {
+      day: `${parts.year}-${parts.month}-${parts.day}`,
+      weekday: weekdays.find((name) => name === weekday) ?? 'sun',
+      minute: Number(parts.hour) * 60 + Number(parts.minute),
+    };
+  };
+}
+
+function minuteOf(time: string): number {
+  const [hour = 0, rest = 0] = time.split(':').map(Number);
+  return hour * 60 + rest;
+}
+
+type Test = (local: Local, at: number) => boolean;
+
+function isWithin(ranges: readonly string[]): (local: Local) => boolean {
+  const pairs = ranges.map((range) => [range.slice(0, 10), range.slice(-10)] as const);
+  return ({ day }) => pairs.some(([first, last]) => first <= day && day <= last);
+}
+
+function isSince(text: string): Test {
+  if (text.length === 10) return ({ day }) => day >= text;
+  const start = Date.parse(text);
+  return (_, at) => at >= start;
+}
+
+function testsOf({ from, until, when = {} }: When): Test[] {
+  const tests: Test[] = [];
+  if (from !== undefined) tests.push(isSince(from));
+  if (until !== undefined) {
+    const isOver = isSince(until);
+    tests.push((local, at) => !isOver(local, at));
+  }
+  if (when.days) {
+    const stated = new Set(when.days);
+    tests.push(({ weekday }) => stated.has(weekday));
+  }
+  if (when.hours) {
+    const spans = when.hours.map((span) => span.split('-').map(minuteOf));
+    tests.push((local) =>
+      spans.some(([start = 0, end = 0]) =>
+        start < end
+          ? local.minute >= start && local.minute < end
+          : local.minute >= start || local.minute < end,
+      ),
+    );
+  }
+  if (when.only) tests.push(isWithin(when.only));
+  if (when.except) {
+    const isExcepted = isWithin(when.except);
+    tests.push((local) => !isExcepted(local));
+  }
+  return tests;
+}
+
+export interface ScheduledRule extends When {
+  readonly name: string;
+}
+
+function matcherOf(rule: ScheduledRule): (at: number) => boolean {
+  const clock = clockOf(rule.when?.zone ?? 'UTC');
+  const tests = testsOf(rule);
+  return (at) => {
+    const local = clock(at);
+    return tests.every((test) => test(local, at));
+  };
+}
+
+/** Calls that may last longer than this are reserved for as if they could meet every rule. */
+const longestLook = minutesOfDay;
+
+/** The rules of one price over time. A rule is its name, or undefined for the price's own rates. */
+export class PriceSchedule {
+  readonly #rules: readonly { readonly name: string; readonly matches: (at: number) => boolean }[];
+  /** Minutes that a call may last. */
+  readonly #longest: number;
+  #now: { readonly minute: number; readonly rule: string | undefined } | undefined;
+  /** The minutes looked at so far, and the last of them at which each rule applied. */
+  #seen = { first: 0, last: -1 };
+  readonly #lastMet = new Map<string | undefined, number>();
+  #within: readonly (string | undefined)[] = [];
+
+  /** `longest` is how many milliseconds a call may last. */
+  constructor(rules: readonly ScheduledRule[], longest: number) {
+    this.#rules = rules.map((rule) => ({ name: rule.name, matches: matcherOf(rule) }));
+    this.#longest = Math.ceil(longest / minute);
+  }
+
+  /** The rule that applies at a moment. */
+  ruleAt(at: number): string | undefined {
+    const place = Math.floor(at / minute);
+    if (this.#now?.minute !== place) this.#now = { minute: place, rule: this.#find(place) };
+    return this.#now.rule;
+  }
+
+  /** All rules that a call can meet if it starts now: those of each minute until it must have ended. */
+  rulesFrom(now: number): readonly (string | undefined)[] {
+    if (this.#longest > longestLook) return [undefined, ...this.#rules.map(({ name }) => name)];
+    const first = Math.floor(now / minute);
+    if (first === this.#seen.first && this.#seen.last >= first) return this.#within;
+    if (first < this.#seen.first || first > this.#seen.last) {
+      this.#lastMet.clear();
+      this.#seen.last = first - 1;
+    }
+    // One minute more, because a call that must end is looked for every second.
+    const last = first + this.#longest + 1;
+    for (let place = this.#seen.last + 1; place <= last; place += 1)
+      this.#lastMet.set(this.#find(place), place);
+    this.#seen = { first, last };
+    this.#within = [...this.#lastMet].flatMap(([rule, met]) => (met >= first ? [rule] : []));
+    return this.#within;
+  }
+
+  #find(place: number): string | undefined {
+    return this.#rules.find(({ matches }) => matches(place * minute))?.name;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The worst case of a call, for its reservation: the most it can use, at the dearest rates that it can meet.
+ */
+import type { Nano } from '../money.ts';
+import { million, ratesIn, roundMillionths, tokens } from './cost.ts';
+import { termsOf, type Price, type Rates, type Table, type Terms, type Tier } from './price.ts';
+
+/** The most that a call can use. */
+export interface UseBound {
+  readonly input: number;
+  /** Input from a cache that the vendor keeps, besides `input`, at the cached rate. */
+  readonly cached?: number;
+  /** Whether nothing is written to a cache, or nothing that is kept there for an hour or longer. */
+  readonly uncached?: boolean;
+  readonly brief?: boolean;
+  /** Per candidate. */
+  readonly output: number;
+  readonly candidates: number;
+  readonly webSearches?: number;
+  readonly fileSearches?: number;
+  /** Code containers. */
+  readonly containers?: number;
+  /** The service mode that the call asks for. */
+  readonly mode?: string | undefined;
+  /** The price rules that the call can meet; undefined among them means the price's own rates. Default: all. */
+  readonly rules?: readonly (string | undefined)[] | undefined;
+}
+
+/** The terms that a call can meet. Nearly always there is one. */
+function termsFor(price: Price, { rules }: Omit<UseBound, 'output'>): readonly Terms[] {
+  if (!price.rules) return [price];
+  return rules ? rules.map((rule) => termsOf(price, rule)) : [price, ...price.rules];
+}
+
+/**
+ * The worst case: every input token at the highest input rate, every output token at the highest output rate,
+ * at the dearest rule that the call can meet.
+ */
+export function worstCost(bound: UseBound, price: Price): Nano {
+  let worst = 0n;
+  for (const terms of termsFor(price, bound)) {
+    const rates = dearest(terms, bound);
+    const total = inputCost(bound, rates) + tokens(bound.output) * BigInt(bound.candidates) * rates.output;
+    const cost = roundMillionths(total) + fixedCost(bound, terms);
+    if (cost > worst) worst = cost;
+  }
+  return worst;
+}
+
+function inputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest): bigint {
+  return tokens(input) * rates.input + (cached ? tokens(cached) * rates.cached : 0n);
+}
+
+/** Fees apart from tokens. If pictures are counted, each candidate is one. */
+function fixedCost(
+  { candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>,
+  { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Terms,
+): Nano {
+  return (
+    request +
+    BigInt(candidates) * image +
+    tokens(webSearches) * webSearch +
+    tokens(fileSearches) * fileSearch +
+    tokens(containers) * container
+  );
+}
+
+/**
+ * The largest output limit per candidate whose worst case fits `amount`. Negative if the input alone does not
+ * fit.
+ */
+export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
+  return Math.min(...termsFor(price, bound).map((terms) => affordableAt(amount, bound, terms)));
+}
+
+function affordableAt(amount: Nano, bound: Omit<UseBound, 'output'>, terms: Terms): number {
+  const rates = dearest(terms, bound);
+  const left = (amount - fixedCost(bound, terms)) * million - inputCost(bound, rates);
+  const rate = rates.output * BigInt(bound.candidates);
+  if (left < 0n) return -1;
+  return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
+}
+
+interface Dearest {
+  readonly input: bigint;
+  readonly cached: bigint;
+  readonly output: bigint;
+}
+
+/**
+ * Cache of the highest rates by rates, number of reachable tiers, and cache writes. Every reservation reads
+ * it; a catalogue has few prices, which live as long as it does.
+ */
+const dearestOf = new WeakMap<Rates, Map<string, Dearest>>();
+
+/** The tiers that this much input can reach. A call that stays below a tier never pays its rates. */
+function tiersWithin({ tiers }: Table, { input, cached = 0 }: Omit<UseBound, 'output'>): readonly Tier[] {
+  return tiers?.length ? tiers.filter(({ above }) => input + cached > above) : [];
+}
+
+/** Whether a mode is granted is known at the end, so its rates and the usual ones count. */
+function dearest(terms: Terms, bound: Omit<UseBound, 'output'>): Dearest {
+  const served = ratesIn(terms, bound.mode) ?? terms;
+  const tiers = tiersWithin(terms, bound);
+  const own = served === terms ? [] : [served, ...tiersWithin(served, bound)];
+  const writes = bound.uncached ? 'none' : bound.brief ? 'brief' : 'any';
+  let known = dearestOf.get(served);
+  if (!known) dearestOf.set(served, (known = new Map()));
+  const place = `${tiers.length} ${own.length} ${writes}`;
+  let found = known.get(place);
+  if (!found) known.set(place, (found = dearestAmong([terms, ...tiers, ...own], kindsOf[writes])));
+  return found;
+}
+
+const readKinds = ['input', 'cacheRead', 'cacheReadAudio', 'inputAudio', 'inputImage'] as const;
+const briefKinds = [...readKinds, 'cacheWrite5m', 'cacheWrite30m'] as const;
+const inputKinds = [...briefKinds, 'cacheWrite1h', 'cacheWrite12h'] as const;
+const kindsOf = { none: readKinds, brief: briefKinds, any: inputKinds };
+const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
+
+function dearestAmong(all: readonly Rates[], kinds: readonly (keyof Rates)[]): Dearest {
+  const input = highest(all, kinds);
+  // If one of them has no cached rate, cached input costs what other input does.
+  const cached = all.every(({ cacheRead }) => cacheRead !== undefined)
+    ? highest(all, ['cacheRead', 'cacheReadAudio'])
+    : input;
+  return { input, cached, output: highest(all, outputKinds) };
+}
+
+function highest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {
+  let most = 0n;
+  for (const rates of all) {
+    for (const kind of kinds) {
+      const rate = rates[kind] ?? 0n;
+      if (rate > most) most = rate;
+    }
+  }
+  return most;
+}
