@@ -1,0 +1,60 @@
+/**
+ * One process whose work is measured: a layer of `layer-names.ts`. It sends its parent where it listens, and
+ * its counters for each message.
+ *
+ * node layered.ts <layer> <vendor>
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { pino } from 'pino';
+import { checkConfig } from '../../core/config.ts';
+import { createGateway } from '../../core/gateway.ts';
+import { openServer } from '../../core/server.ts';
+import { hasPlugin, isGatewayLayer, isStep } from './layer-names.ts';
+import { openParts } from './layer-parts.ts';
+
+const [layer = '', vendor = ''] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-layer-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+Object.assign(process.env, {
+  OPENAI_API_KEY: 'sk-vendor',
+  OPENAI_BASE_URL: `${vendor}/v1`,
+  DEEPSEEK_API_KEY: 'sk-vendor',
+  DEEPSEEK_BASE_URL: `${vendor}/v1`,
+  TOLLGATE_ADMIN_PORT: '0',
+});
+
+/** Answers the port and a key. */
+async function open(): Promise<{ port: number; key: string }> {
+  const { default: delivered } = await import('../../gateway.config.ts');
+  const config = checkConfig({ ...delivered, dataFolder: folder, server: { port: 0 } }, 'bench');
+  const depth = isGatewayLayer(layer) ? layer : 'core';
+  const plugins = config.plugins.filter(({ name }) => hasPlugin(depth, name));
+  const logger = pino({ errorKey: 'error' }, pino.destination({ dest: '/dev/null', sync: false }));
+  const gateway = createGateway({ ...config, plugins }, logger);
+  if (isStep(layer)) return { port: await openParts(layer, gateway, { vendor, folder }), key: '' };
+  await gateway.open();
+  const server = await openServer(gateway, config.server);
+  const command = [...gateway.commands.all()].find(({ name }) => name.startsWith('keys create'));
+  const created = (await command?.run([], { credit: '1000000' }))?.json;
+  if (typeof created !== 'object' || created === null || !('key' in created))
+    throw new Error('no key was made');
+  return { port: Number(new URL(server.url).port), key: String(created.key) };
+}
+
+/** Microseconds of the main thread, and bytes that it allocated on its heap. */
+export interface Counters {
+  readonly time: number;
+  readonly bytes: number;
+}
+
+function countersNow(): Counters {
+  const { user, system } = process.threadCpuUsage();
+  return { time: user + system, bytes: getHeapStatistics().total_allocated_bytes };
+}
+
+process.on('message', () => process.send?.(countersNow()));
+process.on('disconnect', () => process.exit());
+process.send?.(await open());

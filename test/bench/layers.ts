@@ -1,0 +1,82 @@
+/**
+ * What a call costs, layer by layer: microseconds of the main thread and bytes allocated, for JSON and
+ * streams, verbatim and translated. Each layer is a process of its own; the rounds go through all of them in
+ * turn. A row is what its layer adds to the one before.
+ *
+ * npm run bench:layers      LAYERS_ROUNDS=7 LAYERS_CALLS=1000 LAYERS=core,rest
+ */
+import { gateways, steps } from './layer-names.ts';
+import { startMeasured, type Measured, type Work } from './measured.ts';
+import { calls, translations, type Call } from './payload.ts';
+import { median } from './statistics.ts';
+import { openWorld } from './world.ts';
+
+const rounds = Number(process.env.LAYERS_ROUNDS ?? 7);
+const count = Number(process.env.LAYERS_CALLS ?? 1000);
+/** Streams are a hundred events long, so fewer of them say as much. */
+const streamShare = 0.25;
+
+const layers = (process.env.LAYERS ?? [...steps, ...Object.keys(gateways)].join(',')).split(',');
+const kinds: Readonly<Record<string, Call>> = {
+  'JSON, verbatim': calls.json,
+  'JSON, translated': translations.json,
+  'stream, verbatim': calls.stream,
+  'stream, translated': translations.stream,
+};
+
+function callsOf({ accept }: Call): number {
+  return Math.ceil(accept === 'text/event-stream' ? count * streamShare : count);
+}
+
+type Samples = Record<string, Record<string, Work[]>>;
+
+async function measureAll(running: Readonly<Record<string, Measured>>): Promise<Samples> {
+  const samples: Samples = {};
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [layer, measured] of Object.entries(running)) {
+      for (const [kind, call] of Object.entries(kinds)) {
+        // The first round is thrown away: V8 compiles what runs often.
+        const work = await measured.work(call, round === 0 ? callsOf(call) * 2 : callsOf(call));
+        if (round > 0) ((samples[layer] ??= {})[kind] ??= []).push(work);
+      }
+    }
+    process.stderr.write(round === 0 ? 'warm-up\n' : `round ${round} of ${rounds}\n`);
+  }
+  return samples;
+}
+
+function medianOf(works: readonly Work[] | undefined, figure: keyof Work): number {
+  return median((works ?? []).map((work) => work[figure]));
+}
+
+function tableOf(samples: Samples): string {
+  const names = Object.keys(kinds);
+  const lines = [
+    ['layer', ...names.flatMap((name) => [`${name}: µs`, 'kB'])],
+    ['---', ...names.flatMap(() => ['---:', '---:'])],
+  ];
+  const figures = (layer: string): number[] =>
+    names.flatMap((name) => [
+      medianOf(samples[layer]?.[name], 'time'),
+      medianOf(samples[layer]?.[name], 'bytes') / 1000,
+    ]);
+  for (const [index, layer] of layers.entries()) {
+    const before = index === 0 ? undefined : figures(layers[index - 1] ?? '');
+    lines.push([
+      `${before ? '+ ' : ''}${layer}`,
+      ...figures(layer).map((figure, column) => (figure - (before?.[column] ?? 0)).toFixed(1)),
+    ]);
+  }
+  lines.push(['total', ...figures(layers.at(-1) ?? '').map((figure) => figure.toFixed(1))]);
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+const world = await openWorld();
+const running: Record<string, Measured> = {};
+try {
+  for (const layer of layers) running[layer] = await startMeasured(layer, world.origin);
+  process.stdout.write(`${tableOf(await measureAll(running))}\n`);
+} finally {
+  for (const measured of Object.values(running)) measured.stop();
+  world.close();
+}

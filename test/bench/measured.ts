@@ -1,0 +1,44 @@
+/** Starts processes whose work is counted from outside, and counts it call by call. */
+import { fork } from 'node:child_process';
+import { on } from 'node:events';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Call } from './payload.ts';
+import { makeCalls } from './world.ts';
+
+const openedSchema = z.object({ port: z.int(), key: z.string() });
+const countersSchema = z.object({ time: z.number(), bytes: z.number() });
+
+/** What one call costs: microseconds of the main thread, and bytes allocated. */
+export type Work = z.output<typeof countersSchema>;
+
+export interface Measured {
+  /** Makes so many calls, and answers what one of them cost. */
+  work(call: Call, calls: number, connections?: number): Promise<Work>;
+  stop(): void;
+}
+
+export async function startMeasured(layer: string, vendor: string): Promise<Measured> {
+  const child = fork(join(import.meta.dirname, 'layered.ts'), [layer, vendor], { execArgv: [] });
+  const answers = on(child, 'message', { close: ['exit'] });
+  const answer = async (): Promise<unknown> => {
+    const { value, done } = await answers.next();
+    if (done) throw new Error(`the layer ${layer} ended`);
+    const [message]: unknown[] = value;
+    return message;
+  };
+  const opened = openedSchema.parse(await answer());
+  const counters = async (): Promise<Work> => {
+    child.send('count');
+    return countersSchema.parse(await answer());
+  };
+  return {
+    async work(call, count, connections = 32) {
+      const before = await counters();
+      await makeCalls(call, { ...opened, connections, calls: count });
+      const after = await counters();
+      return { time: (after.time - before.time) / count, bytes: (after.bytes - before.bytes) / count };
+    },
+    stop: () => void child.kill(),
+  };
+}
