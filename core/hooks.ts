@@ -25,6 +25,7 @@ import type {
   Routed,
   Target,
 } from './exchange.ts';
+import { callBy, firstAnswer, inTurn, passOn, together } from './host/call-taps.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Where a tap stands among its hook's others: tapable's own two options. */
@@ -123,19 +124,36 @@ export interface CoreHooks {
 export function createHooks(): CoreHooks {
   return Object.freeze({
     ready: new AsyncSeriesHook<[]>(),
-    authenticate: new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),
-    replay: new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed']),
-    route: new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
-    authorize: new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
+    authenticate: callBy(
+      'authenticate',
+      firstAnswer,
+      new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),
+    ),
+    replay: callBy('replay', firstAnswer, new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed'])),
+    route: callBy(
+      'route',
+      passOn,
+      new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
+    ),
+    authorize: callBy(
+      'authorize',
+      passOn,
+      new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
+    ),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
-    transformRequest: new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
-    dispatch: new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>([
-      'request',
-      'routed',
-    ]),
+    transformRequest: callBy(
+      'transformRequest',
+      passOn,
+      new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
+    ),
+    dispatch: callBy(
+      'dispatch',
+      firstAnswer,
+      new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
+    ),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
-    meter: new AsyncSeriesHook<[End]>(['end']),
-    observe: new AsyncParallelHook<[End]>(['end']),
+    meter: callBy('meter', inTurn, new AsyncSeriesHook<[End]>(['end'])),
+    observe: callBy('observe', together, new AsyncParallelHook<[End]>(['end'])),
     close: new AsyncSeriesHook<[]>(),
   });
 }

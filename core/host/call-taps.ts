@@ -1,0 +1,183 @@
+/**
+ * Calls the taps of a hook, in the order that tapable keeps. tapable's own calling code makes several promises
+ * and closures for each tap; these loops make one promise for each call. They also hold what the types promise
+ * for plugins in plain JavaScript: an answer of the right form, and an error that names its plugin.
+ */
+import { isGatewayError } from '../errors.ts';
+import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
+import { PluginError, reasonOf } from '../plugin.ts';
+
+interface Tap {
+  readonly name: string;
+  readonly type: 'sync' | 'async' | 'promise';
+  /** Untyped in tapable too. */
+  readonly fn: CallableFunction;
+}
+
+type Compile = (hook: string, taps: readonly Tap[]) => (...args: unknown[]) => unknown;
+
+/** Each tap gets what the one before it returned. */
+export const passOn: Compile = (hook, taps) => async (given, exchange) => {
+  let value = given;
+  for (const tap of taps) {
+    try {
+      const answer: unknown = tap.fn(value, exchange);
+      const next = tap.type === 'sync' ? atOnce(answer, hook, tap.name) : await answer;
+      checkAnswer(next, value, hook, tap.name);
+      value = next;
+    } catch (error) {
+      throw named(error, hook, tap.name);
+    }
+  }
+  return value;
+};
+
+/** The first answer that is not undefined ends the call. */
+export const firstAnswer: Compile = (hook, taps) => async (given, exchange) => {
+  for (const tap of taps) {
+    try {
+      const result: unknown = tap.fn(given, exchange);
+      const answer = tap.type === 'sync' ? atOnce(result, hook, tap.name) : await result;
+      checkAnswer(answer, undefined, hook, tap.name);
+      if (answer !== undefined) return answer;
+    } catch (error) {
+      throw named(error, hook, tap.name);
+    }
+  }
+  return undefined;
+};
+
+/** One tap after the other. `tappable` keeps their errors in. */
+export const inTurn: Compile = (_, taps) => async (given) => {
+  for (const { type, fn } of taps) {
+    const turn: unknown = fn(given);
+    if (type === 'promise') await turn;
+  }
+};
+
+/** All taps at once. */
+export const together: Compile = (_, taps) => async (given) => {
+  const turns: unknown[] = [];
+  for (const { type, fn } of taps) {
+    const turn: unknown = fn(given);
+    if (type === 'promise') turns.push(turn);
+  }
+  if (turns.length > 0) await Promise.all(turns);
+};
+
+/** Makes tapable call a hook's taps in this way. */
+export function callBy<Hook extends object>(name: string, compile: Compile, hook: Hook): Hook {
+  return Object.assign(hook, { compile: ({ taps }: { taps: readonly Tap[] }) => compile(name, taps) });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function hasFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+function optional(suits: (fields: Fields) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || (hasFields(value) && suits(value));
+}
+
+function isLimit(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
+}
+
+function canBeSent(headers: unknown): boolean {
+  return hasFields(headers) && findHeaderFault(headers) === undefined;
+}
+
+/**
+ * What a tap must return, as far as that is quick to check. Otherwise another plugin, or core, would fail and
+ * take the blame.
+ */
+const answers: Readonly<Record<string, { readonly what: string; suits(value: unknown): boolean }>> = {
+  authenticate: {
+    what: 'a principal, with kind, account and key, or undefined',
+    suits: optional(
+      ({ kind, account, key }) =>
+        (kind === 'user' || kind === 'operator') && typeof account === 'string' && typeof key === 'string',
+    ),
+  },
+  replay: {
+    what: 'a stored reply, with status, headers and body, or undefined',
+    suits: optional(
+      ({ status, headers, body }) =>
+        isStatus(status) &&
+        hasFields(headers) &&
+        (hasFields(body) || typeof body === 'string') &&
+        canBeSent(headers),
+    ),
+  },
+  route: { what: 'an array of targets', suits: Array.isArray },
+  authorize: {
+    what: 'a grant, with its targets, and, where it has them, an outputLimit of one or more whole tokens and headers that can be sent',
+    suits: (value) =>
+      hasFields(value) &&
+      Array.isArray(value.targets) &&
+      isLimit(value.outputLimit) &&
+      canBeSent(value.headers ?? {}),
+  },
+  transformRequest: {
+    what: 'a request, with its turns',
+    suits: (value) => hasFields(value) && Array.isArray(value.turns),
+  },
+  dispatch: {
+    what: 'a response, with status, headers and an iterable body, or undefined',
+    suits: optional(
+      ({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && hasFields(body),
+    ),
+  },
+  transformStream: {
+    what: 'an iterable of events',
+    suits: (value) => hasFields(value) && Symbol.asyncIterator in value,
+  },
+};
+
+/** Throws if an answer is not what its hook asks for. What the tap was `given` was checked before. */
+export function checkAnswer(answer: unknown, given: unknown, hook: string, tap: string): void {
+  const expected = answers[hook];
+  if (!expected || (answer !== undefined && answer === given) || expected.suits(answer)) return;
+  throw new TypeError(
+    `the tap "${tap}" on "${hook}" returned ${answer === undefined ? 'nothing' : 'something else'}; it has to return ${expected.what}`,
+  );
+}
+
+/**
+ * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
+ * through.
+ */
+export function named(error: unknown, hook: string, tap: string): unknown {
+  const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  if (isGatewayError(error)) {
+    const fault = findHeaderFault(error.details.headers ?? {});
+    return fault === undefined
+      ? error
+      : new PluginError(
+          tap,
+          `its tap on "${hook}" refused with headers that cannot be sent: ${fault}`,
+          error,
+        );
+  }
+  if (hook === 'dispatch' && (!isSlip || 'code' in error)) return error;
+  return error instanceof PluginError
+    ? error
+    : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);
+}
+
+/** The hooks that nobody can tap by `tapPromise`. */
+const atOnceOnly = new Set(['attempt', 'transformStream']);
+
+/** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */
+export function atOnce<Value>(
+  value: Value,
+  hook: string,
+  tap: string,
+  remedy = atOnceOnly.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"',
+): Value {
+  if (!(value instanceof Promise)) return value;
+  // A later rejection would end the process.
+  value.catch(() => undefined);
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; ${remedy}`);
+}
