@@ -37,6 +37,8 @@ export { checkModel, readCatalogue } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type { Catalog, Offer } from './catalog.ts';
 export type * from './host/description.ts';
+export { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
+export type { OwnModels } from './host/own-models.ts';
 export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './preview.ts';

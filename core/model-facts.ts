@@ -131,6 +131,12 @@ const fileSchema = z.strictObject({
   ),
 });
 
+/** What can be said of a known model. */
+export const changesSchema = z
+  .strictObject({ ...shape, capabilities: capabilitiesSchema })
+  .omit({ id: true })
+  .partial();
+
 /** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
 export function checkModel(facts: unknown): Model {
   return modelSchema.parse(facts);

@@ -9,6 +9,7 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import { examineVendor } from './host/diagnostics.ts';
 import { fromEnvironment } from './host/environment.ts';
+import { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
 import { readCatalogue, type Model } from './model-facts.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import type { Operation } from './protocol.ts';
@@ -141,6 +142,8 @@ const optionsSchema = z.strictObject({
   price: priceSchema.optional(),
   /** Context length in tokens of discovered models that do not state it. */
   contextLength: z.int().positive().default(8192),
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
   /** Seconds between two reads of the model list. */
   discoverEvery: z.int().positive().max(longestDeadline).default(60),
   onAbort: onAbortSchema,
@@ -176,7 +179,10 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         return;
       }
       if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
-      const models = spec.models instanceof URL ? readCatalogue(spec.models) : undefined;
+      const models =
+        spec.models instanceof URL
+          ? applyOwnModels(spec.name, readCatalogue(spec.models), options.models)
+          : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
         const provider = providerOf(

@@ -49,6 +49,8 @@ export function watchListing(
     }
   };
   catalog.expect(provider, look);
+  // Models that the operator describes need no list.
+  catalog.offer(provider, readListing(provider.name, { data: [] }, options));
   let timer: NodeJS.Timeout | undefined;
   hooks.ready.tapPromise(provider.name, async () => {
     listed = await open(

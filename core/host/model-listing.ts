@@ -7,6 +7,7 @@ import type { priceSchema } from '../billing/price.ts';
 import { checkModel, type Model } from '../model-facts.ts';
 import { formatUsd } from '../money.ts';
 import type { ProviderOptions } from '../provider.ts';
+import { applyOwnModels } from './own-models.ts';
 
 const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
 
@@ -76,13 +77,17 @@ function tokenCount(...listed: readonly (number | null | undefined)[]): number |
   return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
 }
 
+function idOf(provider: string, { id }: Listed): string {
+  return modelId.test(id) ? id : `${provider}/${id.replace(/^\/+/, '')}`;
+}
+
 function factsOf(provider: string, listed: Listed, unknownContext: number): object {
   const name = listed.name ?? listed.id;
   const contextLength = tokenCount(listed.context_length, listed.max_model_len) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
   const parameters = listed.supported_parameters;
   return {
-    id: modelId.test(listed.id) ? listed.id : `${provider}/${listed.id.replace(/^\/+/, '')}`,
+    id: idOf(provider, listed),
     upstream: listed.id,
     name,
     description: `${name}, as ${provider} lists it.`,
@@ -104,18 +109,19 @@ function factsOf(provider: string, listed: Listed, unknownContext: number): obje
 }
 
 /** What an operator says of models that their vendor does not say. */
-type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength'>;
+type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength' | 'models'>;
 
 /** One row as a model; undefined where nothing says what it costs, as of one that makes more than text. */
 function modelOf(
   provider: string,
   row: unknown,
-  { free, price, contextLength }: ListingOptions,
+  { free, price, contextLength, models = {} }: ListingOptions,
 ): Model | undefined {
   const listed = listedSchema.parse(row);
   const told = listedPrice(listed.pricing);
   if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
-  if (!free && !price && !told) return undefined;
+  const own = models[idOf(provider, listed)] || {};
+  if (!free && !price && !told && !own.price && !own.free) return undefined;
   const model = checkModel({
     ...factsOf(provider, listed, contextLength),
     ...(told && !price && !free ? { price: told } : { free: true }),
@@ -135,5 +141,5 @@ export function readListing(provider: string, body: unknown, options: ListingOpt
       continue;
     }
   }
-  return [...models.values()];
+  return applyOwnModels(provider, [...models.values()], options.models, { listed: options });
 }

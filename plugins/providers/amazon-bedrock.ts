@@ -32,6 +32,7 @@ export const amazonBedrock = definePlugin({
         variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',
       },
       catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),
+      own: options.models,
       choose: (models) => servedBy(models, options.profile),
     });
   },

@@ -29,6 +29,7 @@ export const azure = definePlugin({
         variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',
       },
       catalogue: new URL('catalogue/azure.json', import.meta.url),
+      own: options.models,
       choose: (models) => deployed(models, options.deployments),
     });
   },

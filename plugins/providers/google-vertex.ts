@@ -29,6 +29,7 @@ export const googleVertex = definePlugin({
         variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google',
       },
       catalogue: new URL('catalogue/google-vertex.json', import.meta.url),
+      own: options.models,
     });
   },
 });

@@ -5,6 +5,7 @@ import {
   fromEnvironment,
   keySchema,
   onAbortSchema,
+  ownModelsSchema,
   patienceSchema,
   secretSchema,
   type Model,
@@ -52,6 +53,8 @@ export const optionsSchema = z.strictObject({
    * are often missing. Prices differ.
    */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
 });

@@ -5,6 +5,7 @@ import {
   fromEnvironment,
   keySchema,
   onAbortSchema,
+  ownModelsSchema,
   patienceSchema,
   secretSchema,
   type Model,
@@ -32,6 +33,8 @@ export const optionsSchema = z.strictObject({
   deployments: z
     .record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"'))
     .optional(),
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
 });

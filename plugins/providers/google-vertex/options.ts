@@ -1,6 +1,12 @@
 /** Vertex's options: the project, the location, and the credentials. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment, onAbortSchema, patienceSchema } from '../../../core/index.ts';
+import {
+  addressSchema,
+  fromEnvironment,
+  onAbortSchema,
+  ownModelsSchema,
+  patienceSchema,
+} from '../../../core/index.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
 
@@ -21,6 +27,8 @@ export const optionsSchema = z.strictObject({
    * or the identity of the machine.
    */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
 });

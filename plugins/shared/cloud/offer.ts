@@ -4,10 +4,12 @@
  */
 import { fileURLToPath } from 'node:url';
 import {
+  applyOwnModels,
   examineVendor,
   readCatalogue,
   type Host,
   type Model,
+  type OwnModels,
   type Probe,
   type Provider,
 } from '../../../core/index.ts';
@@ -21,14 +23,16 @@ export interface Cloud {
   readonly catalogue: URL;
   /** Chooses which of the file's models are offered, and by which names; all of them unless given. */
   readonly choose?: (models: readonly Model[]) => readonly Model[];
+  /** Models that the operator adds, changes or hides. */
+  readonly own: OwnModels;
 }
 
 export function offer(
   host: Host,
-  { provider, keys, probe, catalogue, choose = (models) => models }: Cloud,
+  { provider, keys, probe, catalogue, choose = (models) => models, own }: Cloud,
 ): void {
   host.readsFrom(fileURLToPath(catalogue));
-  const models = choose(readCatalogue(catalogue));
+  const models = applyOwnModels(provider.name, choose(readCatalogue(catalogue)), own);
   for (const [index, key] of keys.entries()) {
     const one: Provider = { ...provider, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
     if (index === 0) host.providers.add(one);
