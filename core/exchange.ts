@@ -22,6 +22,8 @@ export interface Received {
   /** Name of the protocol, or of the plugin whose route it is. */
   readonly family: string;
   readonly operation: Operation;
+  /** The kind of key it needs. Some credentials, such as a cookie, are accepted for one kind only. */
+  readonly access: 'user' | 'operator';
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -46,6 +48,8 @@ export interface Principal {
   readonly kind: 'user' | 'operator';
   readonly account: string;
   readonly key: string;
+  /** Whether it may only read: an operator key that sends GET requests alone. */
+  readonly readOnly?: boolean | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
 }

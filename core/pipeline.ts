@@ -86,7 +86,7 @@ export async function runCall(core: Core, received: Received, client: Client): P
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
   let planned: Planned;
   try {
-    const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user');
+    const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user', received.method);
     const parsed = await parseCall(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {

@@ -27,6 +27,8 @@ export interface RouteRequest {
   readonly body: unknown;
   /** The same body as sent, for signatures. */
   readonly text: string;
+  /** The client's IP address, as far as trusted proxies report it. */
+  readonly address: string;
 }
 
 export interface RouteReply {
@@ -49,6 +51,8 @@ export type Route = {
   errors(error: unknown, id?: string): RouteReply;
   /** Serves a public route on the admin listener too, which answers when the public listener is full. */
   readonly everywhere?: true;
+  /** Serves a public route on the admin listener only, as the page that operators sign in on. */
+  readonly adminOnly?: true;
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */
   readonly openapi?: false | (() => Promise<Description>);
 } & (

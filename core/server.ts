@@ -11,7 +11,6 @@ import { GatewayError } from './errors.ts';
 import { requireAccess } from './http/access.ts';
 import { Arrival } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
-import { resolveClientAddress } from './http/client-address.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
 import { closeListener, listen, formatUrl, type Address } from './http/listener.ts';
 import { findReadinessFaults } from './http/readiness.ts';
@@ -19,6 +18,7 @@ import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
 import { BodilessRequest, readRouteRequest, methodsWithBody } from './http/route-request.ts';
+import { isServed } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
@@ -203,7 +203,7 @@ function createRouter(core: Core, audience: Audience, pages: Pages): Router {
   });
   const protocols = audience === 'everyone' ? [...core.protocols.all()] : [];
   for (const route of core.routes.all()) {
-    if ((route.access === 'operator') !== (audience === 'operators') && !route.everywhere) continue;
+    if (!isServed(route, audience === 'operators')) continue;
     core.routes.register(route, protocols, () =>
       router.register(route.path, [route.method], async (context) => {
         await sendRoute(core, route, context, context.params);
@@ -249,15 +249,9 @@ async function answerRoute(
 ): Promise<RouteReply> {
   if (route.access !== 'public' || methodsWithBody.has(context.method))
     return answerCaller(core, route, context, params, id);
-  for (const guard of core.guards.all())
-    await guard.admit(
-      resolveClientAddress(
-        context.req.headers['x-forwarded-for'],
-        context.req.socket.remoteAddress ?? '',
-        core.trustedProxies,
-      ),
-    );
-  return route.handle(new BodilessRequest(context, params));
+  const request = new BodilessRequest(context, params, core.trustedProxies);
+  for (const guard of core.guards.all()) await guard.admit(request.address);
+  return route.handle(request);
 }
 
 async function answerCaller(
@@ -267,15 +261,17 @@ async function answerCaller(
   params: Record<string, string>,
   id: string,
 ): Promise<RouteReply> {
-  if (route.access === 'public') return route.handle(await readRouteRequest(context, params));
+  if (route.access === 'public')
+    return route.handle(await readRouteRequest(context, params, core.trustedProxies));
   // The caller is authenticated before the body is read.
   const principal = requireAccess(
     await core.hooks.authenticate.promise(
-      new Arrival(core, context, core.routes.ownerOf(route), 'generate', id),
+      new Arrival(core, context, core.routes.ownerOf(route), 'generate', id, route.access),
     ),
     route.access,
+    context.method,
   );
-  return route.handle(await readRouteRequest(context, params), principal);
+  return route.handle(await readRouteRequest(context, params, core.trustedProxies), principal);
 }
 
 /** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */

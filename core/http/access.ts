@@ -6,8 +6,15 @@ import { GatewayError } from '../errors.ts';
 import type { Principal, Replay, Target } from '../exchange.ts';
 import { modelHeader } from './reply-headers.ts';
 
-/** Throws `invalid_api_key` without a recognised key, and `forbidden` if the key is of the other kind. */
-export function requireAccess(principal: Principal | undefined, access: Principal['kind']): Principal {
+/**
+ * Throws `invalid_api_key` without a recognised key, and `forbidden` if the key is of the other kind, or may
+ * only read.
+ */
+export function requireAccess(
+  principal: Principal | undefined,
+  access: Principal['kind'],
+  method: string,
+): Principal {
   if (!principal)
     throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
   if (principal.kind !== access)
@@ -15,6 +22,8 @@ export function requireAccess(principal: Principal | undefined, access: Principa
       'forbidden',
       `This endpoint needs ${withArticle(access)} key; ${withArticle(principal.kind)} key was sent.`,
     );
+  if (principal.readOnly && method !== 'GET' && method !== 'HEAD')
+    throw new GatewayError('forbidden', 'This operator key may only read. Use a key that may also change.');
   return principal;
 }
 

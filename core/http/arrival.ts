@@ -1,7 +1,7 @@
 /** A request when its headers have arrived. */
 import type { IncomingMessage } from 'node:http';
 import type { Core } from '../core.ts';
-import type { Received } from '../exchange.ts';
+import type { Principal, Received } from '../exchange.ts';
 import type { Operation } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
 import { resolveClientAddress } from './client-address.ts';
@@ -24,6 +24,7 @@ export class Arrival implements Received {
   readonly startedAt = performance.now();
   readonly family: string;
   readonly operation: Operation;
+  readonly access: Principal['kind'];
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -49,10 +50,12 @@ export class Arrival implements Received {
     family: string,
     operation: Operation,
     id = createRequestId(),
+    access: Principal['kind'] = 'user',
   ) {
     this.id = id;
     this.family = family;
     this.operation = operation;
+    this.access = access;
     this.method = request.method;
     this.path = request.path;
     this.headers = request.req.headers;

@@ -7,6 +7,7 @@ import type { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.ts';
 import type { RouteRequest } from '../plugin.ts';
 import { refuseCompressed, toWrongBodyError } from './bodies.ts';
+import { resolveClientAddress } from './client-address.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
@@ -17,11 +18,18 @@ export class BodilessRequest implements RouteRequest {
   readonly body = undefined;
   readonly text = '';
   readonly #context: Context;
+  readonly #proxies: number;
 
-  constructor(context: Context, params: Record<string, string>) {
+  constructor(context: Context, params: Record<string, string>, proxies: number) {
     this.params = params;
     this.headers = context.req.headers;
     this.#context = context;
+    this.#proxies = proxies;
+  }
+
+  get address(): string {
+    const remote = this.#context.req.socket.remoteAddress ?? '';
+    return resolveClientAddress(this.headers['x-forwarded-for'], remote, this.#proxies);
   }
 
   get query(): URLSearchParams {
@@ -34,11 +42,12 @@ export const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 export async function readRouteRequest(
   context: Context,
   params: Record<string, string>,
+  proxies: number,
 ): Promise<RouteRequest> {
-  const page = new BodilessRequest(context, params);
+  const page = new BodilessRequest(context, params, proxies);
   if (!methodsWithBody.has(context.method)) return page;
   const { body, text } = await readBody(context);
-  return { params, query: page.query, headers: page.headers, body, text };
+  return { params, query: page.query, headers: page.headers, address: page.address, body, text };
 }
 
 /** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */

@@ -19,6 +19,11 @@ function findFault({ method, path, access, handle, errors }: Route): string | un
     : '"errors" must be a function that turns an error into a reply';
 }
 
+/** Whether a listener serves a route: operator routes are on the admin listener, the others on the public one. */
+export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: boolean): boolean {
+  return everywhere ?? (access === 'operator' || adminOnly === true) === onAdmin;
+}
+
 export class Routes extends Registry<Route> {
   constructor() {
     super('route');

@@ -291,7 +291,14 @@ describe('the balance endpoint', () => {
     const host = hostWith([balance()]);
     const [route] = host.routes.all();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
-    const request = { params: {}, query: new URLSearchParams(), headers: {}, body: undefined, text: '' };
+    const request = {
+      params: {},
+      query: new URLSearchParams(),
+      headers: {},
+      body: undefined,
+      text: '',
+      address: '::1',
+    };
     const asked = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
     expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({
       status: 500,

@@ -86,6 +86,7 @@ describe('the webhook', () => {
       headers: { 'tollgate-signature': header },
       body: JSON.parse(text),
       text,
+      address: '::1',
     };
     return route.handle(request).catch((error: unknown) => route.errors(error));
   }

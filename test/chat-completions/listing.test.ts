@@ -35,7 +35,14 @@ async function get(
   const route = host.routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
-    return await route.handle({ params, query: new URLSearchParams(), headers, body: undefined, text: '' });
+    return await route.handle({
+      params,
+      query: new URLSearchParams(),
+      headers,
+      body: undefined,
+      text: '',
+      address: '::1',
+    });
   } catch (error) {
     return route.errors(error);
   }

@@ -32,6 +32,7 @@ async function get(name: string, params: Record<string, string> = {}): Promise<R
     return await route.handle({
       params,
       query: new URLSearchParams(),
+      address: '::1',
       headers: {},
       body: undefined,
       text: '',

@@ -31,6 +31,7 @@ async function get(name: string, id = ''): Promise<RouteReply> {
     return await route.handle({
       params: { id },
       query: new URLSearchParams(),
+      address: '::1',
       headers: {},
       body: undefined,
       text: '',

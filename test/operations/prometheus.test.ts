@@ -38,6 +38,7 @@ async function scrape(host: TestHost): Promise<string> {
   const { status, headers, body } = await route.handle({
     params: {},
     query: new URLSearchParams(),
+    address: '::1',
     headers: {},
     body: undefined,
     text: '',

@@ -22,6 +22,7 @@ export function received(
     logger,
     address: '127.0.0.1',
     operation: 'generate',
+    access: 'user',
     method: 'POST',
     path: '/',
     query: new URLSearchParams(query),
