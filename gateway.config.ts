@@ -12,6 +12,7 @@ import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
 import { crossing } from './plugins/operations/crossing.ts';
+import { webConsole } from './plugins/operations/console/index.ts';
 import { openapi } from './plugins/operations/openapi.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
@@ -108,6 +109,8 @@ export default defineConfig({
     catalogue(),
     // /openapi.json for machines, /docs for people; loaded when somebody asks.
     openapi(),
+    // Pages for operators at `/` of the admin listener, and for key holders at `/` of the public one.
+    webConsole(),
     // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second:
     // rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),

@@ -2,20 +2,12 @@
  * The description in a browser: a real one reads the page, opens a call, types a key in and makes the call.
  * Where the machine has no browser that part is skipped, except in CI, which installs one.
  */
-import { existsSync } from 'node:fs';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
 import { openHouse, type House } from '../support/house.ts';
-
-const known = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-const executable = process.env.TOLLGATE_BROWSER ?? known.find((path) => existsSync(path));
 
 let house: House;
 beforeAll(async () => {
@@ -53,10 +45,7 @@ describe('the viewer', () => {
   );
 });
 
-const hasBrowser = available(
-  executable !== undefined && existsSync(executable),
-  'Chromium (install it, or name a browser in TOLLGATE_BROWSER)',
-);
+const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)(
   'the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)',
@@ -68,11 +57,7 @@ describe.runIf(hasBrowser)(
     const asked: string[] = [];
 
     beforeAll(async () => {
-      // A test that runs as root, as in a container, has no sandbox to give it.
-      browser = await chromium.launch({
-        executablePath: executable ?? '',
-        args: ['--no-sandbox', '--disable-quic', '--disable-sync'],
-      });
+      browser = await launchBrowser();
       page = await browser.newPage();
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
       page.on('pageerror', (error) => void complaints.push(String(error)));

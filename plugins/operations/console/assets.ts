@@ -1,0 +1,120 @@
+/**
+ * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small libraries
+ * from `node_modules` as they are. They are read, stripped and compressed once. Their path holds a hash of
+ * all of them, so browsers keep them until the gateway changes.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire, stripTypeScriptTypes } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+const types: Readonly<Record<string, string>> = {
+  '.ts': 'text/javascript; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** Modules that the pages import by name, each with its file in the package. */
+const libraries: Readonly<Record<string, readonly [file: string, path: string]>> = {
+  preact: ['preact/package.json', 'dist/preact.mjs'],
+  'preact/hooks': ['preact/package.json', 'hooks/dist/hooks.mjs'],
+  htm: ['htm', 'htm.mjs'],
+  '@preact/signals-core': ['@preact/signals-core', 'signals-core.mjs'],
+  '@preact/signals': ['@preact/signals', 'signals.mjs'],
+};
+
+export interface Asset {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly br: Buffer;
+  readonly gzip: Buffer;
+}
+
+export interface Assets {
+  readonly hash: string;
+  readonly files: ReadonlyMap<string, Asset>;
+  /** An import map: names of libraries, and the files that they are. */
+  readonly importMap: string;
+  /** The files that a page loads first: its own, and all that it imports. */
+  neededBy(file: string): readonly string[];
+}
+
+const folder = join(import.meta.dirname, 'pages');
+
+/** Node warns that stripping is experimental, which is no concern of who starts the gateway. */
+function strip(code: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(code);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+async function readPages(): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for (const name of (await readdir(folder)).toSorted()) {
+    if (types[extname(name)] === undefined || name.endsWith('.d.ts')) continue;
+    const text = await readFile(join(folder, name), 'utf8');
+    texts.set(name, name.endsWith('.ts') ? strip(text).replaceAll(/[ \t]+$/gm, '') : text);
+  }
+  return texts;
+}
+
+function libraryFile(name: string): string {
+  return `${name.replaceAll(/[@/]/g, '-').replace(/^-/, '')}.js`;
+}
+
+async function readLibraries(): Promise<Map<string, string>> {
+  const { resolve } = createRequire(import.meta.url);
+  const texts = new Map<string, string>();
+  for (const [name, [from, path]] of Object.entries(libraries)) {
+    const text = await readFile(join(dirname(resolve(from)), path), 'utf8');
+    texts.set(libraryFile(name), text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+  }
+  return texts;
+}
+
+async function compress(name: string, text: string): Promise<Asset> {
+  const plain = Buffer.from(text);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
+  const [br, zipped] = await Promise.all([
+    promisify(brotliCompress)(plain, { params }),
+    promisify(gzip)(plain),
+  ]);
+  return { type: types[extname(name)] ?? '', plain, br, gzip: zipped };
+}
+
+/** Names in `import … from '…'` and `export … from '…'`. Dynamic imports are loaded when they are needed. */
+const imported = /(?:^|[;}\s])(?:import|export)\b[^'"();]*?(?:from)?\s*["']([^'"]+)["']/g;
+
+function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] {
+  const needed = new Set([file]);
+  for (const each of needed)
+    for (const [, name = ''] of (texts.get(each) ?? '').matchAll(imported)) {
+      const found = name.startsWith('./') ? name.slice(2) : libraryFile(name);
+      if (texts.has(found)) needed.add(found);
+    }
+  return [...needed];
+}
+
+export async function loadAssets(): Promise<Assets> {
+  const texts = new Map([...(await readPages()), ...(await readLibraries())]);
+  const hash = createHash('sha256');
+  for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
+  const path = hash.digest('hex').slice(0, 12);
+  const files = new Map<string, Asset>();
+  for (const [name, text] of texts) files.set(name, await compress(name, text));
+  const imports = Object.fromEntries(
+    Object.keys(libraries).map((name) => [name, `/console/${path}/${libraryFile(name)}`]),
+  );
+  return {
+    hash: path,
+    files,
+    importMap: JSON.stringify({ imports }),
+    neededBy: (file) => listNeeded(texts, file),
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * The console in a browser: pages for operators at `/` of the admin listener, and one for key holders at `/`
+ * of the public listener. The pages use the HTTP endpoints that everybody can use. Nothing is built, and
+ * nothing is loaded from other hosts.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { definePlugin, GatewayError, type Route, type RouteReply } from '../../../core/index.ts';
+import { readPrivateFile } from '../../shared/private-file.ts';
+import type { Asset, Assets } from './assets.ts';
+import { checkHost } from './same-origin.ts';
+import { createSessions, keyBytes, type Sessions } from './sessions.ts';
+import { errors, principalOf, sessionRoutes } from './sign-in.ts';
+
+const options = z.strictObject({
+  /** Host names by which browsers reach the admin listener, besides IP addresses and `localhost`. */
+  hosts: z.array(z.string().min(1)).default([]),
+  /** Hours after which operators sign in again. */
+  session: z.number().positive().max(720).default(12),
+  /** Whether key holders get a page at `/` of the public listener. */
+  publicPage: z.boolean().default(true),
+});
+
+/** The key that encrypts the cookies, in hexadecimal digits. */
+function readKey(file: string): Buffer {
+  const text = readPrivateFile(
+    file,
+    () => randomBytes(keyBytes).toString('hex'),
+    (kept) => (/^[\da-f]{64}$/.test(kept) ? undefined : 'is damaged'),
+  );
+  return Buffer.from(text, 'hex');
+}
+
+/** Made once, in the background of the start, so that the first page need not wait for it. */
+let assets: Promise<Assets> | undefined;
+
+function loadOnce(): Promise<Assets> {
+  assets ??= import('./assets.ts').then(({ loadAssets }) => loadAssets());
+  return assets;
+}
+
+type Encoding = 'br' | 'gzip' | 'plain';
+
+function encodingFor({ 'accept-encoding': accepted }: Readonly<Record<string, unknown>>): Encoding {
+  const text = String(accepted ?? '');
+  return /\bbr\b/.test(text) ? 'br' : /\bgzip\b/.test(text) ? 'gzip' : 'plain';
+}
+
+function assetReply(asset: Asset, encoding: Encoding): RouteReply {
+  return {
+    status: 200,
+    headers: {
+      'content-type': asset.type,
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      vary: 'accept-encoding',
+      ...(encoding === 'plain' ? {} : { 'content-encoding': encoding }),
+    },
+    body: asset[encoding],
+  };
+}
+
+async function documentReply(
+  title: string,
+  entry: string,
+  headers: Readonly<Record<string, unknown>>,
+): Promise<RouteReply> {
+  const { buildDocument } = await import('./document.ts');
+  const page = buildDocument(await loadOnce(), { title, entry });
+  const isKnown = headers['if-none-match'] === page.headers['etag'];
+  return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
+}
+
+const shared = { method: 'GET', errors, openapi: false } as const;
+
+const publicPage: Route = {
+  ...shared,
+  access: 'public',
+  name: 'console-public-page',
+  path: '/',
+  handle: ({ headers }) => documentReply('Tollgate', 'public.ts', headers),
+};
+
+function pageRoutes(hosts: readonly string[]): Route[] {
+  return [
+    {
+      ...shared,
+      access: 'public',
+      name: 'console-page',
+      path: '/',
+      adminOnly: true,
+      handle({ headers }) {
+        checkHost(headers, hosts);
+        return documentReply('Tollgate console', 'main.ts', headers);
+      },
+    },
+    {
+      ...shared,
+      access: 'public',
+      name: 'console-file',
+      path: '/console/:hash/:file',
+      everywhere: true,
+      async handle({ params: { hash, file = '' }, headers }) {
+        const all = await loadOnce();
+        const asset = hash === all.hash ? all.files.get(file) : undefined;
+        if (!asset) throw new GatewayError('not_found', `The console has no file "${file.slice(0, 100)}".`);
+        return assetReply(asset, encodingFor(headers));
+      },
+    },
+  ];
+}
+
+export const webConsole = definePlugin({
+  name: 'console',
+  options,
+  apply(host, { hosts, session, publicPage: isPublic }) {
+    const { keyrings, logger, hooks, workers } = host;
+    let sessions: Sessions | undefined;
+    let stopAnswering: (() => void) | undefined;
+    const opened = (): Sessions => {
+      if (sessions) return sessions;
+      throw new GatewayError('overloaded', 'The console is not open yet; try again soon.', { retryAfter: 1 });
+    };
+    const signIn = {
+      keyrings,
+      logger,
+      hosts,
+      sessions: opened,
+      announceEnd: (id: string) => void workers.askOthers('console-session-ended', id),
+    };
+
+    hooks.ready.tapPromise('console', async () => {
+      const duration = session * 3_600_000;
+      // Kept by the process, so that a session that was ended stays ended when the configuration is reloaded.
+      const kept = await host.resource(
+        'console sessions',
+        { duration },
+        () => createSessions(readKey(join(host.dataFolder, 'console-key')), duration),
+        () => undefined,
+      );
+      sessions = kept;
+      stopAnswering = workers.answer('console-session-ended', (id) => {
+        if (typeof id === 'string') kept.end(id);
+      });
+      loadOnce().catch((error: unknown) => logger.error({ error }, 'the console has no pages'));
+    });
+    hooks.close.tapPromise('console', async () => stopAnswering?.());
+
+    host.credentials.add({ name: 'console', openapi: {} });
+    hooks.authenticate.tapPromise('console', async ({ access, headers, method }) =>
+      access === 'operator' ? principalOf(signIn, headers, method) : undefined,
+    );
+    for (const route of [...sessionRoutes(signIn), ...pageRoutes(hosts)]) host.routes.add(route);
+    if (isPublic) host.routes.add(publicPage);
+  },
+});

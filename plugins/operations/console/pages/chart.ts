@@ -1,0 +1,133 @@
+/**
+ * Charts as SVG: stacked bars over time, of which every segment can be a link, and lines. A tooltip lists the
+ * values at the pointer. The table beside a chart has the same figures for those who cannot see it.
+ */
+import { type ComponentChildren, html, useSignal } from './kit.ts';
+
+/** Series have the colours of the style sheet, from 0 on; those beyond the last share it. */
+export const mostColours = 8;
+
+export function colourClass(index: number): string {
+  return `series-${Math.min(index, mostColours - 1)}`;
+}
+
+export interface Series {
+  readonly name: string;
+  readonly values: readonly number[];
+  /** The values as they are shown, if they are more than numbers. */
+  readonly texts?: readonly string[];
+  /** Where the segment of a bucket leads. */
+  href?(bucket: number): string;
+}
+
+interface ChartProps {
+  readonly label: string;
+  /** What each bucket is called. */
+  readonly buckets: readonly string[];
+  readonly series: readonly Series[];
+  format(value: number): string;
+  readonly kind: 'bars' | 'lines';
+  readonly height?: number;
+}
+
+/** A round number at or above a value, so that the axis has plain figures. */
+export function roundUp(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 2.5, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}
+
+/** Parts of the height, from the bottom: where each series' segment of a bucket begins and ends. */
+function stack(series: readonly Series[], bucket: number, top: number): { from: number; to: number }[] {
+  let from = 0;
+  return series.map(({ values }) => {
+    const part = { from, to: from + (values[bucket] ?? 0) / top };
+    from = part.to;
+    return part;
+  });
+}
+
+function bars({ series, buckets }: ChartProps, top: number, height: number) {
+  return buckets.map((name, bucket) => {
+    const parts = stack(series, bucket, top);
+    return series.map((each, index) => {
+      const { from = 0, to = 0 } = parts[index] ?? {};
+      if (to <= from) return null;
+      const rect = html`<rect
+        class=${colourClass(index)}
+        x=${bucket + 0.1}
+        width="0.8"
+        y=${(1 - to) * height}
+        height=${(to - from) * height}
+      />`;
+      return each.href
+        ? html`<a href=${each.href(bucket)} tabindex="-1" aria-label=${`${each.name}, ${name}`}>${rect}</a>`
+        : rect;
+    });
+  });
+}
+
+function lines({ series }: ChartProps, top: number, height: number) {
+  return series.map(({ values }, index) => {
+    const points = values.flatMap((value, bucket) =>
+      Number.isFinite(value) ? [`${bucket + 0.5},${(1 - value / top) * height}`] : [],
+    );
+    return html`<polyline class=${`line ${colourClass(index)}`} points=${points.join(' ')} />`;
+  });
+}
+
+function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: number }): ComponentChildren {
+  const { series, buckets, format } = props;
+  const side = bucket > buckets.length / 2 ? 'right' : 'left';
+  const at = side === 'left' ? (bucket + 1) / buckets.length : 1 - bucket / buckets.length;
+  const rows = series.filter(({ values }) => (values[bucket] ?? 0) > 0);
+  return html`<div class="tip" style=${{ [side]: `calc(${at * 100}% + 8px)` }}>
+    <strong>${buckets[bucket]}</strong>
+    ${rows
+      .slice(0, 12)
+      .map(
+        ({ name, values, texts }) =>
+          html`<div>
+            <i class=${colourClass(series.findIndex((each) => each.name === name))}></i><span>${name}</span
+            ><b>${texts?.[bucket] ?? format(values[bucket] ?? 0)}</b>
+          </div>`,
+      )}
+    ${rows.length === 0 && html`<span class="dim">Nothing</span>`}
+  </div>`;
+}
+
+export function Chart(props: ChartProps) {
+  const { label, buckets, series, format, kind, height = 180 } = props;
+  const hovered = useSignal<number | undefined>(undefined);
+  const highest =
+    kind === 'bars'
+      ? buckets.map((_, bucket) => series.reduce((total, { values }) => total + (values[bucket] ?? 0), 0))
+      : series.flatMap(({ values }) => values.filter(Number.isFinite));
+  const top = roundUp(highest.reduce((most, value) => Math.max(most, value), 0));
+  const move = (event: MouseEvent & { currentTarget: HTMLElement }) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const bucket = Math.floor(((event.clientX - box.left) / box.width) * buckets.length);
+    hovered.value = bucket >= 0 && bucket < buckets.length ? bucket : undefined;
+  };
+  const every = Math.max(1, Math.ceil(buckets.length / 6));
+  return html`<figure class="chart" aria-label=${label}>
+    <div class="axis" aria-hidden="true">
+      <span>${format(top)}</span><span>${format(top / 2)}</span><span>0</span>
+    </div>
+    <div class="plot" onMouseMove=${move} onMouseLeave=${() => (hovered.value = undefined)}>
+      <svg
+        role="group"
+        aria-label=${label}
+        viewBox=${`0 0 ${Math.max(1, buckets.length)} ${height}`}
+        preserveAspectRatio="none"
+        height=${height}
+      >
+        ${kind === 'bars' ? bars(props, top, height) : lines(props, top, height)}
+      </svg>
+      ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
+    </div>
+    <div class="ticks" aria-hidden="true">
+      ${buckets.map((name, index) => (index % every === 0 ? html`<span>${name}</span>` : null))}
+    </div>
+  </figure>`;
+}

@@ -1,0 +1,59 @@
+/** Numbers and times as people read them; times are local. */
+import { html } from './kit.ts';
+
+const whole = new Intl.NumberFormat('en');
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+export function count(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : whole.format(value);
+}
+
+/** `12.3K` from 100,000 on. */
+export function short(value: number): string {
+  return Math.abs(value) < 100_000 ? whole.format(Math.round(value * 100) / 100) : compact.format(value);
+}
+
+/** Milliseconds as `850 ms`, `12.4 s` or `3 min 20 s`. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '–';
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function percent(part: number, all: number): string {
+  if (all === 0) return '–';
+  const share = (part / all) * 100;
+  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
+}
+
+const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const minutes = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const clocks = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+type Moment = string | number | Date;
+
+export const clock = (at: Moment): string => clocks.format(new Date(at));
+export const day = (at: Moment): string => days.format(new Date(at));
+export const minute = (at: Moment): string => minutes.format(new Date(at));
+
+/** A local time; its tooltip is the exact one in UTC. */
+export function Time({
+  at,
+  brief = false,
+}: {
+  readonly at: Moment | null | undefined;
+  readonly brief?: boolean;
+}) {
+  if (at === null || at === undefined) return html`<span class="dim">–</span>`;
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
+  const iso = date.toISOString();
+  return html`<time datetime=${iso} title=${iso}>${(brief ? minutes : times).format(date)}</time>`;
+}

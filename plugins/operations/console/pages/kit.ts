@@ -1,0 +1,64 @@
+/** What every page imports: templates, state, and the parts of the page that are shown above it. */
+import { signal } from '@preact/signals';
+import htm from 'htm';
+import { h, type ComponentChildren } from 'preact';
+
+export { batch, computed, effect, signal, useComputed, useSignal, type Signal } from '@preact/signals';
+export { render, type ComponentChildren } from 'preact';
+export { useEffect, useMemo, useRef } from 'preact/hooks';
+
+/** Builds elements from HTML in a template: html`<p>${text}</p>`. Values are always text, never markup. */
+export const html = htm.bind(h);
+
+interface OpenDialog {
+  readonly title: string;
+  readonly body: ComponentChildren;
+}
+
+/** The dialog that is open, if any. */
+export const dialog = signal<OpenDialog | undefined>(undefined);
+
+export function openDialog(title: string, body: ComponentChildren): void {
+  dialog.value = { title, body };
+}
+
+export function closeDialog(): void {
+  dialog.value = undefined;
+}
+
+interface Notice {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** A line at the bottom of the page that goes by itself, read aloud by screen readers. */
+export const notice = signal<Notice | undefined>(undefined);
+let hiding: ReturnType<typeof setTimeout> | undefined;
+
+export function notify(text: string, isError = false): void {
+  clearTimeout(hiding);
+  notice.value = { text, isError };
+  hiding = setTimeout(() => (notice.value = undefined), isError ? 8000 : 3000);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Copies text, and says so. */
+export async function copyText(text: string, what = 'Copied'): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    notify(what);
+  } catch {
+    notify('The browser does not allow copying here. Select the text and copy it yourself.', true);
+  }
+}
+
+/** Offers a text as a file. */
+export function saveFile(name: string, text: string, type = 'text/csv'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

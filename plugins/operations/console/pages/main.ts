@@ -1,0 +1,180 @@
+/**
+ * The console for operators: the shell around the pages, and the page to sign in on.
+ *
+ * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to `navigation.ts`
+ * with its path, its title and its import. It is loaded when it is first opened. `Page` receives `place`: the
+ * parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the query, `href` makes
+ * links. `useData` of `api.ts` loads from the API, `api.post` and the like change things. Tables, forms,
+ * charts and small parts are in `table.ts`, `form.ts`, `chart.ts` and `parts.ts`; amounts are decimal strings
+ * and shown by `Amount`. `openDialog` and `notify` of `kit.ts` show what comes above the page. Hide what
+ * changes something if `session.value?.readOnly`. The style sheet is `style.css`; classes are shared.
+ */
+import { Component } from 'preact';
+import { api, session, type Session } from './api.ts';
+import { Form } from './form.ts';
+import {
+  closeDialog,
+  dialog,
+  effect,
+  html,
+  messageOf,
+  notice,
+  render,
+  useEffect,
+  useRef,
+  useSignal,
+} from './kit.ts';
+import { type Page, pages } from './navigation.ts';
+import { openPalette, Palette } from './palette.ts';
+import { href, place, type Place } from './router.ts';
+import { nextTheme, theme } from './theme.ts';
+
+function SignIn() {
+  return html`<main class="sign-in">
+    <h1>Tollgate</h1>
+    <p class="dim">
+      Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder,
+      or with an operator key.
+    </p>
+    <${Form}
+      fields=${[{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }]}
+      submit="Sign in"
+      onSubmit=${async ({ secret }: { secret: string }) => {
+        session.value = await api.post<Session>('/console/session', { secret });
+      }}
+    />
+  </main>`;
+}
+
+function Dialog() {
+  const element = useRef<HTMLDialogElement>(null);
+  const open = dialog.value;
+  useEffect(() => {
+    if (open && !element.current?.open) element.current?.showModal();
+    if (!open) element.current?.close();
+  }, [open]);
+  return html`<dialog ref=${element} onClose=${closeDialog} aria-labelledby="dialog-title">
+    ${
+      open &&
+      html`<header>
+          <h2 id="dialog-title">${open.title}</h2>
+          <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>
+        </header>
+        ${open.body}`
+    }
+  </dialog>`;
+}
+
+/** Shows what went wrong in a page, and keeps the rest of the console usable. */
+class Guarded extends Component<{ children: unknown; at: string }> {
+  override state = { error: undefined, at: '' };
+
+  override componentDidCatch(error: unknown): void {
+    this.setState({ error, at: this.props.at });
+  }
+
+  render() {
+    return this.state.error !== undefined && this.state.at === this.props.at
+      ? html`<p class="problem" role="alert">This page failed: ${messageOf(this.state.error)}</p>`
+      : this.props.children;
+  }
+}
+
+type View = (props: { readonly place: Place }) => unknown;
+const loaded = new Map<string, View>();
+
+function Current() {
+  const { path } = place.value;
+  const page = pages.find((each) => each.path === (path[0] ?? '')) ?? undefined;
+  const turn = useSignal(0);
+  const fault = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    fault.value = undefined;
+    document.title = `${page?.title ?? 'Not found'} – Tollgate`;
+    if (!page || loaded.has(page.path)) return;
+    page.load().then(
+      ({ Page: view }) => {
+        loaded.set(page.path, view);
+        turn.value += 1;
+      },
+      (error: unknown) => (fault.value = messageOf(error)),
+    );
+  }, [page]);
+  // Read, so that the page is drawn again once it is loaded.
+  void turn.value;
+  if (!page)
+    return html`<p class="empty">There is no such page. <a href=${href('')}>Go to the overview.</a></p>`;
+  const view = loaded.get(page.path);
+  if (fault.value !== undefined) return html`<p class="problem" role="alert">${fault}</p>`;
+  return (
+    view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
+  );
+}
+
+async function signOut(): Promise<void> {
+  await api.delete('/console/session').catch(() => undefined);
+  session.value = { signedIn: false, key: '', readOnly: false, expires: '' };
+}
+
+function Navigation() {
+  const current = place.value.path[0] ?? '';
+  const link = ({ path, title }: Page) =>
+    html`<a href=${href(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
+  return html`<nav aria-label="Pages">
+    <a class="brand" href=${href('')}>Tollgate</a>
+    <div class="links">${pages.map(link)}</div>
+    <div class="foot">
+      <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
+      <button class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>
+      <button class="quiet" onClick=${signOut}>Sign out</button>
+      ${session.value?.readOnly && html`<p class="dim">This key may only read.</p>`}
+    </div>
+  </nav>`;
+}
+
+/** `/` goes to the filter of the page. */
+function onKey(event: KeyboardEvent): void {
+  const isTyping =
+    event.target instanceof HTMLElement && event.target.closest('input, textarea, select') !== null;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+    event.preventDefault();
+    if (session.value?.signedIn) openPalette();
+  } else if (event.key === '/' && !isTyping && !dialog.value) {
+    const search = document.querySelector<HTMLInputElement>('main input[type=search]');
+    if (search) event.preventDefault();
+    search?.focus();
+  }
+}
+
+function Shell() {
+  if (session.value === undefined) return html`<main class="page" aria-busy="true"></main>`;
+  const inner = session.value.signedIn
+    ? html`<a
+          class="skip"
+          href="#content"
+          onClick=${(event: Event) => {
+            event.preventDefault();
+            document.getElementById('content')?.focus();
+          }}
+          >Skip to the page</a
+        >
+        <${Navigation} />
+        <main class="page" id="content" tabindex="-1"><${Current} /></main>
+        <${Palette} />`
+    : html`<${SignIn} />`;
+  return html`${inner}<${Dialog} />
+    <div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">${notice.value?.text}</div>`;
+}
+
+window.addEventListener('keydown', onKey);
+effect(() => {
+  if (session.value?.signedIn === false) closeDialog();
+});
+const root = document.getElementById('app');
+if (root) render(html`<${Shell} />`, root);
+try {
+  session.value = await api.get<Session>('/console/session');
+} catch (error) {
+  if (root)
+    render(html`<main class="sign-in"><p class="problem" role="alert">${messageOf(error)}</p></main>`, root);
+}

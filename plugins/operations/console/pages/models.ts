@@ -1,0 +1,7 @@
+/** The models. */
+import { html } from './kit.ts';
+import { Head } from './parts.ts';
+
+export function Page() {
+  return html`<${Head} title="Models" />`;
+}

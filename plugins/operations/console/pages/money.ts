@@ -1,0 +1,45 @@
+/** Exact amounts: decimal strings in USD with up to nine places, added as integers and never as floats. */
+import { html } from './kit.ts';
+
+const places = 9;
+
+/** Whether a text is an amount as the API writes it. */
+export function isDecimal(text: string): boolean {
+  return /^-?\d+(\.\d+)?$/.test(text);
+}
+
+/** Nano-USD of an amount. */
+export function nano(amount: string): bigint {
+  const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');
+  const value = BigInt(whole + fraction.padEnd(places, '0').slice(0, places));
+  return amount.startsWith('-') ? -value : value;
+}
+
+/** An amount of nano-USD, with the places it needs. */
+export function decimal(value: bigint): string {
+  const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  const whole = digits.slice(0, -places);
+  return `${value < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+export function sum(amounts: readonly string[]): string {
+  return decimal(amounts.reduce((total, amount) => total + nano(amount), 0n));
+}
+
+/** `$1,234.50`, with all places. */
+export function dollars(amount: string): string {
+  const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',');
+  return `${amount.startsWith('-') ? '−' : ''}$${grouped}.${fraction.padEnd(2, '0')}`;
+}
+
+/** An amount with all its places; those after the cents are dimmed. */
+export function Amount({ usd }: { readonly usd: string | null | undefined }) {
+  if (usd === null || usd === undefined) return html`<span class="dim">–</span>`;
+  const text = dollars(usd);
+  const cents = text.indexOf('.') + 3;
+  return html`<span class="amount"
+    >${text.slice(0, cents)}${text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`}</span
+  >`;
+}

@@ -1,0 +1,7 @@
+/** The overview. */
+import { html } from './kit.ts';
+import { Head } from './parts.ts';
+
+export function Page() {
+  return html`<${Head} title="Overview" />`;
+}

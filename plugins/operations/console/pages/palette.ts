@@ -1,0 +1,111 @@
+/** The command palette: type a few letters, and go to a page, a call, an account or a model. */
+import { html, signal, useEffect, useRef, useSignal } from './kit.ts';
+import { pages } from './navigation.ts';
+import { go, href } from './router.ts';
+import { nextTheme } from './theme.ts';
+
+interface Command {
+  readonly title: string;
+  run(): void;
+}
+
+const isOpen = signal(false);
+
+export function openPalette(): void {
+  isOpen.value = true;
+}
+
+/** Places that the text could name, besides the pages. */
+function suggestions(text: string): Command[] {
+  if (text === '') return [];
+  const found: Command[] = [];
+  const suggest = (path: string, title: string, to: () => void) => {
+    if (pages.some((page) => page.path === path)) found.push({ title, run: to });
+  };
+  suggest('calls', `Open the call “${text}”`, () => go(['calls', text]));
+  suggest('calls', `Calls of the model “${text}”`, () => go('calls', { model: text }));
+  suggest('accounts', `Open the account “${text}”`, () => go(['accounts', text]));
+  suggest('models', `Models that contain “${text}”`, () => go('models', { search: text }));
+  return found;
+}
+
+function listCommands(text: string): Command[] {
+  const all: Command[] = [
+    ...pages.map(({ path, title }) => ({ title, run: () => (window.location.hash = href(path)) })),
+    { title: 'Change the theme', run: nextTheme },
+  ];
+  const words = text.toLowerCase().split(/\s+/);
+  return [
+    ...all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))),
+    ...suggestions(text.trim()),
+  ];
+}
+
+export function Palette() {
+  const element = useRef<HTMLDialogElement>(null);
+  const text = useSignal('');
+  const chosen = useSignal(0);
+  useEffect(() => {
+    if (isOpen.value && !element.current?.open) {
+      text.value = '';
+      chosen.value = 0;
+      element.current?.showModal();
+    }
+    if (!isOpen.value) element.current?.close();
+  }, [isOpen.value]);
+  if (!isOpen.value) return html`<dialog class="palette" ref=${element}></dialog>`;
+  const commands = listCommands(text.value);
+  const at = Math.min(chosen.value, Math.max(0, commands.length - 1));
+  const run = (command: Command | undefined) => {
+    isOpen.value = false;
+    command?.run();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      chosen.value = (at + step + commands.length) % Math.max(1, commands.length);
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      run(commands[at]);
+    }
+  };
+  return html`<dialog
+    class="palette"
+    ref=${element}
+    onClose=${() => (isOpen.value = false)}
+    aria-label="Go to"
+  >
+    <input
+      type="text"
+      role="combobox"
+      aria-expanded="true"
+      aria-controls="palette-list"
+      aria-activedescendant=${`palette-${at}`}
+      aria-label="Page, call, account or model"
+      placeholder="Page, call, account or model"
+      autofocus
+      autocomplete="off"
+      spellcheck=${false}
+      value=${text}
+      onInput=${(event: { currentTarget: HTMLInputElement }) => {
+        text.value = event.currentTarget.value;
+        chosen.value = 0;
+      }}
+      onKeyDown=${onKey}
+    />
+    <ul id="palette-list" role="listbox" aria-label="Places">
+      ${commands.map(
+        (command, index) =>
+          html`<li
+            id=${`palette-${index}`}
+            role="option"
+            aria-selected=${index === at ? 'true' : 'false'}
+            onClick=${() => run(command)}
+          >
+            ${command.title}
+          </li>`,
+      )}
+    </ul>
+  </dialog>`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Sessions of signed-in operators. The cookie holds the operator's secret, encrypted with a key that only
+ * this gateway has, so each request is checked like one that sends the secret itself: a key that is disabled
+ * or expires ends its sessions within a second, in every worker. No table of sessions is kept.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+
+const algorithm = 'aes-256-gcm';
+export const keyBytes = 32;
+const ivBytes = 12;
+const tagBytes = 16;
+/** Characters of a cookie that is still worth decrypting. */
+const longestCookie = 2048;
+
+const sessionSchema = z.object({
+  id: z.string(),
+  /** The operator secret or key that was sent to sign in. */
+  secret: z.string(),
+  /** Milliseconds since the epoch. */
+  expires: z.number(),
+});
+
+export type Session = z.output<typeof sessionSchema>;
+
+export interface Sessions {
+  /** Starts a session and returns it with its cookie value. */
+  start(secret: string): { readonly session: Session; readonly sealed: string };
+  /** Reads a cookie value. Undefined if it is not ours, has expired, or its operator has signed out. */
+  read(sealed: string): Session | undefined;
+  /** Ends a session: its cookie is refused from now on. */
+  end(id: string): void;
+}
+
+export function createSessions(key: Buffer, duration: number): Sessions {
+  /** Ids of sessions that were ended before they expired. */
+  const ended = new LRUCache<string, true>({ max: 10_000, ttl: duration });
+
+  function decrypt(sealed: string): unknown {
+    const bytes = Buffer.from(sealed, 'base64url');
+    const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
+      authTagLength: tagBytes,
+    });
+    decipher.setAuthTag(bytes.subarray(-tagBytes));
+    const text = decipher.update(bytes.subarray(ivBytes, -tagBytes));
+    return JSON.parse(Buffer.concat([text, decipher.final()]).toString());
+  }
+
+  return {
+    start(secret) {
+      const session = { id: randomBytes(16).toString('hex'), secret, expires: Date.now() + duration };
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
+      const text = Buffer.concat([cipher.update(JSON.stringify(session)), cipher.final()]);
+      return { session, sealed: Buffer.concat([iv, text, cipher.getAuthTag()]).toString('base64url') };
+    },
+    read(sealed) {
+      if (sealed.length > longestCookie) return undefined;
+      try {
+        const session = sessionSchema.parse(decrypt(sealed));
+        return session.expires > Date.now() && !ended.has(session.id) ? session : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    end: (id) => void ended.set(id, true),
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Signs operators in and out. A session is a cookie that scripts cannot read and other sites cannot send. It
+ * is accepted for operator routes, which only the admin listener serves.
+ */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { GatewayError, toGatewayError, type Host, type Principal, type Route } from '../../../core/index.ts';
+import { checkHost, checkOrigin } from './same-origin.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+/** Failed attempts of one address in a window of five minutes. */
+const mostFailures = 10;
+const failureWindow = 300_000;
+
+const order = z.strictObject({ secret: z.string().min(1).max(1000) });
+
+type Headers = Parameters<typeof checkOrigin>[0];
+
+/** Browsers share the cookies of all ports, so the name holds the port: two gateways do not collide. */
+function cookieName({ host }: Headers): string {
+  return `tollgate-console-${/:(\d+)$/.exec(String(host))?.[1] ?? 'default'}`;
+}
+
+function cookieOf(headers: Headers): string | undefined {
+  const name = cookieName(headers);
+  return String(headers['cookie'] ?? '')
+    .split('; ')
+    .find((part) => part.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+}
+
+function setCookie(headers: Headers, value: string, seconds: number): string {
+  const secure = String(headers['origin']).startsWith('https:') ? '; Secure' : '';
+  return `${cookieName(headers)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** An IPv6 client owns a /64 network, so its addresses count as one. */
+function networkOf(address: string): string {
+  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
+}
+
+interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
+  readonly hosts: readonly string[];
+  readonly sessions: () => Sessions;
+  /** Tells the other workers that a session has ended. */
+  announceEnd(id: string): void;
+}
+
+async function operatorOf({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
+  for (const keyring of keyrings.all()) {
+    const principal = await keyring.verify(secret);
+    if (principal) return principal.kind === 'operator' ? principal : undefined;
+  }
+  return undefined;
+}
+
+/** The operator of a request's cookie; undefined without a valid one. */
+export async function principalOf(
+  signIn: SignIn,
+  headers: Headers,
+  method: string,
+): Promise<Principal | undefined> {
+  const sealed = cookieOf(headers);
+  const session = sealed === undefined ? undefined : signIn.sessions().read(sealed);
+  if (!session) return undefined;
+  checkHost(headers, signIn.hosts);
+  checkOrigin(headers, method);
+  return operatorOf(signIn, session.secret);
+}
+
+const noStore = { 'cache-control': 'no-store' };
+
+function shown({ key, readOnly = false }: Principal, { expires }: Session) {
+  return { signedIn: true, key, readOnly, expires: new Date(expires).toISOString() };
+}
+
+export function errors(error: unknown): ReturnType<Route['errors']> {
+  const { code, message, status, details } = toGatewayError(error);
+  return { status, headers: noStore, body: { error: { code, message, param: details.param ?? null } } };
+}
+
+const shared = {
+  path: '/console/session',
+  adminOnly: true,
+  errors,
+  openapi: false,
+} as const;
+
+export function sessionRoutes(signIn: SignIn): Route[] {
+  const failures = new LRUCache<string, number>({ max: 10_000, ttl: failureWindow, noUpdateTTL: true });
+
+  /** Counts the attempt before the secret is checked, so that many at once cannot pass the limit. */
+  function countAttempt(address: string): string {
+    const network = networkOf(address);
+    const count = failures.get(network) ?? 0;
+    if (count >= mostFailures)
+      throw new GatewayError('rate_limited', 'Too many failed attempts to sign in. Wait five minutes.', {
+        retryAfter: Math.ceil(failures.getRemainingTTL(network) / 1000),
+      });
+    failures.set(network, count + 1);
+    return network;
+  }
+
+  return [
+    {
+      ...shared,
+      access: 'public',
+      name: 'console-session',
+      method: 'GET',
+      async handle({ headers }) {
+        checkHost(headers, signIn.hosts);
+        const session = signIn.sessions().read(cookieOf(headers) ?? '');
+        const operator = session && (await operatorOf(signIn, session.secret).catch(() => undefined));
+        const body = session && operator ? shown(operator, session) : { signedIn: false };
+        return { status: 200, headers: noStore, body };
+      },
+    },
+    {
+      ...shared,
+      access: 'public',
+      name: 'console-sign-in',
+      method: 'POST',
+      async handle({ headers, body, address }) {
+        checkHost(headers, signIn.hosts);
+        checkOrigin(headers, 'POST');
+        const network = countAttempt(address);
+        const sent = order.safeParse(body);
+        const operator = sent.success && (await operatorOf(signIn, sent.data.secret.trim()));
+        if (!sent.success || !operator) {
+          signIn.logger.warn({ address }, 'an attempt to sign in to the console failed');
+          throw new GatewayError(
+            'invalid_api_key',
+            'This is neither the operator secret nor an operator key.',
+          );
+        }
+        failures.delete(network);
+        const { session, sealed } = signIn.sessions().start(sent.data.secret.trim());
+        signIn.logger.info({ address, key: operator.key }, 'an operator signed in to the console');
+        const seconds = Math.floor((session.expires - Date.now()) / 1000);
+        return {
+          status: 200,
+          headers: { ...noStore, 'set-cookie': setCookie(headers, sealed, seconds) },
+          body: shown(operator, session),
+        };
+      },
+    },
+    {
+      ...shared,
+      access: 'public',
+      name: 'console-sign-out',
+      method: 'DELETE',
+      async handle({ headers }) {
+        checkHost(headers, signIn.hosts);
+        checkOrigin(headers, 'DELETE');
+        const session = signIn.sessions().read(cookieOf(headers) ?? '');
+        if (session) {
+          signIn.sessions().end(session.id);
+          signIn.announceEnd(session.id);
+        }
+        return { status: 204, headers: { ...noStore, 'set-cookie': setCookie(headers, '', 0) }, body: null };
+      },
+    },
+  ];
+}

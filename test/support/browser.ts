@@ -1,0 +1,22 @@
+/** A real browser for tests: Debian's Chromium, or the one that TOLLGATE_BROWSER names. */
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+
+const known = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const executable = process.env.TOLLGATE_BROWSER ?? known.find((path) => existsSync(path));
+
+export const isBrowserPresent = executable !== undefined && existsSync(executable);
+export const missingBrowser = 'Chromium (install it, or name a browser in TOLLGATE_BROWSER)';
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: executable ?? '',
+    // A test that runs as root, as in a container, has no sandbox to give it.
+    args: ['--no-sandbox', '--disable-quic', '--disable-sync'],
+  });
+}
