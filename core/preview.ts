@@ -131,6 +131,7 @@ function receive(
     id: createRequestId(),
     family: protocol.name,
     operation,
+    access: 'user',
     method: 'POST',
     path,
     query: new URLSearchParams(query),
