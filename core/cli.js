@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 /**
- * The entry: what Node makes of the sources is kept from one start to the next, which halves the time to the
- * first call. It has to be asked for before anything else is loaded, and in JavaScript: a single file whose
- * types were to be stripped at every start would bring the stripper into memory.
+ * The entry point. It turns on Node's compile cache, which halves the time to the first call. The cache must
+ * be on before any other file loads. This file is JavaScript, because one TypeScript file here would load the
+ * type stripper at every start.
  */
 import * as loader from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
-// An older Node would stop at the first named import it does not have, and not say why: so none is imported
-// by name above.
+// An older Node stops at the first named import it lacks, without saying why. So nothing above is imported by
+// name.
 const least = 24;
 const major = Number.parseInt(process.versions.node, 10);
 if (major < least) {
@@ -18,28 +18,25 @@ if (major < least) {
   process.exit(1);
 }
 
-// What runs often while files are loaded never runs again: to optimise it would bring V8's compilers into
-// memory, 11 MB
-// of a process that may have nothing to do for hours. The command line turns them on when there is work.
+// Code that runs often while files load never runs again. Optimising it would load V8's compilers: 11 MB in a
+// process that may idle for hours. The command line turns them on when there is work.
 for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 
-// Where objects of one kind often outlive a collection, V8 puts the next ones into the old generation from
-// the start. One
-// of a call's then keeps all that the call refers to until a full collection, long after the call is over:
-// 100 MB under load.
+// If objects of one kind often survive a collection, V8 allocates later ones in the old generation. One such
+// object then keeps a whole call's objects until a full collection, long after the call ended: 100 MB under
+// load.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// After eight seconds without work V8 would make the process small: it drops the shapes of objects that no
-// call holds just then, and with them the code it has made for calls, which the next ones take a quarter of a
-// minute to get back. Older V8s do not have the flag, and print a complaint about it.
+// After eight idle seconds V8 would shrink the process. It would drop the shapes of objects that no call
+// uses, and the code compiled for calls, which takes 15 seconds to come back. Older versions of V8 lack this
+// flag and print a warning.
 if (major >= 26) setFlagsFromString('--memory-reducer-delay-ms=60000');
 
-// A report that Node writes of a process that fails would hold its environment, and with it the vendors'
-// keys.
+// A diagnostic report would contain the environment, and with it the providers' keys.
 process.report.excludeEnv = true;
 
 const { status, directory } = loader.enableCompileCache();
-// Threads of this process look for the folder in their environment.
+// Threads read the cache's folder from the environment.
 if (directory && status !== loader.constants.compileCacheStatus.FAILED)
   process.env['NODE_COMPILE_CACHE'] ??= directory;
 await import('./process/command-line.ts');

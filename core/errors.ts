@@ -93,9 +93,7 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     // Checked here, so that the error names the code that made it and not the encoder.
     if (!isErrorCode(code))
-      throw new TypeError(
-        `there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`,
-      );
+      throw new TypeError(`there is no error code "${code}"; known: ${Object.keys(errorTable).join(', ')}`);
     super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, {
       cause: details.cause,
     });

@@ -2,10 +2,10 @@
 import type { Command } from '../plugin.ts';
 import { Registry } from './registry.ts';
 
-/** Verbs that are no plugin's, with what each does. */
+/** Verbs of the gateway itself, with what each does. */
 export const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
 
-/** The words of a verb, and its arguments as commander writes them. */
+/** The words of a verb, and its arguments in commander's syntax. */
 export function verbOf({ name }: Pick<Command, 'name'>): {
   readonly words: readonly string[];
   readonly parameters: readonly string[];
@@ -24,18 +24,20 @@ export class Commands extends Registry<Command> {
     const { words } = verbOf(command);
     const [first = ''] = words;
     if (!words.every((word) => /^[a-z][\w-]*$/i.test(word)) || first === '')
-      throw new Error(`command "${command.name}": a verb has a word of letters, before its arguments`);
+      throw new Error(
+        `command "${command.name}": a verb starts with a word of letters, before its arguments`,
+      );
     if (ownVerbs.has(first) || first === 'help')
-      throw new Error(`command "${command.name}": "${first}" is a verb of the gateway itself`);
+      throw new Error(`command "${command.name}": "${first}" is one of the gateway's own verbs`);
     const typed = words.join(' ');
     const taken = [...this.all()].find((known) => verbOf(known).words.join(' ') === typed);
     if (taken)
       throw new Error(
-        `command "${command.name}": the verb "${typed}" is there already, of the plugin "${this.ownerOf(taken)}"`,
+        `command "${command.name}": the verb "${typed}" already belongs to the plugin "${this.ownerOf(taken)}"`,
       );
     const reserved = command.options?.find(({ flags }) => /(^|[\s,])(--json|--help|-h)\b/.test(flags));
     if (reserved)
-      throw new Error(`command "${command.name}": the option "${reserved.flags}" is there for every verb`);
+      throw new Error(`command "${command.name}": the option "${reserved.flags}" exists on every verb`);
     super.add(command);
   }
 }

@@ -5,43 +5,40 @@
 import type { Provider, UpstreamRequest } from '../provider.ts';
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in one or two words. */
   readonly subject: string;
-  /** A `note` is worth knowing and keeps nothing from working. */
+  /** A `note` is worth knowing, but nothing fails because of it. */
   readonly state: 'well' | 'note' | 'fault';
   readonly told: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string;
 }
 
-/** Something that may be ill: looked at when somebody asks, with a gateway running beside it or none. */
+/** A check that `tollgate doctor` runs, next to a running gateway or without one. */
 export interface Examination {
   readonly name: string;
   examine(): Promise<Finding[]>;
 }
 
-/** Where a call that costs nothing tells whether a vendor is there and takes the key. */
+/** A free request that shows whether the provider is up and accepts the key. */
 export interface Probe {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Of a vendor that has nothing free to GET: what is posted to count tokens, say. */
+  /** For a provider without a free GET: the body to POST, such as a token count. */
   readonly body?: string | undefined;
-  /** The environment variable the key is usually in. */
+  /** The environment variable that usually holds the key. */
   readonly variable: string;
 }
 
 const patience = 10_000;
 /**
- * Milliseconds our clock may be off: beyond the first it is worth knowing, beyond the second signatures are
- * refused.
+ * Milliseconds by which our clock may be off. Above the first it is a note. Above the second providers reject
+ * signatures.
  */
 const noted = 5000;
 const refused = 60_000;
 
-/**
- * The subject of what a vendor's `date` tells of our clock; every vendor tells it, and the doctor repeats the
- * worst.
- */
+/** The subject of clock findings. Every provider sends a `date` header; the doctor reports the worst. */
 export const clock = 'clock';
 
 function clockFinding(date: string | null, host: string, now: number): Finding[] {
@@ -55,7 +52,7 @@ function clockFinding(date: string | null, host: string, now: number): Finding[]
       subject: clock,
       state: Math.abs(off) > refused ? 'fault' : 'note',
       told,
-      remedy: 'set the clock of this machine, or let it be set (NTP)',
+      remedy: "set this machine's clock, or turn on NTP",
     },
   ];
 }
@@ -66,35 +63,35 @@ function findingOf(subject: string, host: string, status: number, variable: stri
       subject,
       state: 'fault',
       told: `${host} does not accept the key (${status})`,
-      remedy: `look at the key in ${variable}: it may be wrong, withdrawn, or not allowed to list models`,
+      remedy: `check the key in ${variable}: it may be wrong, revoked, or not allowed to list models`,
     };
   if (status >= 500)
     return {
       subject,
       state: 'fault',
       told: `${host} answered ${status}`,
-      remedy: 'it has trouble of its own: try again later',
+      remedy: 'the provider has a fault of its own: try again later',
     };
   if (status === 429)
     return {
       subject,
       state: 'note',
-      told: `${host} is there, and has had enough calls for now (429)`,
-      remedy: 'try again later, or raise the limit of the key',
+      told: `${host} is up, but limits calls right now (429)`,
+      remedy: "try again later, or raise the key's limit",
     };
   if (status >= 300)
     return {
       subject,
       state: 'note',
-      told: `${host} is there, and answered ${status} where its models are listed: whether it accepts the key is not known`,
-      remedy: 'look whether its address is right',
+      told: `${host} is up, but answered ${status} to the model list: whether it accepts the key is unknown`,
+      remedy: 'check its address',
     };
-  return { subject, state: 'well', told: `${host} is there and accepts the key` };
+  return { subject, state: 'well', told: `${host} is up and accepts the key` };
 }
 
 /**
- * Whether a vendor is reached and takes the key, and what its clock says of ours. Nothing of the key is in
- * the answer.
+ * Checks whether a provider is reachable and accepts the key, and compares its clock with ours. The finding
+ * never contains the key.
  */
 export async function examineVendor(provider: Provider, probe: Probe): Promise<Finding[]> {
   const subject =
@@ -104,8 +101,8 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
   try {
     signed = await provider.sign(requestOf(probe));
   } catch (error) {
-    const told = `there is nothing to sign with: ${error instanceof Error ? error.message : String(error)}`;
-    return [{ subject, state: 'fault', told, remedy: `look at ${probe.variable}` }];
+    const told = `requests cannot be signed: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ subject, state: 'fault', told, remedy: `check ${probe.variable}` }];
   }
   return ask(signed, subject, host, probe.variable);
 }
@@ -152,8 +149,8 @@ async function ask(
       {
         subject,
         state: 'fault',
-        told: `${host} could not be asked: ${reasonOf(cause)}`,
-        remedy: 'look at its address, at name resolution, and at what stands between (firewall, proxy)',
+        told: `${host} could not be reached: ${reasonOf(cause)}`,
+        remedy: 'check its address, name resolution, and the firewall or proxy in between',
       },
     ];
   }

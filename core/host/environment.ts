@@ -1,11 +1,11 @@
-/** What the environment says where an option is left open. */
+/** Reads environment variables as defaults for options. */
 import { z } from 'zod';
 import { longestDeadline } from '../util/deadlines.ts';
 
 /**
- * A variable, checked as the option is that it stands for. One that is set to nothing, as compose files do,
- * is not set; the line break that a file of secrets ends in is no part of it. What is wrong is told by the
- * variable's name, never its text.
+ * Reads a variable and checks it like the option it replaces. An empty variable, which compose files produce,
+ * counts as unset. A final line break, which secret files have, is ignored. Errors name the variable, never
+ * its value.
  */
 export function fromEnvironment<Value>(variable: string, schema: z.ZodType<Value>): Value | undefined {
   const text = process.env[variable]?.trim();
@@ -18,17 +18,17 @@ export function fromEnvironment<Value>(variable: string, schema: z.ZodType<Value
   return checked.data;
 }
 
-/** A port, as a variable has it; 0 is any that is free. */
+/** A port number; 0 means any free port. */
 export const portText = z
   .string()
-  .refine((text) => /^\d+$/.test(text) && Number(text) <= 65_535, 'has to be a port, from 0 to 65535')
+  .refine((text) => /^\d+$/.test(text) && Number(text) <= 65_535, 'must be a port, from 0 to 65535')
   .transform(Number);
 
-/** Seconds, as a variable has them. */
+/** A number of seconds. */
 export const secondsText = z
   .string()
   .refine(
     (text) => Number(text) > 0 && Number(text) <= longestDeadline,
-    `has to be a number of seconds above 0, ${longestDeadline} at most`,
+    `must be a number of seconds above 0 and at most ${longestDeadline}`,
   )
   .transform(Number);

@@ -1,6 +1,6 @@
 /**
- * The one set of metrics a process has, whatever is reloaded. Where several workers share the port, whichever
- * is scraped answers for all: it asks the process they were started by, which asks every worker.
+ * The process's one set of metrics, which survives reloads. If several workers share the port, the scraped
+ * worker asks the parent process, which asks every worker.
  */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, Registry } from 'prom-client';
@@ -21,7 +21,7 @@ let lastAsked = 0;
 
 if (cluster.isWorker) {
   AggregatorRegistry.setRegistries([metrics]);
-  // Making one is what lets this worker answer for its part.
+  // Creating a registry lets this worker answer for its part.
   void new AggregatorRegistry();
   process.on('message', (message) => {
     const reply = scrapeReply.safeParse(message);
@@ -32,8 +32,8 @@ if (cluster.isWorker) {
 }
 
 /**
- * All metrics in Prometheus' own text, of every worker together. Rejects where some worker's are not to be
- * had: sums without them would be wrong.
+ * Returns the metrics of all workers in Prometheus' text format. Rejects if a worker does not answer, because
+ * sums without it would be wrong.
  */
 export function scrape(): Promise<string> {
   if (!cluster.isWorker) return metrics.metrics();
@@ -42,7 +42,7 @@ export function scrape(): Promise<string> {
   return new Promise((resolve, reject) => {
     asked.set(id, (text) =>
       text === undefined
-        ? reject(new GatewayError('overloaded', "A worker's figures could not be had; ask again soon."))
+        ? reject(new GatewayError('overloaded', 'A worker did not report its metrics; try again soon.'))
         : resolve(text),
     );
     process.send?.({ type: 'tollgate:scrape', id } satisfies z.output<typeof scrapeRequest>);

@@ -1,5 +1,5 @@
 /**
- * Looks at a vendor's own list of models when the gateway is ready and from time to time, and offers what it
+ * Reads a provider's own list of models when the gateway is ready and from time to time, and offers what it
  * finds.
  */
 import type { Logger } from 'pino';
@@ -13,8 +13,8 @@ import { readListing } from './model-listing.ts';
 const patienceForListing = 5000;
 
 /**
- * What a vendor answered last. It outlives the configuration: the models of the next one are there before it
- * is asked again.
+ * The provider's last answer. It outlives a reload, so that the next configuration offers the models before
+ * it asks again.
  */
 interface Listed {
   models?: readonly Model[];
@@ -27,7 +27,7 @@ interface Place {
   readonly open: OpenResource;
 }
 
-/** A vendor that does not answer keeps what it offered before: it may only be restarting. */
+/** A provider that does not answer keeps its previous models: it may only be restarting. */
 export function watchListing(
   { hooks, catalog, logger, open }: Place,
   provider: Provider,
@@ -41,7 +41,7 @@ export function watchListing(
         redirect: 'error',
         signal: AbortSignal.timeout(patienceForListing),
       });
-      if (!response.ok) throw new Error(`it answered ${response.status}`);
+      if (!response.ok) throw new Error(`the provider answered ${response.status}`);
       listed.models = readListing(provider.name, await response.json(), options);
       catalog.offer(provider, listed.models);
     } catch (error) {
@@ -60,7 +60,7 @@ export function watchListing(
       () => undefined,
     );
     if (listed.models) catalog.offer(provider, listed.models);
-    // Not awaited: a vendor that is slow to answer must not keep the gateway from starting.
+    // Not awaited: a slow provider must not delay the start.
     void look();
     timer = setInterval(() => void look(), options.discoverEvery * 1000).unref();
   });

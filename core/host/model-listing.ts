@@ -1,6 +1,6 @@
 /**
- * A vendor's own list of models (`GET /models` in the chat style) as facts for the catalogue. A model is left
- * out where neither the list nor the operator says what it costs.
+ * Reads a provider's own model list (`GET /models`, chat style) into catalogue facts. A model is left out if
+ * neither the list nor the operator gives its price.
  */
 import { z } from 'zod';
 import type { priceSchema } from '../billing/price.ts';
@@ -26,17 +26,15 @@ const listedSchema = z.looseObject({
     })
     .nullish(),
   supported_parameters: z.array(z.string()).nullish(),
-  /**
-   * OpenRouter's own: USD per token, and per request, as decimal strings; "-1" where the price is not fixed.
-   */
+  /** OpenRouter's prices: USD per token, and per request, as decimal strings; "-1" if the price varies. */
   pricing: z.record(z.string(), z.unknown()).nullish(),
 });
 
 type Listed = z.output<typeof listedSchema>;
 
 /**
- * `"0.00000014"` USD a token → `"0.14"` USD a million, exact to the nano and rounded up behind it; undefined
- * for what is no fixed price.
+ * Converts USD per token to USD per million tokens: `"0.00000014"` → `"0.14"`. Exact to the nano-dollar, then
+ * rounded up. Undefined if the price varies.
  */
 function perMillion(perToken: unknown): string | undefined {
   const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
@@ -46,10 +44,7 @@ function perMillion(perToken: unknown): string | undefined {
   return formatUsd(BigInt(whole + digits.slice(0, 15)) + (/[1-9]/.test(digits.slice(15)) ? 1n : 0n));
 }
 
-/**
- * What a list says a model costs. A part at "0" is one that has no price of its own, not one that is given
- * away.
- */
+/** A listed model's price. A part at "0" has no price of its own; it is not free. */
 function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
   const input = perMillion(pricing?.prompt);
   const output = perMillion(pricing?.completion);
@@ -108,10 +103,10 @@ function factsOf(provider: string, listed: Listed, unknownContext: number): obje
   };
 }
 
-/** What an operator says of models that their vendor does not say. */
+/** The operator's options for models whose provider does not list everything. */
 type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength' | 'models'>;
 
-/** One row as a model; undefined where nothing says what it costs, as of one that makes more than text. */
+/** One row as a model. Undefined if it has no price, or makes more than text. */
 function modelOf(
   provider: string,
   row: unknown,
@@ -129,13 +124,13 @@ function modelOf(
   return price ? { ...model, free: undefined, price } : model;
 }
 
-/** A row that cannot be read costs itself and not the whole list; a body that is no list throws. */
+/** Reads a list. An unreadable row is skipped. Throws if the body is not a list. */
 export function readListing(provider: string, body: unknown, options: ListingOptions): Model[] {
   const models = new Map<string, Model>();
   for (const row of listSchema.parse(body).data ?? []) {
     try {
       const model = modelOf(provider, row, options);
-      // Local servers list a model twice where two names lead to it. The first row counts.
+      // Local servers list a model twice if two names lead to it. The first row counts.
       if (model && !models.has(model.id)) models.set(model.id, model);
     } catch {
       continue;

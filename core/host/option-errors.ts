@@ -1,13 +1,13 @@
 /**
- * Explains invalid options to the person who wrote them: which option, what is allowed, and what exists
- * instead. All of it comes from the schema that checked them, at any depth.
+ * Explains invalid options to the operator: which option, what is allowed, and which similar options exist.
+ * All of it comes from the schema, at any depth.
  */
 import { z } from 'zod';
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
-/** What a schema checks once defaults and the like are looked through; a union checks several. */
+/** The schema behind defaults and similar wrappers. A union has several. */
 export function unwrap(schema: Schema): Schema[] {
   if (
     schema instanceof z.ZodDefault ||
@@ -29,7 +29,7 @@ function below(schema: Schema, step: PropertyKey): Schema[] {
   });
 }
 
-/** The names of the options that may stand at a place. */
+/** The option names allowed at a path. */
 function namesAt(schema: Schema, path: readonly PropertyKey[]): string[] {
   const here = path.reduce((places, step) => places.flatMap((place) => below(place, step)), [schema]);
   return [
@@ -43,7 +43,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** Of the ways a value could have been right, the one that was meant: whose faults stand deepest in it. */
+/** The branch of a union that the operator most likely meant: the one whose errors are deepest. */
 function meant({ errors }: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
   const depth = (issues: readonly Issue[]): number =>
     Math.max(0, ...issues.map(({ path, code }) => path.length + (code === 'unrecognized_keys' ? 1 : 0)));
@@ -72,13 +72,11 @@ function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): stri
   if (issue.code === 'invalid_key')
     return [`option "${name}": ${issue.issues.map(({ message }) => message).join(', ')}`];
   if (issue.message.endsWith('received NaN'))
-    return [
-      `option "${name}": it has to be a number and is none: look at what it is made of, a variable of the environment say`,
-    ];
+    return [`option "${name}": must be a number: check where it comes from, perhaps an environment variable`];
   return [name === '' ? issue.message : `option "${name}": ${issue.message}`];
 }
 
-/** Everything that is wrong, in one line. */
+/** All errors in one line. */
 export function faultsOf(schema: Schema, error: z.core.$ZodError): string {
   return error.issues.flatMap((issue) => faultOf(schema, issue, [])).join('; ');
 }

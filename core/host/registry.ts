@@ -1,17 +1,17 @@
-/** Things known by name. A name is taken once, and asking for one that is not there tells which are. */
+/** Entries by name. A name is unique, and an unknown name throws an error that lists the known ones. */
 export class Registry<Entry extends { readonly name: string }> {
   readonly #entries = new Map<string, Entry>();
   readonly #owners = new Map<string, string>();
   readonly #kind: string;
 
-  /** `kind` is what an error calls an entry: "protocol". */
+  /** `kind` names an entry in errors, such as "protocol". */
   constructor(kind: string) {
     this.#kind = kind;
   }
 
-  /** Throws where the name is taken. */
+  /** Throws if the name is taken. */
   add(entry: Entry): void {
-    if (this.#entries.has(entry.name)) throw new Error(`${this.#kind} "${entry.name}" is there already`);
+    if (this.#entries.has(entry.name)) throw new Error(`${this.#kind} "${entry.name}" already exists`);
     this.#entries.set(entry.name, entry);
   }
 
@@ -19,13 +19,11 @@ export class Registry<Entry extends { readonly name: string }> {
     return this.#entries.get(name);
   }
 
-  /** Throws where there is no such entry, listing those there are. */
+  /** Throws if there is no such entry, and lists the known ones. */
   get(name: string): Entry {
     const entry = this.#entries.get(name);
     if (!entry)
-      throw new Error(
-        `no ${this.#kind} "${name}"; there are: ${[...this.#entries.keys()].join(', ') || 'none'}`,
-      );
+      throw new Error(`no ${this.#kind} "${name}"; known: ${[...this.#entries.keys()].join(', ') || 'none'}`);
     return entry;
   }
 
@@ -33,7 +31,7 @@ export class Registry<Entry extends { readonly name: string }> {
     return this.#entries.values();
   }
 
-  /** The entries as one plugin sees them: it is known of what it adds whose that is. */
+  /** The registry as one plugin sees it. It records which plugin added an entry. */
   seenBy(plugin: string): Entries<Entry> {
     const add = (entry: Entry): void => {
       this.add(entry);
@@ -48,7 +46,7 @@ export class Registry<Entry extends { readonly name: string }> {
   }
 }
 
-/** What a plugin sees of a registry. */
+/** A registry as plugins see it. */
 export type Entries<Entry extends { readonly name: string }> = Pick<
   Registry<Entry>,
   'add' | 'find' | 'get' | 'all'

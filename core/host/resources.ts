@@ -1,7 +1,7 @@
 /**
- * Process-owned things: a ledger's writer, a listener, a breaker. They are shared by all who ask with the
- * same key and options and closed with their last user, so that a new configuration beside an old one keeps
- * them; changed options open a second one.
+ * Resources that the process owns: a ledger's writer, a listener, a circuit breaker. Plugins that ask with
+ * the same key and options share one, and the last user closes it. A reloaded configuration keeps them;
+ * changed options open a second one.
  */
 import type { OpenResource } from '../plugin.ts';
 
@@ -18,7 +18,7 @@ function nameOf(key: string, options: object): string {
   return `${key} ${JSON.stringify(sorted, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))}`;
 }
 
-/** The resources of one gateway: `open` is what its plugins are given, `release` lets go of all of them. */
+/** The resources of one gateway. Plugins call `open`; `release` closes all of them. */
 export class Resources {
   readonly #used = new Map<string, Held>();
 
@@ -34,18 +34,18 @@ export class Resources {
       const thing = (async () => open(options))();
       entry = { thing, users: 0, close: () => thing.then(close, () => undefined) };
       held.set(name, entry);
-      // One that could not be opened may be tried again, and there is nothing of it to close.
+      // A resource that failed to open may be tried again, and there is nothing to close.
       thing.catch(() => held.delete(name));
     }
     if (this.#used.get(name) !== entry) {
       this.#used.set(name, entry);
       entry.users += 1;
     }
-    // A key stands for one kind of thing, which no type can tell the map.
+    // A key always names one kind of resource, which the map's type cannot express.
     return entry.thing as Promise<Thing>;
   };
 
-  /** The last one first: a listener goes before what it serves from. */
+  /** In reverse order: a listener closes before what it serves from. */
   async release(): Promise<void> {
     for (const [name, entry] of [...this.#used].toReversed()) {
       this.#used.delete(name);

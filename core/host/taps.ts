@@ -173,7 +173,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   return new Proxy(Object.freeze(sides), {
     get(target, name, receiver) {
       if (typeof name === 'string' && !(name in target))
-        throw new TypeError(`there is no hook "${name}"; there are: ${Object.keys(target).join(', ')}`);
+        throw new TypeError(`there is no hook "${name}"; known: ${Object.keys(target).join(', ')}`);
       if (Object.isFrozen(hooks.ready.taps))
         throw new TypeError(
           `"${String(name)}" can be tapped in "apply" alone: the gateway is ready and takes no more taps`,

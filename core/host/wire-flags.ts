@@ -52,7 +52,7 @@ export function rememberFile({ capabilities }: Model, file: URL): void {
 
 /**
  * Checks a model's flags with the schemas of the installed protocols. Throws an Error that names the file,
- * the model and the flag. A protocol that is not installed needs no check, but its provider has to speak it.
+ * the model and the flag. Skips protocols that are not installed, if the provider speaks them.
  */
 export function checkFlags(provider: Provider, { id, capabilities }: Model, protocols: ProtocolFlags): void {
   const { wire } = capabilities;
@@ -67,7 +67,7 @@ export function checkFlags(provider: Provider, { id, capabilities }: Model, prot
   }
 }
 
-/** What is wrong, in one line. */
+/** All errors in one line. */
 function faultsOf({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 }

@@ -12,7 +12,7 @@ import { shortcomingsOf } from './config-warnings.ts';
 
 const width = 110;
 
-/** A text as lines that fit into a terminal; all but the first are indented. */
+/** Folds a text to the width of a terminal; all lines but the first are indented. */
 function folded(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -24,7 +24,7 @@ function folded(text: string): string[] {
   return lines;
 }
 
-/** The base address of each SDK, once, with the protocols it is for. */
+/** The base URL of each SDK, once, with its protocols. */
 function addressLines({ addresses }: Gateway, url: string): string[] {
   const bases = [...Map.groupBy(addresses, ({ path, client }) => `${url}${path} ${client}`).values()];
   const longest = (of: (base: (typeof bases)[number]) => string): number =>
@@ -43,12 +43,12 @@ function providerLines({ providers, off }: Gateway): string[] {
   return [...folded(`Providers: ${on || 'none'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
 }
 
-/** What a model costs, to compare it with others: most of a call is its output. */
+/** A figure to compare models' prices: output dominates a call's cost. */
 function costOfTrying({ price = freePrice }: Model): Nano {
   return price.image ?? price.output;
 }
 
-/** Commands to paste, each with a model that is there and may answer it. */
+/** Example commands, each with a model that exists and can answer. */
 function exampleLines({ examples, catalog }: Gateway, url: string): string[] {
   const models = catalog.models().toSorted((one, other) => Number(costOfTrying(one) - costOfTrying(other)));
   return examples.flatMap(({ line, output }) => {

@@ -1,6 +1,6 @@
 /**
- * The command line: `start` serves, `check` reads the configuration and says what is in it, and every other
- * verb is a plugin's. Verbs work beside a running server.
+ * The command line. `start` serves, `check` reads the configuration and describes it, and plugins add all
+ * other verbs. Verbs work next to a running server.
  */
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
@@ -20,12 +20,13 @@ import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.
 
 const logger = createLogger();
 
-// Whoever reads the output may close it; the gateway serves on all the same.
+// The reader of the output may close it. The gateway keeps serving.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
 /**
- * Names may come from elsewhere, such as a vendor's list of models: control characters in them must not steer
- * the terminal. `\r\n`, which ends the lines of CSV, is kept.
+ * Removes control characters, which could steer the terminal: names may come from a provider's model list.
+ * `\r
+ * ` stays, because CSV lines end with it.
  */
 function printable(text: string): string {
   return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
@@ -35,14 +36,12 @@ function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
 
-/**
- * Lets V8 optimise what runs often. The entry switched that off, since it slows the loading of the gateway.
- */
+/** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
 }
 
-/** What the configuration asks for and this machine has no room for. */
+/** Resources that the configuration asks for and this machine lacks. */
 function warningsOf({ server }: Config): string[] {
   const fault = connectionFault(server.maxConnections);
   return fault === undefined ? [] : [`Warning: ${fault}`];
@@ -50,11 +49,10 @@ function warningsOf({ server }: Config): string[] {
 
 async function start(): Promise<void> {
   const began = performance.now();
-  // Heard from the start, since it would end a process that does not listen for it.
+  // Listens from the start, because the signal would end a process without a listener.
   const { promise: served, resolve: serves } = Promise.withResolvers<Service>();
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
-  // Node keeps what it read of its cache until it is written back: 3 MB that serve again for what the
-  // configuration imports.
+  // Node keeps what it read from the compile cache until it writes it back. Flushing frees 3 MB.
   flushCompileCache();
   const config = await loadConfig(configFile());
   const { workers } = config.server;
@@ -72,16 +70,17 @@ async function start(): Promise<void> {
     await allWritten(logger);
     process.exit();
   };
-  // A terminal tells a worker of Ctrl-C and so does the process that started it: once is enough.
+  // A terminal signals Ctrl-C to the workers too, and so does the parent process. One signal is enough.
   process.on('SIGINT', () => void (cluster.isPrimary && stop()));
   process.on('SIGTERM', () => void stop());
-  // Nobody knows what state this leaves things in: calls that run may finish, and another process takes over.
+  // The state after an uncaught error is unknown. Running calls may finish while another process takes over.
   process.on('uncaughtException', (error) => {
-    logger.fatal({ error }, 'the gateway stops: something failed that nothing was there to catch');
+    logger.fatal({ error }, 'the gateway stops after an uncaught error');
     process.exitCode = 1;
     if (!stopping) void stop();
   });
-  // From here on someone may rely on it: signals are heard before it says that it is ready.
+  // Others may rely on the gateway from here on, so it listens for signals before it reports that it is
+  // ready.
   if (speaks)
     print(
       [
@@ -109,9 +108,7 @@ async function init(options: { json?: boolean; force?: boolean }): Promise<void>
   print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
-/**
- * A wrong configuration is an answer to this verb and no failure of it: with `--json` it is told in JSON too.
- */
+/** An invalid configuration is a result of this verb, not a failure: `--json` prints it as JSON. */
 async function check(options: { json?: boolean }): Promise<void> {
   try {
     await tellConfig(options);
@@ -130,7 +127,9 @@ async function tellConfig(options: { json?: boolean }): Promise<void> {
   const lacks = shortcomingsOf(gateway);
   const warnings = warningsOf(config);
   const verdict =
-    lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.';
+    lacks.length > 0
+      ? 'The configuration is valid, but cannot serve calls yet.'
+      : 'The configuration is valid.';
   const lines = [
     verdict,
     ...lacks,
@@ -142,7 +141,7 @@ async function tellConfig(options: { json?: boolean }): Promise<void> {
   await gateway.close();
 }
 
-/** Adds a plugin's verb, `keys create`, as a command below the command of its first words. */
+/** Adds a plugin's verb, such as `keys create`, below the command of its first words. */
 function addVerb(program: Program, command: Command, gateway: Gateway): void {
   const { words, parameters } = verbOf(command);
   let leaf = program;
@@ -168,7 +167,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
   });
 }
 
-/** The verbs of the plugins are known only once the configuration is read; help has to work without one. */
+/** Plugins' verbs are known only after the configuration is read. Help must work without one. */
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
@@ -186,23 +185,23 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
     if (wanted !== undefined && wanted !== 'help' && !wanted.startsWith('-')) throw error;
     program.addHelpText(
       'after',
-      `\nThe other verbs are the plugins', which could not be read: ${printable(faultText(error))}`,
+      `\nThe plugins' verbs are missing, because the configuration could not be read: ${printable(faultText(error))}`,
     );
   }
 }
 
-/** What to do about an address that cannot be listened on. */
+/** Remedies for addresses that cannot be listened on. */
 const addressRemedies = new Map([
-  ['EADDRINUSE', 'set PORT to another one, or stop what is there'],
+  ['EADDRINUSE', 'set PORT to another one, or stop the process that uses it'],
   ['EADDRNOTAVAIL', 'set HOST to an address of this machine'],
   ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EACCES', 'set PORT to one from 1024 on'],
 ]);
 
-/** What listening fails at; a worker's begins with `bind`. */
+/** System calls of listening. A worker's errors begin with `bind`. */
 const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
 
-/** One line where it is known what is wrong; the way there where it is not. */
+/** One line if the cause is known, otherwise the stack. */
 function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError || error instanceof PluginError || error instanceof EarlyEnd)
@@ -215,7 +214,7 @@ function faultText(error: unknown): string {
 }
 
 async function main(): Promise<void> {
-  // A plain start has no options: commander, which reads them, would stay in memory for nothing.
+  // A plain start has no options. Without this, commander would stay in memory.
   if (process.argv.slice(2).join(' ') === 'start') return start();
   const { Command: Program } = await import('commander');
   const program = new Program('tollgate')
@@ -229,13 +228,13 @@ async function main(): Promise<void> {
     .action(check);
   program
     .command('doctor')
-    .description('look whether machine, ledger and vendors are fit to serve; exits with 1 where they are not')
+    .description('check machine, ledger and providers; exits with 1 if one has a fault')
     .option('--json', 'print one JSON object')
     .action(doctor);
   program
     .command('init')
-    .description('write a configuration to begin with, of the providers whose keys are in the environment')
-    .option('--force', 'replace the one that is there')
+    .description('write a first configuration with the providers whose keys are in the environment')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
     .action(init);
   await addPluginVerbs(program, process.argv[2]);

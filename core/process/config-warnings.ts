@@ -1,9 +1,7 @@
-/**
- * What a configuration lacks to be of use to anyone: it is right as it stands, and would refuse every call.
- */
+/** Warnings about a configuration that is valid but would refuse every call. */
 import type { Gateway } from '../gateway.ts';
 
-/** A line for each thing, with what to add. */
+/** One line for each problem, with what to add. */
 export function shortcomingsOf({
   protocols,
   providers,
@@ -12,15 +10,15 @@ export function shortcomingsOf({
 }: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks'>): string[] {
   const told: string[] = [];
   if (protocols.all().next().done)
-    told.push('No protocol is listed, so that no client can call: add one, chatCompletions() say.');
-  // Taps before the usual place turn calls away and let nobody in.
+    told.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
+  // Taps before the usual stage reject calls and authenticate nobody.
   if (!hooks.authenticate.taps.some(({ stage = 0 }) => stage >= 0))
-    told.push('No credential is understood, so that every call is refused: add one, bearer() say.');
+    told.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
   else if (keyrings.all().next().done)
     told.push(
-      'Nobody keeps keys: calls are refused unless a plugin of your own knows who makes them. balance() keeps keys.',
+      'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: add balance().',
     );
   if (providers.all().next().done)
-    told.push('No provider is on, so that calls find no model: set the key of one, or add demo().');
+    told.push("No provider is on, so there are no models: set a provider's key, or add demo().");
   return told;
 }

@@ -1,7 +1,7 @@
 /**
- * The data folder holds the ledger and the operators' secret, so it is readable for the gateway's own user
- * alone. What is there already is tightened at the start where that user owns it. A folder that belongs to
- * others, or that serves other purposes too, is left as it is, and `tollgate doctor` says so.
+ * The data folder holds the ledger and the operators' secret, so only the gateway's own user may read it. A
+ * start tightens the rights of existing files that this user owns. A folder that belongs to others, or that
+ * serves other purposes too, stays as it is, and `tollgate doctor` reports it.
  */
 import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
@@ -14,7 +14,7 @@ export const fileMode = 0o600;
 const foreign = 0o077;
 const sticky = 0o1000;
 
-/** Undefined where there is nothing, or nothing that can be looked at: whoever opens it is told why. */
+/** Undefined if there is nothing, or nothing readable: opening it reports why. */
 function look(path: string): Stats | undefined {
   try {
     return lstatSync(path);
@@ -38,10 +38,7 @@ function isOwn({ uid }: Stats): boolean {
   return uid === process.getuid?.();
 }
 
-/**
- * Whether the folder is more than the gateway's: a shared one like /tmp, the user's home, or one that the
- * process works in.
- */
+/** Whether the folder has other uses: a shared one like /tmp, the user's home, or the working directory. */
 function isShared(folder: string, { mode }: Stats): boolean {
   return (
     (mode & sticky) !== 0 ||
@@ -50,24 +47,24 @@ function isShared(folder: string, { mode }: Stats): boolean {
 }
 
 /**
- * Takes the rights of everyone else from a file or folder of this process's user; returns false where it
+ * Removes the rights of group and others from a file or folder of this process's user. Returns false if it
  * cannot.
  */
 export function tighten(path: string): boolean {
   const facts = look(path);
   if (!facts || (facts.mode & foreign) === 0) return true;
-  // The rights of a symbolic link mean nothing, and to change those of what it points to is not asked for.
+  // A symbolic link's rights mean nothing, and its target is not ours to change.
   if (facts.isSymbolicLink() || !isOwn(facts)) return false;
   try {
     chmodSync(path, facts.isDirectory() ? folderMode : fileMode);
     return true;
   } catch {
-    // A mount that cannot be changed, say.
+    // Such as a read-only mount.
     return false;
   }
 }
 
-/** Tightens the folder and what it holds, if there is such a folder. */
+/** Tightens the folder and its files, if the folder exists. */
 export function tightenFolder(path: string): void {
   const folder = resolve(path);
   const facts = look(folder);
@@ -76,7 +73,7 @@ export function tightenFolder(path: string): void {
   for (const path of contentsOf(folder)) tighten(path);
 }
 
-/** What the doctor says of the rights of the folder and the files in it. */
+/** The doctor's finding about the rights of the folder and its files. */
 export function examineRights(path: string): Finding[] {
   const folder = resolve(path);
   const subject = 'rights';
@@ -84,7 +81,7 @@ export function examineRights(path: string): Finding[] {
   if (!facts?.isDirectory() || !process.getuid) return [];
   const open = [folder, ...contentsOf(folder)].filter((each) => ((look(each)?.mode ?? 0) & foreign) !== 0);
   if (open.length === 0)
-    return [{ subject, state: 'well', told: `nobody but their owner can read ${folder} and its files` }];
+    return [{ subject, state: 'well', told: `only their owner can read ${folder} and its files` }];
   const [first = folder] = open;
   const told =
     open.length === 1
@@ -96,11 +93,11 @@ export function examineRights(path: string): Finding[] {
         subject,
         state: 'note',
         told,
-        remedy: 'the folder serves other purposes too: set TOLLGATE_DATA to one of its own',
+        remedy: 'the folder serves other purposes too: set TOLLGATE_DATA to a folder of its own',
       },
     ];
   const remedy = isOwn(facts)
-    ? 'the next start takes these rights away'
+    ? 'the next start removes these rights'
     : `give the folder to the user who runs the gateway, and run chmod -R go= ${folder}`;
   return [{ subject, state: 'note', told, remedy }];
 }

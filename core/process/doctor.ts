@@ -1,6 +1,6 @@
 /**
- * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It
- * looks and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
+ * `tollgate doctor` checks whether this machine, the configuration, the ledger and the providers are fit to
+ * serve. It changes nothing, works next to a running gateway, and says how to fix each fault.
  */
 import { once } from 'node:events';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[];
 }
 
-/** Below this many hardly anything works. */
+/** With fewer files than this, hardly anything works. */
 const leastDescriptors = 1024;
 
 function examineDescriptors(maxConnections: number): Finding {
@@ -39,7 +39,7 @@ function examineDescriptors(maxConnections: number): Finding {
   };
 }
 
-/** Milliseconds a disk may take to keep a few bytes: a call waits for it twice. */
+/** Milliseconds that a disk may take to sync a few bytes. A call waits for it twice. */
 const slowSync = 20;
 const uselessSync = 200;
 const rounds = 15;
@@ -61,13 +61,13 @@ async function syncTimes(file: string): Promise<number[]> {
   }
 }
 
-/** What to do about a folder that cannot be written, where it is no matter of rights. */
+/** Remedies for an unwritable folder whose rights are fine. */
 const diskRemedies = new Map([
   ['ENOSPC', 'make room on its disk'],
-  ['EDQUOT', 'make room, or raise the quota of the user who runs the gateway'],
-  ['EROFS', 'mount its disk so that it can be written'],
-  ['ENOTDIR', 'a file is where the folder should be: move it'],
-  ['EEXIST', 'a file is where the folder should be: move it'],
+  ['EDQUOT', 'free space, or raise the quota of the user who runs the gateway'],
+  ['EROFS', 'mount its disk writable'],
+  ['ENOTDIR', "a file has the folder's path: move it"],
+  ['EEXIST', "a file has the folder's path: move it"],
 ]);
 
 async function examineDisk(folder: string): Promise<Finding> {
@@ -75,13 +75,13 @@ async function examineDisk(folder: string): Promise<Finding> {
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
     const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
-    const told = `${folder} keeps what is written in ${median.toFixed(1)} ms`;
+    const told = `${folder} syncs writes in ${median.toFixed(1)} ms`;
     if (median <= slowSync) return { subject, state: 'well', told };
     return {
       subject,
       state: median > uselessSync ? 'fault' : 'note',
       told,
-      remedy: 'each call waits for that twice: put dataFolder (TOLLGATE_DATA) on a local disk',
+      remedy: 'each call waits for two syncs: put dataFolder (TOLLGATE_DATA) on a local disk',
     };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -96,7 +96,7 @@ async function examineDisk(folder: string): Promise<Finding> {
   }
 }
 
-/** Whoever answers at a taken port as a gateway does is most likely the one that is meant to run there. */
+/** A process that answers like a gateway at the taken port is most likely this gateway. */
 async function isGateway(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
@@ -120,7 +120,7 @@ async function examinePort({ host, port }: Config['server']): Promise<Finding> {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const remedy =
       reason === 'EADDRINUSE'
-        ? 'set PORT to another, or stop what is there'
+        ? 'set PORT to another, or stop the process that uses it'
         : 'set HOST and PORT to an address of this machine';
     return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy };
   } finally {
@@ -135,7 +135,7 @@ function examineProviders({ providers, off }: Gateway): Finding {
   return {
     subject,
     state: 'fault',
-    told: 'none is on: there is nobody to answer',
+    told: 'none is on, so there are no models',
     remedy: [...off.values()].join('; ') || 'list one in the configuration',
   };
 }
@@ -152,17 +152,14 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
 
 const severity = { well: 0, note: 1, fault: 2 };
 
-/**
- * Of the findings about our clock, one for each vendor, only the worst is kept; a note stands in where no
- * vendor told the time.
- */
+/** Keeps only the worst finding about our clock, or a note if no provider sent its time. */
 function agreed(findings: readonly Finding[]): Finding[] {
   const [
     worst = {
       subject: clock,
       state: 'note',
-      told: 'no vendor was there to compare it with',
-      remedy: 'switch a provider on by its key',
+      told: 'no provider answered to compare it with',
+      remedy: "set a provider's key",
     } satisfies Finding,
   ] = findings
     .filter(({ subject }) => subject === clock)
@@ -178,7 +175,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
       state: 'well',
       told: `${file}, ${config.plugins.length} plugins`,
     };
-    // First: to open a ledger tightens its files.
+    // First, because opening a ledger tightens its files.
     const rights = examineRights(config.dataFolder);
     const examined = await examinePlugins(config, logger);
     return [
@@ -196,15 +193,15 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
         subject: 'configuration',
         state: 'fault',
         told: error.message,
-        remedy: 'put it right; nothing else can be looked at before',
+        remedy: 'fix it; nothing else can be checked before',
       },
     ];
   }
 }
 
-/** Looks at everything once. */
+/** Runs all checks once. */
 export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
-  // A Node that is too old does not come this far.
+  // Node versions that are too old do not get this far.
   const node: Finding = { subject: 'node', state: 'well', told: process.version };
   const findings = [node, ...(await examineConfig(file, logger))];
   return { ok: findings.every(({ state }) => state !== 'fault'), findings };
@@ -212,7 +209,7 @@ export async function diagnose(file: string, logger: Logger): Promise<Diagnosis>
 
 const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
 
-/** A line for each finding, and one below it that says what to do. */
+/** One line for each finding, and its remedy below it. */
 export function diagnosisText({ ok, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap(({ subject, state, told, remedy }) => {
@@ -222,6 +219,6 @@ export function diagnosisText({ ok, findings }: Diagnosis): string {
   const faults = findings.filter(({ state }) => state === 'fault').length;
   return [
     ...lines,
-    ok ? 'Nothing keeps it from serving.' : `${faults} of ${findings.length} findings are faults.`,
+    ok ? 'The gateway can serve.' : `${faults} of ${findings.length} findings are faults.`,
   ].join('\n');
 }

@@ -1,7 +1,6 @@
 /**
- * `tollgate init`: a configuration to begin with. It is the project's own, with its comments, less the
- * providers that the environment has no key for: those stand in it as comments that say how they are switched
- * on.
+ * `tollgate init` writes a first configuration. It is the project's own, with its comments. Providers without
+ * a key in the environment become comments that say how to turn them on.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -15,21 +14,21 @@ import { meanRunningCopy } from './self-resolution.ts';
 
 export interface Written {
   readonly file: string;
-  /** Providers that are in it, and those that are not, each with what would switch it on. */
+  /** The providers in the file, and the missing ones, each with its remedy. */
   readonly on: readonly string[];
   readonly off: Readonly<Record<string, string>>;
 }
 
 const isClone = import.meta.url.endsWith('.ts');
-/** A published package has this file as well, beside its `core`, as text that is never run. */
+/** A published package ships this file as text next to `core`; it is never run. */
 const template = new URL('../../gateway.config.ts', import.meta.url);
 const folder = '/plugins/providers/';
-/** How the verbs are called where `tollgate` is not on the path. */
+/** How to run verbs if `tollgate` is not on the path. */
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
 /**
- * Node strips types from the files of a clone alone, so an install gets JavaScript: `.mjs`, unless its
- * package.json makes `.js` files modules.
+ * Node strips types only in a clone, so an install gets JavaScript: `.mjs`, unless its package.json makes
+ * `.js` files modules.
  */
 function usualName(): string {
   if (isClone) return 'gateway.config.ts';
@@ -40,14 +39,14 @@ function usualName(): string {
   return type === 'module' ? 'gateway.config.js' : 'gateway.config.mjs';
 }
 
-/** The names packages are imported by, in place of the paths of the project itself. */
+/** Package names to import from, in place of the project's own paths. */
 function asPackage(text: string): string {
   return text
     .replaceAll("'./core/index.ts'", "'tollgate'")
     .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
 }
 
-/** Each provider of the template: the name it is imported by, and from where. */
+/** Each provider of the template: its name, and the path it is imported from. */
 function providersOf(text: string): { readonly name: string; readonly from: string }[] {
   return [...text.matchAll(/^import \{ (\w+) \} from '(tollgate\/plugins\/providers\/[\w/-]+)';$/gm)].map(
     ([, name = '', from = '']) => ({ name, from }),
@@ -69,7 +68,7 @@ async function makePlugin(name: string, from: string): Promise<Plugin> {
   return factory();
 }
 
-/** Takes a provider out: its import goes, and a comment stays where it was listed. */
+/** Removes a provider: its import goes, and a comment takes its place in the list. */
 function without(
   text: string,
   { name, from }: { readonly name: string; readonly from: string },
@@ -83,21 +82,21 @@ function without(
     );
 }
 
-/** Writes the file. Throws a `ConfigError` where there is one already and it is not to be replaced. */
+/** Writes the file. Throws a `ConfigError` if it exists and `force` is not set. */
 export async function writeFirstConfig(
   logger: Logger,
   { force = false }: { readonly force?: boolean },
 ): Promise<Written> {
   const file = resolve(process.env.TOLLGATE_CONFIG || usualName());
   if (existsSync(file) && !force)
-    throw new ConfigError(`${file} is there already and stays as it is; --force replaces it`);
+    throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
   meanRunningCopy();
   let text = asPackage(readFileSync(template, 'utf8'));
   const on: string[] = [];
   const off: Record<string, string> = {};
   for (const provider of providersOf(text)) {
     const plugin = await makePlugin(provider.name, provider.from);
-    // Whether a provider is on is for itself to say, as at a start.
+    // The provider itself decides whether it is on, as at a start.
     const gateway = createGateway(checkConfig({ plugins: [plugin] }, fileURLToPath(template)), logger);
     const remedy = gateway.off.get(plugin.name);
     await gateway.close();
@@ -120,7 +119,7 @@ export function writtenText({ file, on, off }: Written): string {
   return [
     `Wrote ${file}.`,
     `Providers in it: ${on.join(', ')}.`,
-    ...(missing.length > 0 ? ['No key was found for these; they stand in it as comments:', ...missing] : []),
+    ...(missing.length > 0 ? ['No key was found for these; they are comments in the file:', ...missing] : []),
     `Next: ${['check', 'doctor', 'start'].map((verb) => `${command} ${verb}`).join(', ')}.`,
   ].join('\n');
 }

@@ -1,27 +1,25 @@
 /**
- * The process's log: a line of JSON for each thing that happens, on standard error. It must never hold up
- * what it tells of: while nothing can be written (a full disk, a reader that has gone) lines are kept as far
- * as there is room, and then left out.
+ * The process's log: one line of JSON for each event, on standard error. It never blocks. If nothing can be
+ * written (a full disk, a closed pipe), lines are buffered up to a limit and then dropped.
  */
 import { destination, pino, type Logger } from 'pino';
 import { withTimeout } from '../util/timeouts.ts';
 
 /**
- * Bytes that lines are gathered to before they are written, and milliseconds after which they are in any
- * case: a write a call costs more than the line.
+ * Lines are collected to this many bytes before they are written, or for this many milliseconds: one write
+ * per call would cost more than the line.
  */
 const gathered = { minLength: 8192, periodicFlush: 100 };
-/** Bytes of lines that wait for a disk at most. */
+/** Bytes of buffered lines at most. */
 const maxLength = 16 * 1024 * 1024;
-/** Milliseconds that the last lines are waited for. */
+/** Milliseconds to wait for the last lines. */
 const longestEnd = 1000;
 
 const levels = new Set([...Object.keys(pino.levels.values), 'silent']);
 
 export function createLogger(): Logger {
   const lines = destination({ dest: 2, sync: false, maxLength, ...gathered });
-  // Its own way of writing at once, which pino takes for fatal lines and at the exit, tries again for ever
-  // where nothing can be written.
+  // pino's synchronous flush for fatal lines and at exit retries for ever if nothing can be written.
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);
   const level = process.env.TOLLGATE_LOG || 'info';
@@ -31,7 +29,7 @@ export function createLogger(): Logger {
   return logger;
 }
 
-/** Resolves when all lines are written, or cannot be: the process may exit. */
+/** Resolves when all lines are written, or cannot be. The process may then exit. */
 export async function allWritten(logger: Logger): Promise<void> {
   await withTimeout(new Promise<void>((resolve) => logger.flush(() => resolve())), longestEnd);
 }

@@ -1,18 +1,17 @@
 /**
- * Gives memory back where V8 would keep it. Starting makes its young generation grow to 16 MB and leaves
- * garbage behind, and a large picture passes as half a dozen copies of itself; an idle process would hold all
- * of it for ever. Only a collection of last resort lets go, and V8 offers that to nobody but a script that
- * was shown its `gc`.
+ * Returns memory that V8 would keep. Starting grows the young generation to 16 MB and leaves garbage behind,
+ * and a large picture leaves half a dozen copies. An idle process would keep all of it. Only a last-resort
+ * collection frees it, and V8 offers that only to scripts that hold `gc`.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Milliseconds after the last occasion: the collection stops everything for about 40, so whoever waits for
- * the start is served first, and a row of large pictures is collected once.
+ * Milliseconds after the last request to collect. A collection pauses everything for about 40 ms, so callers
+ * that wait for the start are served first, and a series of large pictures is collected once.
  */
 const delay = 250;
-/** Bytes from which a body is large: only pictures are, and few of them. */
+/** A body of this many bytes is large: only pictures are. */
 const large = 8 * 1024 * 1024;
 
 let pending: NodeJS.Timeout | undefined;
@@ -24,13 +23,13 @@ function collect(): void {
   if (typeof collector === 'function') collector({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** Collects once, soon; each further call before that puts it off. */
+/** Collects once, soon. Each further call postpones it. */
 export function releaseSoon(): void {
   pending ??= setTimeout(collect, delay).unref();
   pending.refresh();
 }
 
-/** To be told the size of each body of a call: a large one leaves garbage that is worth a collection. */
+/** Reports the size of each body. A large one leaves garbage that is worth a collection. */
 export function releaseAfter(bytes: number): void {
   if (bytes >= large) releaseSoon();
 }

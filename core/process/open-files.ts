@@ -1,15 +1,14 @@
 /**
- * How many files and connections the system lets this process have open, and how many of them clients may
- * take: a call needs a second one for its vendor, and the ledger, the operators and the log need theirs
- * whatever comes.
+ * How many files and connections this process may open, and how many of them clients may use. A call needs a
+ * second connection for its provider. The ledger, the operators and the log need theirs at any load.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** Where the system sets no narrower limit. */
+/** Without a narrower limit of the system. */
 const usual = 20_000;
 /**
- * Files that are open whoever calls: the ledger, what is watched and loaded, the operators' own connections.
+ * Files that are open without any calls: the ledger, watched and loaded files, the operators' connections.
  */
 const own = 64;
 
@@ -19,7 +18,7 @@ const reportSchema = z.object({
   }),
 });
 
-/** Linux tells it in a file; elsewhere a report of Node's does, which takes a while. */
+/** Linux has it in a file. Elsewhere Node's report has it, which takes a while. */
 function readLimit(): string | undefined {
   try {
     return /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -28,26 +27,26 @@ function readLimit(): string | undefined {
   }
 }
 
-/** Undefined where the system does not say. */
+/** Undefined if the system does not say. */
 export function openFiles(): number | undefined {
   const limit = readLimit();
   if (limit !== undefined) return limit === 'unlimited' ? Infinity : Number(limit);
-  // Looking up names of the network's other ends would take long.
+  // Resolving the names of remote addresses would take long.
   Object.assign(process.report, { excludeNetwork: true });
   return reportSchema.safeParse(process.report.getReport()).data?.userLimits.open_files.soft;
 }
 
-/** Files that it takes for so many clients to be served at once. */
+/** Files needed to serve so many clients at once. */
 export function filesFor(connections: number): number {
   return connections * 2 + own;
 }
 
-/** Clients that may be connected at once where the configuration does not say. */
+/** Clients that may be connected at once if the configuration sets no limit. */
 export function mostConnections(files = openFiles() ?? Infinity): number {
   return Math.max(1, Math.min(usual, Math.floor((files - own) / 2)));
 }
 
-/** What is wrong with as many connections as the configuration asks for; undefined where they can be had. */
+/** Why the configured number of connections is too high; undefined if it is fine. */
 export function connectionFault(connections: number, files = openFiles() ?? Infinity): string | undefined {
   if (filesFor(connections) <= files) return undefined;
   return `server.maxConnections is ${connections}, and this system lets a process open ${files} files: a crowd could take those that the vendors, the ledger and the operators need. Raise the limit to ${filesFor(connections)} (ulimit -n, or LimitNOFILE of the service), or lower server.maxConnections to ${mostConnections(files)}.`;

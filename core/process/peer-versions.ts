@@ -1,7 +1,7 @@
 /**
- * A plugin package says in its `peerDependencies` which versions of the gateway it works with. npm looks at
- * that where it installs both; beside a clone nobody does, and the running copy stands in for whatever the
- * package was made with. So it is looked at here, when a package asks for `tollgate` by name.
+ * A plugin package lists the gateway versions it works with in its `peerDependencies`. npm checks them if it
+ * installs both, but not for a package next to a clone, where the running copy replaces the one it was built
+ * with. So we check when a package imports `tollgate`.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
@@ -21,10 +21,10 @@ function read(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** Passed the module that asks. Throws where its package works with other versions than this one. */
+/** `importer` is the importing module. Throws if its package works with other versions than this one. */
 export function checkPeer(module: string | undefined): void {
   const file = module === undefined ? undefined : findPackageJSON(module);
-  // Where there is none, Node names a folder.
+  // If there is none, Node returns a folder.
   if (file === undefined || basename(file) !== 'package.json' || fitting.has(file)) return;
   const { name = file, peerDependencies } = read(file);
   const range = peerDependencies?.tollgate;
@@ -33,14 +33,14 @@ export function checkPeer(module: string | undefined): void {
 }
 
 function checkRange(name: string, range: string): void {
-  // Read when it is wanted, and while a module is resolved, which cannot wait: most gateways have no plugins
-  // of others.
+  // Read on demand, synchronously, because a module is being resolved. Most gateways have no third-party
+  // plugins.
   const semver: typeof Semver = require('semver');
   const { version = '' } = read(findPackageJSON(import.meta.url) ?? '');
-  // A peer may also be a path or a tag, which says nothing of versions.
+  // A peer may also be a path or a tag, which has no version.
   if (semver.validRange(range) === null || semver.satisfies(version, range, { includePrerelease: true }))
     return;
   throw new Error(
-    `the package "${name}" works with tollgate ${range}, and this is ${version}: install the version of it that was made for this one`,
+    `the package "${name}" works with tollgate ${range}, and this is ${version}: install a version of the package that supports it`,
   );
 }

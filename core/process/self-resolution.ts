@@ -1,7 +1,7 @@
 /**
- * Makes the bare name `tollgate` mean the copy that runs, in whatever a configuration imports: a plugin
- * package works the same beside a clone and beside an install, whichever copy its own folder holds, and there
- * is one core.
+ * Resolves the bare name `tollgate` to the running copy in everything a configuration imports. A plugin
+ * package then works the same next to a clone and next to an install, whichever copy its own folder holds,
+ * and there is one core.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -10,10 +10,10 @@ import { checkPeer } from './peer-versions.ts';
 
 const here = import.meta.url;
 const extension = here.endsWith('.ts') ? '.ts' : '.js';
-/** The project's folder, or `dist` where the package is published. */
+/** The project's folder, or `dist` in a published package. */
 const root = new URL('../../', here);
 
-/** Where the package keeps what it exports under this name; the same rules as `exports` in package.json. */
+/** Where the package keeps an export of this name. The rules are those of `exports` in package.json. */
 function exported(name: string): URL | undefined {
   if (name === '') return new URL(`core/index${extension}`, root);
   if (name === '/testing') return new URL(`test/contract/index${extension}`, root);
@@ -27,7 +27,7 @@ function exported(name: string): URL | undefined {
   return file;
 }
 
-/** The plugins that stand where one was looked for. */
+/** The plugins that exist next to a missing one. */
 function siblings(plugin: string): string {
   const folder = new URL(`${dirname(plugin)}/`, root);
   if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
@@ -43,7 +43,7 @@ function siblings(plugin: string): string {
 
 let registered = false;
 
-/** From now on; once is enough for a process. */
+/** Once is enough for a process. */
 export function meanRunningCopy(): void {
   if (registered) return;
   registered = true;

@@ -1,8 +1,8 @@
 /**
- * A gateway in service. Its configuration can be replaced while it runs: the new one is made ready beside the
- * old, the door turns to it with the next request, and the old one goes with its last call. One that does not
- * load is refused and changes nothing. Stopping lets running calls finish for a while, then ends them in
- * their own protocol.
+ * A running gateway. A reload opens the new configuration next to the old one, switches the listener to it
+ * with the next request, and closes the old one after its last call. A configuration that does not load is
+ * refused and changes nothing. Stopping lets running calls finish for a while, then ends them in their own
+ * protocol.
  */
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
@@ -13,18 +13,20 @@ import { watchFiles } from './watch.ts';
 
 export interface Service {
   readonly url: string;
-  /** The gateway it began with: what there is to tell whoever started it. */
+  /** The gateway it started with. */
   readonly first: Gateway;
   /**
-   * Reads the configuration again; answers whether the new one is in service. Calls that come while it works
+   * Reads the configuration again. Resolves to whether the new one is in service. Calls that arrive meanwhile
    * share its next run.
    */
   reload(): Promise<boolean>;
-  /** Red at once, calls finish, the ledger is settled; resolves when all is let go of. */
+  /**
+   * Fails readiness at once, lets calls finish and settles the ledger. Resolves when everything is closed.
+   */
   stop(): Promise<void>;
 }
 
-/** Milliseconds the ends of calls that had to be broken off may take to be sent and settled. */
+/** Milliseconds to send and settle the ends of calls that had to be cut. */
 const longestEnd = 6000;
 
 async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
@@ -38,29 +40,29 @@ async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
   }
 }
 
-/** What of a new configuration has to wait for the next start, as it is called there. */
+/** Settings of a new configuration that change only with the next start. */
 function unchangeable(before: Config['server'], after: Config['server']): string[] {
   return (['host', 'port', 'maxConnections', 'workers'] as const)
     .filter((name) => before[name] !== after[name])
     .map((name) => `server.${name}`);
 }
 
-/** A configuration that was replaced goes with its last call. */
+/** Closes a replaced configuration after its last call. */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {
     await old.calls.whenIdle();
     await old.close();
   } catch (error) {
-    logger.error({ error }, 'the old configuration could not be let go of');
+    logger.error({ error }, 'the old configuration could not be closed');
   }
 }
 
-/** Opens the gateway of a configuration. Throws where it cannot be. */
+/** Opens the gateway of a configuration. Throws if it cannot. */
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   let gateway = await openGateway(config, logger);
   const server = await openServer(gateway, config.server);
-  /** Configurations that were replaced and still have calls, each with its end. */
+  /** Replaced configurations that still have calls, each with its end. */
   const leaving = new Map<Gateway, Promise<void>>();
   let stopping = false;
   const filesOf = (): string[] => [config.file, ...gateway.files];
@@ -89,7 +91,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       logger.info('the configuration was read again');
       return true;
     } catch (error) {
-      logger.error({ error }, 'the new configuration is refused and the old one stays');
+      logger.error({ error }, 'the new configuration was refused and the old one stays');
       return false;
     }
   }
@@ -113,7 +115,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
     async stop() {
       stopping = true;
       watcher.close();
-      // Calls of configurations that were replaced have the same right to their end.
+      // Calls of replaced configurations may finish too.
       const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
       for (const calls of all) calls.draining = true;
       const closed = server.close();

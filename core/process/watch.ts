@@ -1,24 +1,24 @@
 /**
- * Watches files for changes. Their folders are watched and not the files: editors and volume mounts put a new
- * file in the place of the old, which a watch on the old one never sees.
+ * Watches files for changes. It watches their folders, because editors and volume mounts replace a file,
+ * which a watch on the old file never sees.
  */
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 
-/** Milliseconds of quiet after a change: a file is often written in several steps. */
+/** Milliseconds of quiet after a change: files are often written in several steps. */
 const quiet = 100;
 
-/** When a file was last written and how long it is; undefined while it is not there. */
+/** Identifies a version of a file; undefined while it does not exist. */
 function stateOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   return found && `${found.mtimeMs} ${found.ino} ${found.size}`;
 }
 
 export interface FileWatcher {
-  /** From now on these files and no others. */
+  /** Watches these files and no others from now on. */
   watch(files: readonly string[]): void;
-  /** They are about to be read as they are: only what changes from now on is a change. */
+  /** The files are about to be read: only later changes count. */
   reading(): void;
   close(): void;
 }
@@ -46,8 +46,8 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
   }
 
   /**
-   * A folder that cannot be watched (the system's watches are used up, say) keeps nobody from serving: SIGHUP
-   * is left.
+   * A folder that cannot be watched (such as when the system has no watches left) does not stop the gateway.
+   * SIGHUP still works.
    */
   function watchFolder(folder: string): void {
     const failed = (error: unknown): void =>

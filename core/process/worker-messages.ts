@@ -1,14 +1,14 @@
 /**
- * How the processes that share a port reach each other: by messages through the one that started them. A
- * worker asks the others what one of them may know, or that process for what is kept once for all of them. An
- * answer that does not come in time is none, since whoever was asked may have died.
+ * Lets processes that share a port reach each other by messages through their parent. A worker asks the
+ * others for what one of them may know, or the parent for what is kept once. No answer in time counts as
+ * none, because the asked process may have died.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { z } from 'zod';
 import type { AnswerQuestion, Supervisor, Workers } from '../plugin.ts';
 import { setDeadline } from '../util/deadlines.ts';
 
-/** Milliseconds within which a worker answers, and within which whoever asked is answered. */
+/** Milliseconds within which a worker answers, and within which the caller gets an answer. */
 const patience = { worker: 1000, all: 2000 };
 
 const questionSchema = z.object({
@@ -18,7 +18,7 @@ const questionSchema = z.object({
   topic: z.string(),
   question: z.unknown().optional(),
 });
-/** Without an `answer` where there is none: JSON has no undefined. */
+/** Has no `answer` if there is none: JSON has no undefined. */
 const answerSchema = z.object({
   type: z.literal('tollgate:answer'),
   id: z.number(),
@@ -33,7 +33,7 @@ class Waiting {
   readonly #answered = new Map<number, (answer: unknown) => void>();
   #last = 0;
 
-  /** Passed how to send a question by its number; the answer is undefined where none comes in time. */
+  /** `send` sends a question by its number. The answer is undefined if none arrives in time. */
   ask(milliseconds: number, send: (id: number) => void): Promise<unknown> {
     const id = (this.#last += 1);
     return new Promise((resolve) => {
@@ -55,7 +55,7 @@ class Waiting {
   }
 }
 
-/** The first of these that is an answer; whoever fails has none. */
+/** The first actual answer. A failure counts as none. */
 async function firstOf(answers: readonly Promise<unknown>[]): Promise<unknown> {
   const given = answers.map(async (answer) => (await answer) ?? Promise.reject(new Error('no answer')));
   return Promise.any(given).catch(() => undefined);
@@ -101,7 +101,7 @@ const alone: Workers = {
 /** The other workers, as this process reaches them. */
 export const workers: Workers = cluster.isWorker ? openLine() : alone;
 
-/** Passes questions on among the workers of this process, and answers those that are for itself. */
+/** Passes questions between the workers of this process, and answers those addressed to the parent. */
 export function openSwitchboard(): Supervisor {
   const waiting = new Waiting();
   const answers = new Map<string, Parameters<Supervisor['answer']>[1]>();

@@ -1,7 +1,7 @@
 /**
- * Several processes on one port, for machines with several cores. The first is started alone, since it makes
- * what a first start makes (ledger, key, secrets); the others follow when it is ready. One that dies is
- * replaced, not in a hurry; signals are passed on, and the last to go takes this process with it.
+ * Several processes on one port, for machines with several cores. The first starts alone, because it creates
+ * what a first start creates (ledger, key, secrets). The others follow when it is ready. A worker that dies
+ * is replaced after a pause. Signals are passed on, and the parent exits after the last worker.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -13,23 +13,24 @@ import type { Plugin } from '../plugin.ts';
 import { openSwitchboard } from './worker-messages.ts';
 
 /**
- * Milliseconds before a worker that died is replaced: one that dies at once must not be started in a loop.
+ * Milliseconds before a dead worker is replaced, so that one that dies at once does not start in a tight
+ * loop.
  */
 const pause = 1000;
 
 const ready = 'tollgate:ready';
 
-/** Tells the process that started this one that it serves. */
+/** Tells the parent that this worker serves. */
 export function tellReady(): void {
   process.send?.(ready);
 }
 
-/** Whether this worker is the one that speaks for all at the start. */
+/** Whether this worker prints the banner for all. */
 export function isFirstWorker(): boolean {
   return process.env.TOLLGATE_WORKER === '1';
 }
 
-/** A worker ended before it served. One that was not ended by a signal has said itself why. */
+/** A worker ended before it served. If no signal ended it, it printed the reason itself. */
 export class EarlyEnd extends Error {
   readonly signal: string | null;
 
@@ -39,17 +40,14 @@ export class EarlyEnd extends Error {
   }
 }
 
-/**
- * The workers there are, each with when it hears signals: earlier, one that asks for the configuration to be
- * read again would end it.
- */
+/** The workers, each with when it starts to listen for signals. An earlier reload signal would end it. */
 const hearing = new WeakMap<Worker, Promise<Worker>>();
 
 function startWorker(number: number): Promise<Worker> {
   const worker = cluster.fork({ TOLLGATE_WORKER: String(number) });
   const started = new Promise<Worker>((resolve, reject) => {
     worker.on('message', (message) => message === ready && resolve(worker));
-    // Also a message that cannot reach a worker that is ending: the error would have no other listener.
+    // Also catches a message to a worker that is exiting; the error would have no other listener.
     worker.on('error', reject);
     worker.once('exit', (code, signal) => reject(new EarlyEnd(number, code, signal)));
   });
@@ -57,7 +55,7 @@ function startWorker(number: number): Promise<Worker> {
   return started;
 }
 
-/** Has a worker read the configuration again, as soon as it has read it for the first time. */
+/** Reloads a worker's configuration, after its first load. */
 function reload(worker: Worker): void {
   hearing.get(worker)?.then(
     () => worker.process.kill('SIGHUP'),
@@ -66,8 +64,8 @@ function reload(worker: Worker): void {
 }
 
 /**
- * The figures of all. One that dies while it is asked never answers: then the others are asked again, without
- * it.
+ * Collects the metrics of all workers. A worker that dies meanwhile never answers, so the others are asked
+ * again without it.
  */
 async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
   const told = new AbortController();
@@ -79,7 +77,7 @@ async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
   }
 }
 
-/** Answers workers that are asked for the metrics of all. */
+/** Answers workers that ask for everyone's metrics. */
 function answerScrapes(): void {
   const all = new AggregatorRegistry();
   cluster.on('message', (worker, message) => {
@@ -92,7 +90,7 @@ function answerScrapes(): void {
   });
 }
 
-/** Runs `count` workers until this process is told to stop. Rejects where the first one cannot start. */
+/** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */
 export async function superviseWorkers(count: number, plugins: readonly Plugin[]): Promise<void> {
   let stopping = false;
   answerScrapes();
@@ -111,14 +109,14 @@ export async function superviseWorkers(count: number, plugins: readonly Plugin[]
     worker.once('exit', (code) => {
       if (!stopping) return void again(number);
       if (code !== 0) process.exitCode = 1;
-      // What the workers left of the port must not keep this process.
+      // The rest of the port's handles must not keep this process alive.
       if (Object.keys(cluster.workers ?? {}).length === 0) process.exit();
     });
   };
   const again = async (number: number): Promise<void> => {
     await sleep(pause);
     if (stopping) return;
-    // One that could not start either is tried again, for as long as the others serve.
+    // If it cannot start either, it is tried again, as long as the others serve.
     await keep(number).catch(() => again(number));
   };
   try {

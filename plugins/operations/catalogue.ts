@@ -60,7 +60,7 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
   const width = Math.max(0, ...models.map(({ id }) => id.length));
   const none =
     owner === undefined || catalog.models().length === 0
-      ? 'No models: switch a provider on by its key.'
+      ? "No models: set a provider's key."
       : `No models of "${owner}".`;
   const text = models.map((model) => lineFor(catalog, model, width)).join('\n') || none;
   return { json: models.map((model) => describe(catalog, model)), text };

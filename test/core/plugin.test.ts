@@ -109,8 +109,8 @@ describe('registries', () => {
     const registry = new Registry<{ name: string }>('protocol');
     registry.add({ name: 'one' });
     registry.add({ name: 'two' });
-    expect(() => registry.add({ name: 'one' })).toThrow('protocol "one" is there already');
-    expect(() => registry.get('three')).toThrow('no protocol "three"; there are: one, two');
+    expect(() => registry.add({ name: 'one' })).toThrow('protocol "one" already exists');
+    expect(() => registry.get('three')).toThrow('no protocol "three"; known: one, two');
   });
 });
 

@@ -28,7 +28,7 @@ describe('tapping', () => {
 
   it('lists the hooks when a plugin taps an unknown one', () => {
     expect(() => Reflect.get(hooks, 'autenticate')).toThrow(
-      /no hook "autenticate"; there are: ready, authenticate/,
+      /no hook "autenticate"; known: ready, authenticate/,
     );
   });
 
@@ -212,7 +212,7 @@ describe('faulty taps', () => {
       };
       expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({
         plugin: 'mine',
-        message: expect.stringContaining('there is no error code "sunday"; there are: invalid_request'),
+        message: expect.stringContaining('there is no error code "sunday"; known: invalid_request'),
       });
     },
   );

@@ -100,7 +100,7 @@ const faults: readonly (readonly [
         "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })",
       ),
     ],
-    'plugin "mine": provider "demo" is there already',
+    'plugin "mine": provider "demo" already exists',
   ],
   [
     'a price that is a number',
@@ -154,7 +154,7 @@ const faults: readonly (readonly [
   [
     'a variable that is no number',
     usual,
-    'option "server.port": it has to be a number and is none: look at what it is made of',
+    'option "server.port": must be a number: check where it comes from',
     'PORT=abc',
   ],
   [
@@ -166,7 +166,7 @@ const faults: readonly (readonly [
   [
     'a plugin with a slip in it',
     [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
-    /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/,
+    /plugin "broken": there is no hook "reddy"; known: ready.*, at .*apply .*\d+\.config\.ts/,
   ],
   [
     'a plugin that is applied later',
@@ -216,22 +216,22 @@ const faults: readonly (readonly [
   [
     "a verb called like one of the gateway's own",
     [...usual, verbs(verb('start <slowly>'))],
-    'plugin "mine": command "start <slowly>": "start" is a verb of the gateway itself',
+    'plugin "mine": command "start <slowly>": "start" is one of the gateway\'s own verbs',
   ],
   [
     'a verb that is there',
     [...usual, verbs(verb('keys create <account>'))],
-    'plugin "mine": command "keys create <account>": the verb "keys create" is there already, of the plugin "balance"',
+    'plugin "mine": command "keys create <account>": the verb "keys create" already belongs to the plugin "balance"',
   ],
   [
     'a verb twice',
     [...usual, verbs(verb('mill'), verb('mill [wheel]'))],
-    'plugin "mine": command "mill [wheel]": the verb "mill" is there already, of the plugin "mine"',
+    'plugin "mine": command "mill [wheel]": the verb "mill" already belongs to the plugin "mine"',
   ],
   [
     'an option that all verbs have',
     [...usual, verbs(verb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))],
-    'plugin "mine": command "mill": the option "--json <file>" is there for every verb',
+    'plugin "mine": command "mill": the option "--json <file>" exists on every verb',
   ],
   [
     'a transform that does not say when',
@@ -279,9 +279,9 @@ const faults: readonly (readonly [
 ];
 
 const lacking: readonly (readonly [what: string, plugins: readonly string[], told: string])[] = [
-  ['no protocol', ['bearer()', 'demo()', 'balance()'], 'add one, chatCompletions() say'],
-  ['no credential', ['chatCompletions()', 'demo()', 'balance()'], 'add one, bearer() say'],
-  ['nobody who keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'balance() keeps keys'],
+  ['no protocol', ['bearer()', 'demo()', 'balance()'], 'add one, such as chatCompletions()'],
+  ['no credential', ['chatCompletions()', 'demo()', 'balance()'], 'add one, such as bearer()'],
+  ['nobody who keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'add balance()'],
   ['no provider', ['bearer()', 'chatCompletions()', 'balance()'], 'add demo()'],
 ];
 
@@ -327,10 +327,10 @@ describe('a check', () => {
 
 describe('a variable of the default configuration', () => {
   it.each([
-    ['PORT', '99999', 'has to be a port, from 0 to 65535'],
-    ['PORT', '1.5', 'has to be a port, from 0 to 65535'],
-    ['TOLLGATE_ADMIN_PORT', 'next', 'has to be a port, from 0 to 65535'],
-    ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'has to be a number of seconds above 0, 2147483 at most'],
+    ['PORT', '99999', 'must be a port, from 0 to 65535'],
+    ['PORT', '1.5', 'must be a port, from 0 to 65535'],
+    ['TOLLGATE_ADMIN_PORT', 'next', 'must be a port, from 0 to 65535'],
+    ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'must be a number of seconds above 0 and at most 2147483'],
   ])('that is wrong is told by its name: %s=%s', async (variable, value, told) => {
     expectTold(
       await start('gateway.config.ts', { [variable]: value }),
@@ -424,7 +424,7 @@ describe('help', () => {
       expect([code, output]).toEqual([
         0,
         expect.stringMatching(
-          /doctor[^]*The other verbs are the plugins', which could not be read: .*plugin "demo": unknown option "pase"/,
+          /doctor[^]*The plugins' verbs are missing, because the configuration could not be read: .*plugin "demo": unknown option "pase"/,
         ),
       ]);
     },

@@ -94,7 +94,7 @@ it('is reported by the doctor where others may open it, and where they may not',
     subject: 'rights',
     state: 'note',
     told: `other users of this machine may open ${folder} and 1 more of the data folder`,
-    remedy: 'the next start takes these rights away',
+    remedy: 'the next start removes these rights',
   });
   expect(examineRights(join(place, 'nothing'))).toEqual([]);
 });

@@ -105,7 +105,7 @@ describe('a start', () => {
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(
-        /^it is being read\ntollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/,
+        /^it is being read\ntollgate: .*EADDRINUSE.*: set PORT to another one, or stop the process that uses it\n$/,
       ),
     ]);
   });

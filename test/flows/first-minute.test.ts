@@ -114,7 +114,7 @@ describe('init', () => {
     const refused = await runVerb(['init'], {}, copy);
     expect([refused.code, refused.errors]).toEqual([
       1,
-      `tollgate: ${file} is there already and stays as it is; --force replaces it\n`,
+      `tollgate: ${file} already exists and was not changed; --force replaces it\n`,
     ]);
     expect(readFileSync(file, 'utf8')).toBe('// mine');
     expect((await runVerb(['init', '--force'], {}, copy)).code).toBe(0);
@@ -208,7 +208,9 @@ describe('a start that cannot listen', () => {
     );
     expect([code, errors]).toEqual([
       1,
-      expect.stringMatching(/^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/),
+      expect.stringMatching(
+        /^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop the process that uses it\n$/,
+      ),
     ]);
   });
 });
@@ -362,7 +364,7 @@ describe('doctor', () => {
       expect(of(subject), subject).toMatchObject({ state: 'well' });
     expect(of('google-vertex')).toMatchObject({
       state: 'fault',
-      told: expect.stringContaining('nothing to sign with'),
+      told: expect.stringContaining('requests cannot be signed'),
       remedy: expect.stringContaining('GOOGLE_APPLICATION_CREDENTIALS'),
     });
     expect(vendor.asked.toSorted()).toEqual(['GET /foundation-models', 'GET /openai/v1/models']);
@@ -385,7 +387,7 @@ describe('doctor', () => {
     });
     expect(of('mistral')).toMatchObject({
       state: 'fault',
-      told: `${new URL(gone.url).host} could not be asked: ECONNREFUSED`,
+      told: `${new URL(gone.url).host} could not be reached: ECONNREFUSED`,
       remedy: expect.any(String),
     });
     expect(output).not.toMatch(/bad-key/);
@@ -456,7 +458,7 @@ describe('doctor', () => {
       false,
       {
         state: 'fault',
-        remedy: 'a file is where the folder should be: move it, or set TOLLGATE_DATA to another',
+        remedy: "a file has the folder's path: move it, or set TOLLGATE_DATA to another",
       },
     ]);
   });

@@ -48,7 +48,7 @@ function makePrivate(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: folderMode });
     closeSync(openSync(file, 'wx', fileMode));
   } catch {
-    // It is there already, or cannot be made: then SQLite fails to open it, and says why.
+    // It already exists, or cannot be made: then SQLite fails to open it, and says why.
   }
   for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
 }
