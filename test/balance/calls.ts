@@ -47,7 +47,13 @@ export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): 
 }
 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
-  const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
+  const limits = {
+    spendCap: undefined,
+    models: undefined,
+    expires: undefined,
+    callsPerMinute: undefined,
+    tags: [],
+  };
   const kind = account === undefined ? 'operator' : 'user';
   return {
     ...limits,

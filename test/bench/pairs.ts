@@ -27,7 +27,13 @@ export async function fill(store: Store): Promise<void> {
     reference: undefined,
     at: Date.now(),
   });
-  const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
+  const limits = {
+    spendCap: undefined,
+    models: undefined,
+    expires: undefined,
+    callsPerMinute: undefined,
+    tags: [],
+  };
   for (let index = 0; index < keys; index += 1) {
     const id = keyOf(index);
     await store.createKey({

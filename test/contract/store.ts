@@ -7,6 +7,7 @@ import { price } from '../balance/calls.ts';
 import { testAccounts, testKeys } from './accounts.ts';
 import { request, type Bench } from './bench.ts';
 import { expectSound, type OpenedStore } from './books.ts';
+import { testBudgets } from './budgets.ts';
 import { testClaims } from './claims.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
@@ -65,6 +66,7 @@ export function testStore(
     testAccounts(bench);
     testKeys(bench);
     testRates(bench);
+    testBudgets(bench);
     testReports(bench);
     testHistories(bench, histories);
 

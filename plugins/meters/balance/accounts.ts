@@ -10,6 +10,8 @@ export interface Balance {
 
 export interface AccountRecord extends Balance {
   readonly name: string;
+  /** The names of the accounts above it, nearest first. */
+  readonly line: readonly string[];
   readonly created: number;
 }
 
@@ -48,6 +50,8 @@ export interface KeyLimits {
   readonly expires: number | undefined;
   /** Calls are counted together with those of the keys that it replaced. */
   readonly callsPerMinute: number | undefined;
+  /** Tags that all its calls have. */
+  readonly tags: readonly string[];
 }
 
 export interface NewKey extends KeyLimits {
@@ -82,6 +86,7 @@ export interface KeyChanges {
   readonly models?: readonly string[] | null;
   readonly expires?: number | null;
   readonly callsPerMinute?: number | null;
+  readonly tags?: readonly string[];
 }
 
 export interface Rotation {

@@ -1,8 +1,9 @@
 /** What an auditor is given to read, and what it reports. */
 import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
 import type { AccountRecord, KeyRecord } from './accounts.ts';
+import type { PeriodRecord } from './budgets/budget.ts';
 
-export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
+export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11';
 
 export interface Finding {
   readonly rule: Rule;
@@ -36,6 +37,7 @@ export interface Kept {
   readonly accounts: Iterable<AccountRecord>;
   readonly keys: Iterable<KeyRecord & { readonly root: string }>;
   readonly pending: Iterable<PendingRow>;
+  readonly periods: Iterable<PeriodRecord>;
 }
 
 /** Reads a price by its version and a usage from its text; undefined where that fails. */

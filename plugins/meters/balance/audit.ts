@@ -4,10 +4,11 @@
  * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has.
  * I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call
  * says why. I7: no more is posted than was reserved. I8: the charge is what the usage costs at the price of
- * that day. I9: totals only change by credits.
+ * that day. I9: totals only change by credits. I10 and I11 are about budgets, in `budgets/audit.ts`.
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
+import { BudgetAudit } from './budgets/audit.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
@@ -25,6 +26,7 @@ interface Open {
   readonly call: string;
   readonly account: string;
   readonly amount: Nano;
+  readonly budgets: string | undefined;
 }
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
@@ -53,6 +55,7 @@ export class Auditor {
    */
   readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
   readonly #adjusted = new Set<number>();
+  readonly #budgets = new BudgetAudit((...found) => this.#found(...found));
   #findings: Finding[] = [];
   #broken = 0;
   #entries = 0;
@@ -81,10 +84,11 @@ export class Auditor {
     for (const book of books) sums[book] += entry[book];
     if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
     this.#byKind(entry, sums);
+    this.#budgets.entry(entry);
   }
 
   /** Compares the kept sums with those of the entries, and returns everything found so far. */
-  report({ accounts, keys, pending }: Kept): AuditReport {
+  report({ accounts, keys, pending, periods }: Kept): AuditReport {
     const before = { findings: this.#findings, broken: this.#broken };
     this.#findings = [...before.findings];
     let [accountCount, pendingCount] = [0, 0];
@@ -93,6 +97,7 @@ export class Auditor {
       this.#compareAccount(account);
     }
     this.#compareKeys([...keys]);
+    this.#budgets.compare(periods);
     const open = new Map(this.#open);
     for (const row of pending) {
       pendingCount += 1;
@@ -140,7 +145,7 @@ export class Auditor {
       if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
         this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
       }
-      this.#open.set(number, { call, account, amount: entry.reserved });
+      this.#open.set(number, { call, account, amount: entry.reserved, budgets: entry.budgets });
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
     } else if (kind === 'adjustment') {
@@ -170,6 +175,8 @@ export class Auditor {
         `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`,
       );
     }
+    if (made.budgets !== entry.budgets)
+      this.#found('I10', entry, 'it does not count in the budgets in which its call was reserved');
     if (reason === undefined || reason === '') this.#found('I6', entry, `a ${kind} that does not say why`);
     if (kind !== 'post') return;
     if (revenue < 0n || revenue > made.amount)

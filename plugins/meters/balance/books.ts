@@ -41,6 +41,8 @@ export interface Entry {
   readonly usage: string | undefined;
   readonly costs: string | undefined;
   readonly attempts: number;
+  /** The periods of budgets that the call counts in, as `readShares` reads them. */
+  readonly budgets: string | undefined;
   /**
    * `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures
    * were bounded, or their price is not known.

@@ -4,6 +4,7 @@
  * return.
  */
 import type { Nano } from '../../../core/index.ts';
+import type { Tightest } from './budgets/sheet.ts';
 import type {
   ClaimRecord,
   Consumption,
@@ -23,6 +24,12 @@ export interface Taken {
   readonly amount: Nano;
 }
 
+/** What limits a reservation, beside the balance. */
+export interface Limits {
+  readonly leftOfCap?: Nano | undefined;
+  readonly budget?: Tightest | undefined;
+}
+
 /**
  * Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs
  * nothing is always affordable.
@@ -30,15 +37,18 @@ export interface Taken {
 export function take(
   quotes: readonly Quote[],
   available: Nano,
-  leftOfCap: Nano | undefined,
+  { leftOfCap, budget }: Limits = {},
 ): Taken | Extract<Reserved, { status: 'short' }> {
   const isCapped = leftOfCap !== undefined && leftOfCap < available;
-  const affordable = isCapped ? leftOfCap : available;
+  const paid = isCapped ? leftOfCap : available;
+  const affordable = budget && budget.left < paid ? budget.left : paid;
   for (const [quote, taken] of quotes.entries()) {
     if (taken.least > 0n && taken.least > affordable) continue;
     const amount = taken.most <= affordable ? taken.most : affordable;
     return { status: 'taken', quote, taken, amount: amount > 0n ? amount : 0n };
   }
+  if (budget && budget.left < paid)
+    return { status: 'short', by: 'budget', available: affordable, budget: budget.budget };
   return { status: 'short', by: isCapped ? 'cap' : 'balance', available: affordable };
 }
 

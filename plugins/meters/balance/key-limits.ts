@@ -13,14 +13,16 @@ export class KeyHolder implements Principal {
   readonly disabled: boolean;
   readonly expires: number;
   readonly models: readonly string[] | undefined;
+  readonly tags: readonly string[];
 
-  constructor({ id, kind, account = '', disabled, expires = Infinity, models }: KeyRecord) {
+  constructor({ id, kind, account = '', disabled, expires = Infinity, models, tags }: KeyRecord) {
     this.kind = kind;
     this.account = account;
     this.key = id;
     this.disabled = disabled;
     this.expires = expires;
     this.models = models;
+    this.tags = tags;
   }
 }
 

@@ -14,6 +14,7 @@ export const noLimits: KeyLimits = {
   models: undefined,
   expires: undefined,
   callsPerMinute: undefined,
+  tags: [],
 };
 
 /** A new secret, and the parts of it that may be kept. */

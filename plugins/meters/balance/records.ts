@@ -23,7 +23,12 @@ export function balanceOf(row: Row): Balance {
 }
 
 export function accountOf(row: Row): AccountRecord {
-  return { ...balanceOf(row), name: text(row, 'name'), created: count(row, 'created') };
+  return {
+    ...balanceOf(row),
+    name: text(row, 'name'),
+    line: maybe(row, 'line', texts) ?? [],
+    created: count(row, 'created'),
+  };
 }
 
 /** Reads a row of a key, joined with its root and its account. */
@@ -39,6 +44,7 @@ export function keyOf(row: Row): KeyRecord {
     models: maybe(row, 'models', texts),
     expires: maybe(row, 'expires', count),
     callsPerMinute: maybe(row, 'calls_per_minute', count),
+    tags: maybe(row, 'tags', texts) ?? [],
     disabled: flag(row, 'disabled'),
     created: count(row, 'created'),
     used: integer(row, 'root_used'),
@@ -76,6 +82,7 @@ export function entryOf(row: Row): Entry {
     usage: maybe(row, 'usage', text),
     costs: maybe(row, 'costs', text),
     attempts: count(row, 'attempts'),
+    budgets: maybe(row, 'budgets', text),
     flags: flags.filter((each) => noted.includes(each)),
   };
 }

@@ -2,6 +2,7 @@
  * What a store is asked about calls, and what it answers: reservations, their ends, heartbeats and claims.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
+import type { ShortBudget } from './budgets/budget.ts';
 
 /** One target a call may go to, and what it could cost there. */
 export interface Quote {
@@ -43,19 +44,27 @@ export interface ReserveRequest {
   /** Quotes in the order in which the targets are tried. */
   readonly quotes: readonly Quote[];
   readonly claim?: Claim | undefined;
+  /** Its budgets count the call too. */
+  readonly tags?: readonly string[] | undefined;
   /** Milliseconds since the epoch; the same holds for all times below. */
   readonly at: number;
 }
 
 /**
  * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was
- * available. `short`: no quote is affordable; `by` says whether the account's balance or the key's spend cap
- * is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of this
+ * available. `short`: no quote is affordable; `by` says whether the account's balance, the key's spend cap or
+ * a budget is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of this
  * minute, of which `wait` milliseconds are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
   | { readonly status: 'short'; readonly by: 'balance' | 'cap'; readonly available: Nano }
+  | {
+      readonly status: 'short';
+      readonly by: 'budget';
+      readonly available: Nano;
+      readonly budget: ShortBudget;
+    }
   | { readonly status: 'claimed'; readonly claim: ClaimRecord }
   | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 

@@ -1,11 +1,3 @@
-/**
- * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
- * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
- * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
- * database fails: then all of the operation was written or none of it, and the caller may ask again.
- * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
- * answer.
- */
 import type {
   AccountRecord,
   Balance,
@@ -27,6 +19,16 @@ import type {
   UsageQuery,
   UsageRow,
 } from './books.ts';
+/**
+ * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
+ * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
+ * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
+ * database fails: then all of the operation was written or none of it, and the caller may ask again.
+ * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
+ * answer.
+ */
+import { budgetOperations } from './budgets/requests.ts';
+import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type {
   Beat,
   ClaimRecord,
@@ -43,34 +45,10 @@ import type {
 
 export * from './accounts.ts';
 export * from './books.ts';
+export * from './budgets/budget.ts';
+export * from './budgets/requests.ts';
+export * from './definitions.ts';
 export * from './reservations.ts';
-
-/**
- * Operations wait in three queues. Writes travel together and share a transaction. Reads are quick and need
- * no transaction. Reports read for long, so SQLite answers them in a thread of their own: it cannot write
- * while it reads.
- */
-export const queueNames = ['writes', 'reads', 'reports'] as const;
-export type QueueName = (typeof queueNames)[number];
-
-/** One operation: its queue, and as a type its function. */
-export interface Definition<Queue extends QueueName, Run> {
-  readonly queue: Queue;
-  /** Never present at run time. */
-  readonly run?: Run;
-}
-
-export function write<Run>(): Definition<'writes', Run> {
-  return { queue: 'writes' };
-}
-
-export function read<Run>(): Definition<'reads', Run> {
-  return { queue: 'reads' };
-}
-
-export function report<Run>(): Definition<'reports', Run> {
-  return { queue: 'reports' };
-}
 
 /**
  * The one list of what a store can be asked. The types of both stores, of their threads and of `Store` follow
@@ -128,6 +106,7 @@ export const operations = {
   /** Pending reservations, in the order of their calls; only those of `account` if it is given. */
   listPending: report<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
   totals: report<() => Totals>(),
+  ...budgetOperations,
 };
 
 type Functions<Table> = {

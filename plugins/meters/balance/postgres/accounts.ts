@@ -23,7 +23,8 @@ const keyRows = `
 const sql = statements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
-  accounts: 'SELECT name, created, total, used, pending FROM accounts WHERE name > $1 ORDER BY name LIMIT $2',
+  accounts:
+    'SELECT name, created, total, used, pending, line FROM accounts WHERE name > $1 ORDER BY name LIMIT $2',
   lockAccount: 'SELECT id, total FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
   addCredit: `
@@ -31,8 +32,8 @@ const sql = statements('accounts', {
     INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference, input, output, attempts, flags)
     VALUES (nextval('entry_numbers'), 'credit', $1, $5, -$2::bigint, $2, 0, 0, $3, $4, 0, 0, 0, '')`,
   addKey: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $1)`,
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $1)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = left($1, 16) AND keys.hash = $1`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
@@ -40,15 +41,15 @@ const sql = statements('accounts', {
   keysOfAccount: `${keyRows} WHERE accounts.name = $3 AND keys.id > $1 ORDER BY keys.id LIMIT $2`,
   keysWanted: `${keyRows} WHERE (keys.id = $4 OR keys.last_four = $4) AND ($3::text IS NULL OR accounts.name = $3) AND keys.id > $1 ORDER BY keys.id LIMIT $2`,
   changeKey: `
-    UPDATE keys SET name = coalesce(change.name, keys.name), disabled = coalesce(change.disabled, keys.disabled),
+    UPDATE keys SET name = coalesce(change.name, keys.name), disabled = coalesce(change.disabled, keys.disabled), tags = coalesce(change.tags, keys.tags),
       spend_cap = CASE WHEN 'spend_cap' = ANY($3::text[]) THEN change.spend_cap ELSE keys.spend_cap END,
       models = CASE WHEN 'models' = ANY($3::text[]) THEN change.models ELSE keys.models END,
       expires = CASE WHEN 'expires' = ANY($3::text[]) THEN change.expires ELSE keys.expires END,
       calls_per_minute = CASE WHEN 'calls_per_minute' = ANY($3::text[]) THEN change.calls_per_minute ELSE keys.calls_per_minute END
     FROM json_populate_record(NULL::keys, $2) change WHERE keys.id = $1 RETURNING keys.id`,
   rotate: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root)
-    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, root FROM keys
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
+    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, root FROM keys
     WHERE id = $1 AND rotated_to IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: 'UPDATE keys SET rotated_to = $2, expires = least(expires, $3) WHERE id = $1',
 });
@@ -104,6 +105,7 @@ export async function createKey(query: Query, key: NewKey): Promise<boolean> {
     models,
     expires = null,
     callsPerMinute = null,
+    tags,
     at,
   } = key;
   if ((account === undefined) !== (kind === 'operator'))
@@ -123,6 +125,7 @@ export async function createKey(query: Query, key: NewKey): Promise<boolean> {
     expires,
     callsPerMinute,
     at,
+    tags.length > 0 ? JSON.stringify(tags) : null,
   ]);
   return true;
 }
@@ -152,7 +155,7 @@ export async function changeKey(
   query: Query,
   { id, changes }: { readonly id: string; readonly changes: KeyChanges },
 ): Promise<boolean> {
-  const { name, disabled, spendCap, models, expires, callsPerMinute } = changes;
+  const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
   const columns = {
     name,
     disabled,
@@ -160,6 +163,7 @@ export async function changeKey(
     models: models && JSON.stringify(models),
     expires,
     calls_per_minute: callsPerMinute,
+    tags: tags && JSON.stringify(tags),
   };
   const limits = { spend_cap: spendCap, models, expires, calls_per_minute: callsPerMinute };
   const stated = Object.entries(limits).flatMap(([column, value]) => (value === undefined ? [] : [column]));

@@ -5,6 +5,7 @@
  */
 import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
+import { periodOf } from '../budgets/rows.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { count, text } from '../rows.ts';
 import { statements, type Query } from './connection.ts';
@@ -19,7 +20,8 @@ const sql = statements('audit', {
   entries: `
     SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries LEFT JOIN accounts ON accounts.id = entries.account
     WHERE entries.number > $1 AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2)) ORDER BY entries.number LIMIT $3`,
-  accounts: 'SELECT name, created, total, used, pending FROM accounts',
+  accounts: 'SELECT name, created, total, used, pending, line FROM accounts',
+  periods: 'SELECT * FROM budget_periods',
   keys: `
     SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
     FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
@@ -61,10 +63,11 @@ class Reading {
       highest = Math.max(highest, after);
       if (rows.length < page) break;
     }
-    const [accounts, keys, pending] = [
+    const [accounts, keys, pending, periods] = [
       await query(sql.accounts),
       await query(sql.keys),
       await query(sql.pending),
+      await query(sql.periods),
     ];
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
@@ -73,6 +76,7 @@ class Reading {
       accounts: accounts.map(accountOf),
       keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
       pending: pending.map(pendingRowOf),
+      periods: periods.map(periodOf),
     });
   }
 

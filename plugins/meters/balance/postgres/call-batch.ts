@@ -34,8 +34,8 @@ import { find, type Concerned, type Found, type Held, type Key, type Pending } f
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
-const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, reason, basis, ${consumption}, flags`;
-const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered, owed, ${consumption}`;
+const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, reason, basis, ${consumption}, flags, budgets`;
+const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered, owed, ${consumption}, budgets`;
 
 const sql = statements('calls', {
   addEntries: `INSERT INTO entries (${entryColumns}) SELECT ${entryColumns} FROM json_populate_recordset(NULL::entries, $1)`,
@@ -90,23 +90,34 @@ export class CallBatch {
     return new CallBatch(query, owner, await find(query, concerned));
   }
 
-  reserve({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved {
+  reserve({ id, account: name, key, quotes, claim, tags = [], at }: ReserveRequest): Reserved {
     const account = this.#found.accounts.get(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = this.#found.keys.get(key);
     const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
     if (tooMany) return tooMany;
-    const found = take(
-      quotes,
-      account.available - this.#heldOf(this.#accounts.get(account.id)),
-      this.#leftOf(paying),
-    );
+    const { budgets } = this.#found;
+    const lines = budgets.linesOf({ account: name, line: account.line, root: paying?.root, tags }, at);
+    const found = take(quotes, account.available - this.#heldOf(this.#accounts.get(account.id)), {
+      leftOfCap: this.#leftOf(paying),
+      budget: budgets.sheet.tightest(lines, at),
+    });
     const holder = claim && this.#claim(claim.name);
     if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
-    if (found.status === 'short') return found;
+    if (found.status === 'short') {
+      if (found.by === 'budget') budgets.sheet.refuse(lines, found.budget, at);
+      return found;
+    }
     const { quote, taken, amount } = found;
     const { model, provider, price } = taken;
-    const held: Held = { number: this.#number(), account: account.id, key, root: paying?.root };
+    const shares = budgets.sheet.hold(lines, amount, at);
+    const held: Held = {
+      number: this.#number(),
+      account: account.id,
+      key,
+      root: paying?.root,
+      budgets: shares,
+    };
     const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
     const figures = { model, provider, price, input: 0, output: 0, usage: null, costs: null, attempts: 0 };
     this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, call: id, flags: '' });
@@ -185,6 +196,7 @@ export class CallBatch {
       this.#ended.length > 0 && this.#query(sql.endPending, [this.#ended]),
       this.#accounts.size > 0 && this.#query(sql.changeAccounts, [recordset([...this.#accounts.values()])]),
       this.#keys.size > 0 && this.#query(sql.changeKeys, [recordset([...this.#keys.values()])]),
+      ...this.#found.budgets.write(this.#query),
       ...this.#claimWrites.map((write) => write()),
     ].filter((sent) => sent !== false);
   }
@@ -223,15 +235,16 @@ export class CallBatch {
   }
 
   #book(call: string, held: Held, endings: readonly Ending[]): void {
-    const { account, key, number: reservation } = held;
+    const { account, key, number: reservation, budgets } = held;
     for (const { kind, available, reserved, revenue, facts, flags } of endings) {
       const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts } = facts;
       const figures = { model, provider, price, input, output, usage, costs, attempts };
       const legs = { credits: 0, available, reserved, revenue };
       const number = this.#number();
-      const entry = { number, kind, account, at, call, key, reservation, reason, basis, flags };
+      const entry = { number, kind, account, at, call, key, reservation, reason, basis, flags, budgets };
       this.#entries.push({ ...entry, ...legs, ...figures });
       this.#change(held, revenue, reserved);
+      this.#found.budgets.sheet.spend(budgets, revenue, reserved, at);
     }
   }
 

@@ -7,13 +7,14 @@
 import type { Nano } from '../../../../core/index.ts';
 import type { Minute, Past } from '../decisions.ts';
 import { claimOf, progressOf } from '../records.ts';
-import { count, flag, integer, maybe, text, type Row } from '../rows.ts';
+import { count, flag, integer, maybe, text, texts, type Row } from '../rows.ts';
 import type { Progress } from '../store.ts';
+import { Budgets, lockBudgets } from './budgets.ts';
 import { statements, type Query } from './connection.ts';
 
 const sql = statements('found', {
   lockAccounts: `
-    SELECT id, name, total - used - pending AS available FROM accounts WHERE id IN (
+    SELECT id, name, total - used - pending AS available, line FROM accounts WHERE id IN (
       SELECT id FROM accounts WHERE name = ANY($1::text[]) UNION SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
     ORDER BY id FOR NO KEY UPDATE`,
   keys: `
@@ -23,7 +24,7 @@ const sql = statements('found', {
   claims: 'SELECT * FROM claims WHERE name = ANY($1::text[])',
   numbers: "SELECT nextval('entry_numbers') AS number FROM generate_series(1, $1::integer)",
   past: `
-    SELECT made.call, made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue + coalesce(overage.revenue, 0) AS posted,
+    SELECT made.call, made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags, ended.revenue + coalesce(overage.revenue, 0) AS posted,
       adjustment.number IS NOT NULL AS adjusted
     FROM entries made
     JOIN entries ended ON ended.reservation = made.number AND ended.kind IN ('post', 'void', 'expire')
@@ -39,6 +40,8 @@ export interface Concerned {
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly claims: readonly string[];
+  readonly tags: readonly string[];
+  readonly moments: readonly number[];
   /** Ids of calls that want to end. */
   readonly calls: readonly string[];
 }
@@ -46,6 +49,8 @@ export interface Concerned {
 export interface Account {
   readonly id: bigint;
   readonly available: Nano;
+  /** The accounts above it. */
+  readonly line: readonly string[];
 }
 
 export interface Key {
@@ -62,6 +67,8 @@ export interface Held {
   readonly account: bigint;
   readonly key: string;
   readonly root: string | undefined;
+  /** The periods of budgets that it counts in. */
+  readonly budgets: string | undefined;
 }
 
 export interface Pending extends Held {
@@ -80,6 +87,7 @@ function heldOf(row: Row): Held {
     account: integer(row, 'account'),
     key: text(row, 'key'),
     root: maybe(row, 'root', text),
+    budgets: maybe(row, 'budgets', text),
   };
 }
 
@@ -118,12 +126,13 @@ function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Val
 
 export type Found = Awaited<ReturnType<typeof find>>;
 
-export async function find(query: Query, { accounts, keys, claims, calls }: Concerned) {
+export async function find(query: Query, { accounts, keys, claims, tags, moments, calls }: Concerned) {
   // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry
   // too.
   const entries = accounts.length + 2 * calls.length;
-  const [accountRows, keyRows, pendingRows, claimRows, numberRows] = await Promise.all([
+  const [accountRows, budgetRows, keyRows, pendingRows, claimRows, numberRows] = await Promise.all([
     query(sql.lockAccounts, [accounts, calls]),
+    lockBudgets(query, { accounts, keys, tags, calls }),
     keys.length > 0 ? query(sql.keys, [keys]) : [],
     calls.length > 0 ? query(sql.pending, [calls]) : [],
     claims.length > 0 ? query(sql.claims, [claims]) : [],
@@ -131,15 +140,20 @@ export async function find(query: Query, { accounts, keys, claims, calls }: Conc
   ]);
   const pending = by('call', pendingRows, pendingOf);
   const gone = calls.filter((call) => !pending.has(call));
-  const pastRows = gone.length > 0 ? await query(sql.past, [gone]) : [];
+  const past = by('call', gone.length > 0 ? await query(sql.past, [gone]) : [], pastOf);
+  const shares = [...pending.values(), ...past.values().map(({ held }) => held)].map(
+    ({ budgets }) => budgets,
+  );
   return {
     accounts: by('name', accountRows, (row): Account => ({
       id: integer(row, 'id'),
       available: integer(row, 'available'),
+      line: maybe(row, 'line', texts) ?? [],
     })),
     keys: by('id', keyRows, keyOf),
     pending,
-    past: by('call', pastRows, pastOf),
+    past,
+    budgets: await Budgets.read(query, budgetRows, moments, shares),
     claims: by('name', claimRows, claimOf),
     numbers: numberRows.map((row) => integer(row, 'number')),
   };

@@ -8,6 +8,7 @@ import type { ClientBase } from 'pg';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
+import { budgetTables } from './budget-tables.ts';
 
 export const schema = 'tollgate';
 
@@ -135,7 +136,7 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-const migrations: Migrations = { first: 2, steps: [tables] };
+const migrations: Migrations = { first: 2, steps: [tables, budgetTables(oneOf)] };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;

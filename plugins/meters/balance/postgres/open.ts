@@ -17,6 +17,7 @@ import { unavailable } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
 import { auditor } from './auditing.ts';
+import { hasDueWarnings, listBudgets, listWarnings } from './budget-operations.ts';
 import { findClaim } from './claims.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
@@ -50,10 +51,13 @@ const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
   entries,
   findClaim,
   findKey,
+  hasDueWarnings,
   hasKeys,
   listAccounts,
+  listBudgets,
   listKeys,
   listPending,
+  listWarnings,
   owners,
   totals,
   usage,

@@ -54,7 +54,14 @@ async function withCalls<Result>(
   ids: readonly string[],
   work: (calls: CallBatch) => Result,
 ): Promise<Result> {
-  const calls = await CallBatch.find(query, owner, { accounts: [], keys: [], claims: [], calls: ids });
+  const calls = await CallBatch.find(query, owner, {
+    accounts: [],
+    keys: [],
+    claims: [],
+    tags: [],
+    moments: [],
+    calls: ids,
+  });
   const result = work(calls);
   await Promise.all(calls.write());
   return result;

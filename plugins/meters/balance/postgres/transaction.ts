@@ -5,6 +5,7 @@
 import type { Client } from 'pg';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
 import { changeKey, createAccount, createKey, credit, rotateKey } from './accounts.ts';
+import * as budgets from './budget-operations.ts';
 import { CallBatch } from './call-batch.ts';
 import { sweep } from './claims.ts';
 import { queryOn, statements, type Query } from './connection.ts';
@@ -37,6 +38,13 @@ const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
   createKey,
   changeKey,
   rotateKey,
+  createBudget: budgets.createBudget,
+  changeBudget: budgets.changeBudget,
+  raiseBudget: budgets.raiseBudget,
+  deleteBudget: budgets.deleteBudget,
+  moveAccount: budgets.moveAccount,
+  takeWarnings: budgets.takeWarnings,
+  endWarning: budgets.endWarning,
   async definePrice(query, { version, rates, at }) {
     await query(sql.addPrice, [version, rates, at]);
   },
@@ -58,6 +66,8 @@ async function runCalls(
     accounts: reserves.map(({ account }) => account),
     keys: reserves.map(({ key }) => key),
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
+    tags: reserves.flatMap(({ tags = [] }) => tags),
+    moments: reserves.map(({ at }) => at),
     calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
   });
   const answers = operations.map((operation) =>

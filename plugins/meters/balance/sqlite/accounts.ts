@@ -16,13 +16,13 @@ function prepare(database: DatabaseSync) {
     accountId: database.prepare('SELECT id FROM accounts WHERE name = ?'),
     addAccount: database.prepare('INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     accounts: database.prepare(
-      'SELECT name, created, total, used, pending FROM accounts WHERE name > ? ORDER BY name LIMIT ?',
+      'SELECT name, created, total, used, pending, line FROM accounts WHERE name > ? ORDER BY name LIMIT ?',
     ),
-    everyAccount: database.prepare('SELECT name, created, total, used, pending FROM accounts'),
+    everyAccount: database.prepare('SELECT name, created, total, used, pending, line FROM accounts'),
     everyKey: database.prepare(keyRows),
     addKey: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1)`),
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?1)`),
     // The id is the start of the hash, so one index finds both.
     key: database.prepare(`${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1`),
     anyKey: database.prepare('SELECT id FROM keys LIMIT 1'),
@@ -34,8 +34,8 @@ function prepare(database: DatabaseSync) {
       `${keyRows} WHERE (keys.id = ?1 OR keys.last_four = ?1) AND keys.id > ?2 ORDER BY keys.id LIMIT ?3`,
     ),
     rotate: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root)
-      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, root FROM keys WHERE id = ?5 AND rotated_to IS NULL`),
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
+      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, root FROM keys WHERE id = ?5 AND rotated_to IS NULL`),
     rotated: database.prepare(
       'UPDATE keys SET rotated_to = ?, expires = min(coalesce(expires, ?2), ?2) WHERE id = ?3',
     ),
@@ -50,6 +50,7 @@ function changedColumns({
   models,
   expires,
   callsPerMinute,
+  tags,
 }: KeyChanges): [column: string, value: SQLInputValue][] {
   const columns: [string, SQLInputValue | undefined][] = [
     ['name', name],
@@ -58,6 +59,7 @@ function changedColumns({
     ['models', models && JSON.stringify(models)],
     ['expires', expires],
     ['calls_per_minute', callsPerMinute],
+    ['tags', tags && JSON.stringify(tags)],
   ];
   return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
@@ -103,6 +105,7 @@ export class Accounts {
     models,
     expires,
     callsPerMinute,
+    tags,
     at,
   }: NewKey): boolean => {
     if ((account === undefined) !== (kind === 'operator'))
@@ -122,6 +125,7 @@ export class Accounts {
       expires ?? null,
       callsPerMinute ?? null,
       at,
+      tags.length > 0 ? JSON.stringify(tags) : null,
     );
     return true;
   };

@@ -6,6 +6,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { priceReader, usageReader, type AuditReport, type PendingRow } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
+import type { PeriodRecord } from '../budgets/budget.ts';
+import { periodOf } from '../budgets/rows.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
 import type { Accounts } from './accounts.ts';
@@ -26,6 +28,7 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
   const pending = database.prepare(
     'SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
   );
+  const periods = database.prepare('SELECT * FROM budget_periods');
   const price = priceReader((version) => {
     const row = rates.get(version);
     return row && text(row, 'rates');
@@ -34,6 +37,10 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
 
   function* pendingRows(): Generator<PendingRow> {
     for (const row of pending.iterate()) yield pendingRowOf(row);
+  }
+
+  function* periodRows(): Generator<PeriodRecord> {
+    for (const row of periods.iterate()) yield periodOf(row);
   }
 
   return () => {
@@ -49,6 +56,7 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
         accounts: accounts.everyAccount(),
         keys: accounts.everyKey(),
         pending: pendingRows(),
+        periods: periodRows(),
       });
     } finally {
       database.exec('COMMIT');

@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
 import { Accounts } from './accounts.ts';
+import { BudgetOperations } from './budget-operations.ts';
 import { Claims } from './claims.ts';
 import { Ledger } from './ledger.ts';
 import { Reports } from './reports.ts';
@@ -38,6 +39,7 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
     ...ledger,
     ...claims,
     ...accounts,
+    ...new BudgetOperations(database, balances),
     ...reports,
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
     auditPart: auditor?.(database, accounts) ?? notHere,

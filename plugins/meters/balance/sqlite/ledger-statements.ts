@@ -4,23 +4,23 @@ import type { DatabaseSync } from 'node:sqlite';
 export function prepareLedger(database: DatabaseSync) {
   return {
     addReserve: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price, budgets) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addPending: database.prepare(
-      'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input, budgets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     takePending: database.prepare(
-      'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim',
+      'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim, budgets',
     ),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
-        input, output, usage, costs, attempts, flags)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+        input, output, usage, costs, attempts, flags, budgets)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare(
       "INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)",
     ),
     creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
     ended: database.prepare(`
-      SELECT made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue,
+      SELECT made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags, ended.revenue,
         (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage') AS overage,
         EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
       FROM entries made

@@ -33,6 +33,7 @@ interface Held {
   readonly account: bigint;
   readonly key: string | undefined;
   readonly root: string | undefined;
+  readonly budgets: string | undefined;
 }
 
 function heldBy(row: Row): Held {
@@ -41,6 +42,7 @@ function heldBy(row: Row): Held {
     account: integer(row, 'account'),
     key: maybe(row, 'key', text),
     root: maybe(row, 'root', text),
+    budgets: maybe(row, 'budgets', text),
   };
 }
 
@@ -63,7 +65,7 @@ export class Ledger {
     this.#owner = owner;
   }
 
-  readonly reserve = ({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved => {
+  readonly reserve = ({ id, account: name, key, quotes, claim, tags = [], at }: ReserveRequest): Reserved => {
     const account = this.#balances.account(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = this.#balances.key(key);
@@ -71,10 +73,19 @@ export class Ledger {
     if (limited) return limited;
     const holder = claim && this.#claims.findClaim({ name: claim.name, at });
     if (holder) return { status: 'claimed', claim: holder };
-    const found = take(quotes, this.#balances.available(account), paying && this.#balances.left(paying));
-    if (found.status === 'short') return found;
-    const { quote, amount, taken } = found;
     const root = paying?.root;
+    const { budgets } = this.#balances;
+    const lines = budgets.linesOf({ account: name, line: account.line, root, tags }, at);
+    const found = take(quotes, this.#balances.available(account), {
+      leftOfCap: paying && this.#balances.left(paying),
+      budget: budgets.sheet.tightest(lines, at),
+    });
+    if (found.status === 'short') {
+      if (found.by === 'budget') budgets.sheet.refuse(lines, found.budget, at);
+      return found;
+    }
+    const { quote, amount, taken } = found;
+    const shares = budgets.sheet.hold(lines, amount, at) ?? null;
     const { lastInsertRowid } = this.#sql.addReserve.run(
       account.id,
       at,
@@ -85,6 +96,7 @@ export class Ledger {
       taken.model,
       taken.provider,
       taken.price,
+      shares,
     );
     this.#sql.addPending.run(
       id,
@@ -98,6 +110,7 @@ export class Ledger {
       at,
       taken.owed,
       taken.input,
+      shares,
     );
     this.#balances.spend(account.id, root, 0n, amount);
     if (paying) this.#balances.count(paying, at);
@@ -204,13 +217,26 @@ export class Ledger {
   }
 
   #add(
-    { number, account, key, root }: Held,
+    { number, account, key, root, budgets }: Held,
     { kind, available, reserved, revenue, facts, flags }: Ending,
   ): void {
     const { at, reason, basis } = facts;
     const legs = [available, reserved, revenue];
     const figures = consumptionValues(facts);
-    this.#sql.addEnd.run(kind, account, at, ...legs, key ?? null, number, reason, basis, ...figures, flags);
+    this.#sql.addEnd.run(
+      kind,
+      account,
+      at,
+      ...legs,
+      key ?? null,
+      number,
+      reason,
+      basis,
+      ...figures,
+      flags,
+      budgets ?? null,
+    );
     this.#balances.spend(account, root, revenue, reserved);
+    this.#balances.budgets.sheet.spend(budgets, revenue, reserved, at);
   }
 }

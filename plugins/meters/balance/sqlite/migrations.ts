@@ -5,6 +5,7 @@
  * version.
  */
 import type { Migrations } from '../versions.ts';
+import { budgetTables } from './budget-tables.ts';
 
 const tables = `
 CREATE TABLE accounts (
@@ -128,4 +129,4 @@ CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
 `;
 
-export const migrations: Migrations = { first: 3, steps: [tables] };
+export const migrations: Migrations = { first: 3, steps: [tables, budgetTables] };

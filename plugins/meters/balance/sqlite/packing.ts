@@ -34,6 +34,7 @@ type PackedReserve = readonly [
   at: number,
   claim: readonly [string, string, number] | null,
   quotes: readonly PackedQuote[],
+  tags: readonly string[] | null,
 ];
 type PackedSettle = readonly [
   'settle',
@@ -72,7 +73,7 @@ function unpackQuote([model, provider, price, least, most, input, owed]: PackedQ
 
 function packOperation({ name, argument }: Operation): PackedOperation | undefined {
   if (name === 'reserve') {
-    const { id, account, key, at, claim, quotes } = argument;
+    const { id, account, key, at, claim, quotes, tags } = argument;
     return [
       'reserve',
       id,
@@ -81,6 +82,7 @@ function packOperation({ name, argument }: Operation): PackedOperation | undefin
       at,
       claim ? [claim.name, claim.fingerprint, claim.expires] : null,
       quotes.map(packQuote),
+      tags ?? null,
     ];
   }
   if (name !== 'settle' || argument.outcome) return undefined;
@@ -121,11 +123,19 @@ function packOperation({ name, argument }: Operation): PackedOperation | undefin
 
 function unpackOperation(packed: PackedOperation): Operation {
   if (packed[0] === 'reserve') {
-    const [, id, account, key, at, claim, quotes] = packed;
+    const [, id, account, key, at, claim, quotes, tags] = packed;
     const wanted = claim ? { name: claim[0], fingerprint: claim[1], expires: claim[2] } : undefined;
     return {
       name: 'reserve',
-      argument: { id, account, key, at, claim: wanted, quotes: quotes.map(unpackQuote) },
+      argument: {
+        id,
+        account,
+        key,
+        at,
+        claim: wanted,
+        quotes: quotes.map(unpackQuote),
+        tags: tags ?? undefined,
+      },
     };
   }
   const [
@@ -175,7 +185,7 @@ function packAnswer({ value }: Answered): PackedAnswer | undefined {
     case 'reserved':
       return ['reserved', value.quote, String(value.amount)];
     case 'short':
-      return ['short', value.by, String(value.available)];
+      return value.by === 'budget' ? undefined : ['short', value.by, String(value.available)];
     case 'posted':
       return ['posted', String(value.posted), String(value.overage)];
     case 'claimed':

@@ -5,8 +5,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Nano } from '../../../../core/index.ts';
 import { limited, minuteOf, type Minute } from '../decisions.ts';
-import { count, integer, maybe, text } from '../rows.ts';
+import { count, integer, maybe, text, texts } from '../rows.ts';
 import type { Reserved } from '../store.ts';
+import { Budgets } from './budgets.ts';
 
 /** An account or a key, with the amounts to add to its columns. */
 class Change {
@@ -24,6 +25,8 @@ class Change {
 export interface FoundAccount {
   readonly id: bigint;
   readonly available: Nano;
+  /** The accounts above it. */
+  readonly line: readonly string[];
 }
 
 /** A key as a transaction found it. */
@@ -39,7 +42,9 @@ export interface FoundKey {
 
 function prepare(database: DatabaseSync) {
   return {
-    account: database.prepare('SELECT id, total - used - pending AS available FROM accounts WHERE name = ?'),
+    account: database.prepare(
+      'SELECT id, total - used - pending AS available, line FROM accounts WHERE name = ?',
+    ),
     total: database.prepare('SELECT total FROM accounts WHERE id = ?'),
     key: database.prepare(`
       SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls
@@ -53,6 +58,7 @@ function prepare(database: DatabaseSync) {
 }
 
 export class TransactionBalances {
+  readonly budgets: Budgets;
   readonly #sql: ReturnType<typeof prepare>;
   readonly #accounts = new Map<string, FoundAccount>();
   readonly #keys = new Map<string, FoundKey | undefined>();
@@ -63,6 +69,7 @@ export class TransactionBalances {
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
+    this.budgets = new Budgets(database);
   }
 
   account(name: string): FoundAccount | undefined {
@@ -70,7 +77,11 @@ export class TransactionBalances {
     if (known) return known;
     const row = this.#sql.account.get(name);
     if (!row) return undefined;
-    const found = { id: integer(row, 'id'), available: integer(row, 'available') };
+    const found = {
+      id: integer(row, 'id'),
+      available: integer(row, 'available'),
+      line: maybe(row, 'line', texts) ?? [],
+    };
     this.#accounts.set(name, found);
     return found;
   }
@@ -138,8 +149,9 @@ export class TransactionBalances {
     spent.pending += pending;
   }
 
-  /** Writes the changes, before the transaction is committed. */
+  /** Writes the changes, before the transaction is committed or changes what was read. */
   write(): void {
+    this.budgets.write();
     for (const { id, total, used, pending } of this.#changes.values()) {
       if (typeof id === 'string') this.#sql.changeKey.run(used, pending, id);
       else this.#sql.changeAccount.run(total, used, pending, id);
@@ -153,6 +165,7 @@ export class TransactionBalances {
 
   /** Forgets what was read, since the transaction is over or undone and it need not be true any more. */
   forget(): void {
+    this.budgets.forget();
     this.#accounts.clear();
     this.#keys.clear();
     this.#changes.clear();

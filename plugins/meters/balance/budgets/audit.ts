@@ -1,0 +1,85 @@
+/**
+ * The part of an audit that is about budgets. I10: the kept sums of each period are those of its entries, and
+ * a call counts in a period that it was reserved in. I11: no reservation exceeds what a hard budget allowed
+ * at that moment.
+ */
+import { formatUsd, type Nano } from '../../../../core/index.ts';
+import type { Finding } from '../audit-report.ts';
+import type { Entry } from '../books.ts';
+import { readShares, type PeriodRecord } from './budget.ts';
+
+interface Booked {
+  used: Nano;
+  pending: Nano;
+  /** When the first and the last of its calls were reserved. */
+  first: number;
+  last: number;
+}
+
+type Found = (
+  rule: 'I10' | 'I11',
+  about: Pick<Finding, 'account'> & { readonly number: number | undefined },
+  message: string,
+) => void;
+
+export class BudgetAudit {
+  readonly #periods = new Map<string, Booked>();
+  readonly #found: Found;
+
+  constructor(found: Found) {
+    this.#found = found;
+  }
+
+  entry(entry: Entry): void {
+    const { kind, at, budgets, revenue, reserved } = entry;
+    for (const { budget, start, allowed } of readShares(budgets)) {
+      const name = `${budget} ${start}`;
+      const sums = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: Infinity, last: -Infinity };
+      this.#periods.set(name, sums);
+      sums.used += revenue;
+      sums.pending += reserved;
+      if (kind !== 'reserve') continue;
+      sums.first = Math.min(sums.first, at);
+      sums.last = Math.max(sums.last, at);
+      const held = sums.used + sums.pending;
+      if (allowed !== undefined && reserved > 0n && held > allowed)
+        this.#found(
+          'I11',
+          entry,
+          `it makes ${formatUsd(held)} in budget ${budget}, which allowed ${formatUsd(allowed)}`,
+        );
+    }
+  }
+
+  /** Compares the kept periods with those of the entries. */
+  compare(kept: Iterable<PeriodRecord>): void {
+    const left = new Set(this.#periods.keys());
+    for (const { budget, start, ends, used, pending } of kept) {
+      const name = `${budget} ${start}`;
+      left.delete(name);
+      const booked = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
+      const about = { number: undefined, account: undefined };
+      if (booked.used !== used || booked.pending !== pending) {
+        const of = (sums: Pick<Booked, 'used' | 'pending'>): string =>
+          `${formatUsd(sums.used)} used and ${formatUsd(sums.pending)} reserved`;
+        this.#found(
+          'I10',
+          about,
+          `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, and its entries sum to ${of(booked)}`,
+        );
+      }
+      if (booked.first < start || booked.last >= ends)
+        this.#found(
+          'I10',
+          about,
+          `budget ${budget} counts calls that were not reserved in its period from ${new Date(start).toISOString()}`,
+        );
+    }
+    for (const name of left)
+      this.#found(
+        'I10',
+        { number: undefined, account: undefined },
+        `entries count in the period ${name} of a budget, which is not kept`,
+      );
+  }
+}

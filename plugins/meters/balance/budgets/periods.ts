@@ -1,0 +1,131 @@
+/**
+ * The periods after which budgets start again: hours, days, weeks from Monday and months from the first, by
+ * the clocks of an IANA time zone. Each moment belongs to exactly one period. A period starts at the first
+ * moment whose local date has come, so it is shorter or longer where clocks are set forward or back, also
+ * where that happens at midnight. An hour ends early where the clocks change within it.
+ */
+
+export const periodNames = ['hour', 'day', 'week', 'month', 'total'] as const;
+export type PeriodName = (typeof periodNames)[number];
+
+/** Milliseconds since the epoch. `ends` is the first moment after it; undefined where it never ends. */
+export interface Period {
+  readonly start: number;
+  readonly ends: number | undefined;
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Making a formatter takes a thousand times as long as using it. There are some 600 zones. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatterOf(zone: string): Intl.DateTimeFormat {
+  const known = formatters.get(zone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-US-u-ca-iso8601-nu-latn', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  formatters.set(zone, made);
+  return made;
+}
+
+/** Whether it is the name of a zone, as `Europe/Berlin`, and not an offset, which knows no daylight saving. */
+export function isZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    formatterOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the clocks of a zone show at a moment, as if they were in UTC; to the second. */
+function localTime(zone: string, at: number): number {
+  const fields = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
+  for (const { type, value } of formatterOf(zone).formatToParts(at))
+    if (type in fields) Object.assign(fields, { [type]: Number(value) });
+  return Date.UTC(fields.year, fields.month - 1, fields.day, fields.hour, fields.minute, fields.second);
+}
+
+/** How far a zone is ahead of UTC at a moment. */
+function offsetAt(zone: string, at: number): number {
+  return localTime(zone, at) - Math.floor(at / 1000) * 1000;
+}
+
+/** The moment, after `from` and up to `to`, since which a zone has the offset that it has at `to`. */
+function changeBetween(zone: string, from: number, to: number): number {
+  const offset = offsetAt(zone, to);
+  let [before, after] = [from, to];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (offsetAt(zone, middle) === offset) after = middle;
+    else before = middle;
+  }
+  return after;
+}
+
+/** The first moment at which the clocks of a zone show this time or a later one. */
+function firstMoment(zone: string, local: number): number {
+  const offsets = [offsetAt(zone, local - day), offsetAt(zone, local + day)];
+  const [early, late] = [local - Math.max(...offsets), local - Math.min(...offsets)];
+  for (const moment of [early, late]) if (localTime(zone, moment) === local) return moment;
+  // The clocks were set forward past this time.
+  return changeBetween(zone, early, late);
+}
+
+/** The local date from which a period counts, a number of periods later, as if it were in UTC. */
+function dateOf(per: 'day' | 'week' | 'month', local: number, later: number): number {
+  const date = new Date(local);
+  const [year, month, dayOfMonth] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  if (per === 'month') return Date.UTC(year, month + later, 1);
+  const sinceMonday = (date.getUTCDay() + 6) % 7;
+  return per === 'week'
+    ? Date.UTC(year, month, dayOfMonth - sinceMonday + 7 * later)
+    : Date.UTC(year, month, dayOfMonth + later);
+}
+
+function hourAt(zone: string, at: number): Period {
+  const offset = offsetAt(zone, at);
+  const start = Math.floor((at + offset) / hour) * hour - offset;
+  const last = start + hour - 1;
+  return {
+    start: offsetAt(zone, start) === offset ? start : changeBetween(zone, start, at),
+    ends: offsetAt(zone, last) === offset ? last + 1 : changeBetween(zone, at, last),
+  };
+}
+
+/** The period that a moment belongs to. */
+export function periodAt(per: PeriodName, zone: string, at: number): Period {
+  if (per === 'total') return { start: 0, ends: undefined };
+  if (per === 'hour') return hourAt(zone, at);
+  const local = localTime(zone, at);
+  // Where the clocks go back past midnight, the old date comes again: those moments stay in the new period.
+  let start = firstMoment(zone, dateOf(per, local, 0));
+  for (let later = 1; ; later += 1) {
+    const ends = firstMoment(zone, dateOf(per, local, later));
+    if (ends > at) return { start, ends };
+    start = ends;
+  }
+}
+
+/** The last period found for each name and zone: nearly all calls of a period ask for the same one. */
+const lastFound = new Map<string, Period>();
+
+/** The same as `periodAt`, and quick for moments of the period that was found last. */
+export function currentPeriod(per: PeriodName, zone: string, at: number): Period {
+  const name = `${per} ${zone}`;
+  const last = lastFound.get(name);
+  if (last && last.start <= at && (last.ends === undefined || at < last.ends)) return last;
+  const found = periodAt(per, zone, at);
+  lastFound.set(name, found);
+  return found;
+}

@@ -1,0 +1,165 @@
+/**
+ * Budgets while one transaction is decided: their periods are read once, changed in memory by all operations
+ * that share the transaction, and written once at its end.
+ */
+import type { Nano } from '../../../../core/index.ts';
+import {
+  allowedAt,
+  never,
+  reached,
+  readShares,
+  sharesText,
+  type Budget,
+  type PeriodRecord,
+  type ShortBudget,
+  type Warning,
+} from './budget.ts';
+import { currentPeriod, periodAt } from './periods.ts';
+
+/** A period, and what this transaction adds to it. */
+export interface Line {
+  readonly budget: Budget;
+  readonly found: PeriodRecord;
+  used: Nano;
+  pending: Nano;
+  warned: number;
+  exhausted: boolean;
+}
+
+/** What a transaction changes in a period: amounts to add, and marks to set. */
+export type PeriodChange = PeriodRecord;
+
+export type NewWarning = Pick<
+  Warning,
+  'budget' | 'event' | 'threshold' | 'used' | 'allowed' | 'start' | 'at'
+>;
+
+/** What the database holds, as seen by the transaction. */
+export interface Source {
+  budget(id: number): Budget | undefined;
+  period(budget: number, start: number): PeriodRecord | undefined;
+}
+
+/** The budget that leaves the least, and how much. */
+export interface Tightest {
+  readonly left: Nano;
+  readonly budget: ShortBudget;
+}
+
+export class Sheet {
+  readonly #source: Source;
+  readonly #lines = new Map<string, Line>();
+  #warnings: NewWarning[] = [];
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** The periods of these budgets that a call at this moment counts in. */
+  linesAt(budgets: readonly Budget[], at: number): Line[] {
+    return budgets.map((budget) => {
+      const { start, ends = never } = currentPeriod(budget.per, budget.zone, at);
+      return this.#line(budget, start, ends);
+    });
+  }
+
+  /** How much the hard budgets among them leave; undefined where there is none. */
+  tightest(lines: readonly Line[], at: number): Tightest | undefined {
+    let tightest: Tightest | undefined;
+    for (const { budget, found, used, pending } of lines) {
+      if (!budget.hard) continue;
+      const allowed = allowedAt(budget, at);
+      const left = allowed - found.used - used - found.pending - pending;
+      if (tightest && tightest.left <= left) continue;
+      const { id, scope, subject, per, zone } = budget;
+      const resets = found.ends === never ? undefined : found.ends;
+      tightest = { left, budget: { id, scope, subject, per, zone, allowed, resets } };
+    }
+    return tightest;
+  }
+
+  /** Counts a reservation, and returns the shares that its entries hold. */
+  hold(lines: readonly Line[], amount: Nano, at: number): string | undefined {
+    for (const line of lines) line.pending += amount;
+    return sharesText(
+      lines.map(({ budget, found }) => ({
+        budget: budget.id,
+        start: found.start,
+        allowed: budget.hard ? allowedAt(budget, at) : undefined,
+      })),
+    );
+  }
+
+  /** Counts what an entry moves, in the periods in which its call was reserved. */
+  spend(shares: string | undefined, used: Nano, pending: Nano, at: number): void {
+    for (const { budget: id, start } of readShares(shares)) {
+      const budget = this.#source.budget(id);
+      if (!budget) throw new Error(`there is no budget ${id}`);
+      const line = this.#line(budget, start);
+      line.used += used;
+      line.pending += pending;
+      if (used > 0n) this.#warn(line, at);
+    }
+  }
+
+  /** Notes that a budget refused a call, once in each period. */
+  refuse(lines: readonly Line[], { id }: ShortBudget, at: number): void {
+    const line = lines.find(({ budget }) => budget.id === id);
+    if (!line || line.exhausted) return;
+    line.exhausted = true;
+    this.#addWarning(line, 'exhausted', 100, at);
+  }
+
+  changes(): PeriodChange[] {
+    const changed: PeriodChange[] = [];
+    for (const { budget, found, used, pending, warned, exhausted } of this.#lines.values()) {
+      if (used === 0n && pending === 0n && warned === found.warned && exhausted === found.exhausted) continue;
+      const { start, ends } = found;
+      changed.push({ budget: budget.id, start, ends, used, pending, warned, exhausted });
+    }
+    return changed;
+  }
+
+  get warnings(): readonly NewWarning[] {
+    return this.#warnings;
+  }
+
+  /** Forgets what was read, since the transaction is over or undone. */
+  forget(): void {
+    this.#lines.clear();
+    this.#warnings = [];
+  }
+
+  #line(budget: Budget, start: number, ends?: number): Line {
+    const name = `${budget.id} ${start}`;
+    const known = this.#lines.get(name);
+    if (known) return known;
+    const found = this.#source.period(budget.id, start) ?? {
+      budget: budget.id,
+      start,
+      ends: ends ?? periodAt(budget.per, budget.zone, start).ends ?? never,
+      used: 0n,
+      pending: 0n,
+      warned: 0,
+      exhausted: false,
+    };
+    const line = { budget, found, used: 0n, pending: 0n, warned: found.warned, exhausted: found.exhausted };
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  #warn(line: Line, at: number): void {
+    const { budget, found, used } = line;
+    if (budget.deleted !== undefined) return;
+    const threshold = reached(budget.thresholds, found.used + used, allowedAt(budget, at));
+    if (threshold <= line.warned) return;
+    line.warned = threshold;
+    this.#addWarning(line, 'threshold', threshold, at);
+  }
+
+  #addWarning({ budget, found, used }: Line, event: Warning['event'], threshold: number, at: number): void {
+    const allowed = allowedAt(budget, at);
+    const { start } = found;
+    this.#warnings.push({ budget: budget.id, event, threshold, used: found.used + used, allowed, start, at });
+  }
+}

@@ -1,0 +1,23 @@
+import { deepestTeam } from './budget.ts';
+/** The tree of accounts: each account keeps the line of accounts above it, so that a call reads one row. */
+import type { Move, Moved } from './requests.ts';
+
+type Lines = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * The new lines of an account and of all accounts below it, or why it cannot move. `lines` has those of the
+ * account, the parent, and all accounts below the account; others do no harm.
+ */
+export function movedLines(lines: Lines, { account, parent }: Move): Lines | Exclude<Moved, 'moved'> {
+  if (!lines.has(account)) return 'not_found';
+  const above = parent === undefined ? [] : lines.get(parent);
+  if (!above) return 'no_parent';
+  const line = parent === undefined ? [] : [parent, ...above];
+  if (line.includes(account)) return 'cycle';
+  const moved = new Map<string, readonly string[]>([[account, line]]);
+  for (const [name, old] of lines) {
+    const place = old.indexOf(account);
+    if (place >= 0) moved.set(name, [...old.slice(0, place + 1), ...line]);
+  }
+  return moved.values().some(({ length }) => length >= deepestTeam) ? 'deep' : moved;
+}

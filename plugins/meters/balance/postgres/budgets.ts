@@ -1,0 +1,111 @@
+/**
+ * The budgets that the calls of a batch count in. Each is locked after the accounts, in the order of the ids,
+ * so that two batches never wait for each other; its periods are read after its lock.
+ */
+import type { Budget, PeriodRecord } from '../budgets/budget.ts';
+import { readShares } from '../budgets/budget.ts';
+import { budgetOf, periodOf, startAt } from '../budgets/rows.ts';
+import { Sheet, type Line } from '../budgets/sheet.ts';
+import type { Row } from '../rows.ts';
+import { statements, type Query } from './connection.ts';
+import { recordset } from './values.ts';
+
+const sql = statements('budgets', {
+  // Those of accounts, of the teams that they belong to, of keys and tags, and those in which calls count that end.
+  lock: `
+    SELECT * FROM budgets WHERE id IN (
+      SELECT id FROM budgets WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM accounts, json_array_elements_text(accounts.line::json) above
+        JOIN budgets ON scope = 'team' AND subject = above AND deleted IS NULL WHERE accounts.name = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM keys JOIN budgets ON scope = 'key' AND subject = keys.root AND deleted IS NULL WHERE keys.id = ANY($2::text[])
+      UNION ALL SELECT id FROM budgets WHERE deleted IS NULL AND scope = 'tag' AND subject = ANY($3::text[])
+      UNION ALL SELECT (share->>0)::bigint FROM entries, json_array_elements(entries.budgets::json) share
+        WHERE kind = 'reserve' AND call = ANY($4::text[]))
+    ORDER BY id FOR NO KEY UPDATE`,
+  periods: `
+    SELECT budget_periods.* FROM unnest($1::bigint[], $2::bigint[]) wanted (budget, start)
+    JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
+  change: `
+    INSERT INTO budget_periods SELECT * FROM json_populate_recordset(NULL::budget_periods, $1)
+    ON CONFLICT (budget, start) DO UPDATE SET used = budget_periods.used + excluded.used, pending = budget_periods.pending + excluded.pending,
+      warned = excluded.warned, exhausted = excluded.exhausted`,
+  warn: `
+    INSERT INTO budget_warnings (budget, event, threshold, used, allowed, start, at, due)
+    SELECT budget, event, threshold, used, allowed, start, at, at FROM json_populate_recordset(NULL::budget_warnings, $1)`,
+});
+
+/** What budgets are found by: accounts and keys by name and id, and the ids of calls that end. */
+export interface Spenders {
+  readonly accounts: readonly string[];
+  readonly keys: readonly string[];
+  readonly tags: readonly string[];
+  readonly calls: readonly string[];
+}
+
+export interface Spender {
+  readonly account: string;
+  readonly line: readonly string[];
+  readonly root: string | undefined;
+  readonly tags: readonly string[];
+}
+
+export function lockBudgets(
+  query: Query,
+  { accounts, keys, tags, calls }: Spenders,
+): Promise<readonly Row[]> {
+  return query(sql.lock, [accounts, keys, tags, calls]);
+}
+
+export class Budgets {
+  readonly sheet: Sheet;
+  readonly #current: readonly Budget[];
+
+  constructor(budgets: readonly Budget[], periods: readonly PeriodRecord[]) {
+    const byId = new Map(budgets.map((budget) => [budget.id, budget]));
+    const byStart = new Map(periods.map((period) => [`${period.budget} ${period.start}`, period]));
+    this.#current = budgets.filter(({ deleted }) => deleted === undefined);
+    this.sheet = new Sheet({
+      budget: (id) => byId.get(id),
+      period: (budget, start) => byStart.get(`${budget} ${start}`),
+    });
+  }
+
+  /** Reads the periods in which calls at these moments and with these shares count. */
+  static async read(
+    query: Query,
+    rows: readonly Row[],
+    moments: readonly number[],
+    shares: readonly (string | undefined)[],
+  ): Promise<Budgets> {
+    const budgets = rows.map(budgetOf);
+    const wanted = new Map<string, readonly [budget: number, start: number]>();
+    const want = (budget: number, start: number): unknown =>
+      wanted.set(`${budget} ${start}`, [budget, start]);
+    for (const budget of budgets) for (const at of moments) want(budget.id, startAt(budget, at));
+    for (const { budget, start } of shares.flatMap(readShares)) want(budget, start);
+    if (wanted.size === 0) return new Budgets(budgets, []);
+    const pairs = [...wanted.values()];
+    const found = await query(sql.periods, [pairs.map(([id]) => id), pairs.map(([, start]) => start)]);
+    return new Budgets(budgets, found.map(periodOf));
+  }
+
+  /** The periods that a call counts in. */
+  linesOf({ account, line, root, tags }: Spender, at: number): Line[] {
+    if (this.#current.length === 0) return [];
+    const isOf = ({ scope, subject }: Budget): boolean => {
+      if (scope === 'key') return subject === root;
+      if (scope === 'tag') return tags.includes(subject);
+      return subject === account || (scope === 'team' && line.includes(subject));
+    };
+    return this.sheet.linesAt(this.#current.filter(isOf), at);
+  }
+
+  /** Sends the changes. */
+  write(query: Query): (Promise<unknown> | false)[] {
+    const [changes, { warnings }] = [this.sheet.changes(), this.sheet];
+    return [
+      changes.length > 0 && query(sql.change, [recordset(changes)]),
+      warnings.length > 0 && query(sql.warn, [recordset(warnings)]),
+    ];
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The budgets that calls count in, while one transaction is written. They are looked up by index in the
+ * transaction itself, so a budget holds for all processes from the moment it is stored.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Budget, Scope } from '../budgets/budget.ts';
+import { budgetOf, periodOf } from '../budgets/rows.ts';
+import { Sheet, type Line } from '../budgets/sheet.ts';
+
+/** What a call's budgets are found by. */
+export interface Spender {
+  readonly account: string;
+  /** The accounts above it. */
+  readonly line: readonly string[];
+  readonly root: string | undefined;
+  readonly tags: readonly string[];
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    any: database.prepare('SELECT 1 FROM budgets INDEXED BY one_budget WHERE deleted IS NULL LIMIT 1'),
+    of: database.prepare('SELECT * FROM budgets WHERE scope = ? AND subject = ? AND deleted IS NULL'),
+    budget: database.prepare('SELECT * FROM budgets WHERE id = ?'),
+    period: database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?'),
+    change: database.prepare(`
+      INSERT INTO budget_periods (budget, start, ends, used, pending, warned, exhausted) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET used = used + excluded.used, pending = pending + excluded.pending,
+        warned = excluded.warned, exhausted = excluded.exhausted`),
+    warn: database.prepare(`
+      INSERT INTO budget_warnings (budget, event, threshold, used, allowed, start, at, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)`),
+  };
+}
+
+export class Budgets {
+  readonly sheet: Sheet;
+  readonly #sql: ReturnType<typeof prepare>;
+  readonly #byId = new Map<number, Budget | undefined>();
+  readonly #bySubject = new Map<string, readonly Budget[]>();
+  /** Whether there is any budget; undefined until this transaction has looked. */
+  #any: boolean | undefined;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+    this.sheet = new Sheet({
+      budget: (id) => this.#budget(id),
+      period: (budget, start) => {
+        const row = this.#sql.period.get(budget, start);
+        return row && periodOf(row);
+      },
+    });
+  }
+
+  /** The periods that a call counts in; none where there are no budgets. */
+  linesOf({ account, line, root, tags }: Spender, at: number): readonly Line[] {
+    this.#any ??= this.#sql.any.get() !== undefined;
+    if (!this.#any) return [];
+    const found = [
+      root === undefined ? [] : this.#of('key', root),
+      this.#of('account', account),
+      ...[account, ...line].map((team) => this.#of('team', team)),
+      ...tags.map((tag) => this.#of('tag', tag)),
+    ];
+    return this.sheet.linesAt(found.flat(), at);
+  }
+
+  /** Writes the changes, before the transaction is committed. */
+  write(): void {
+    for (const { budget, start, ends, used, pending, warned, exhausted } of this.sheet.changes())
+      this.#sql.change.run(budget, start, ends, used, pending, warned, exhausted ? 1 : 0);
+    for (const { budget, event, threshold, used, allowed, start, at } of this.sheet.warnings)
+      this.#sql.warn.run(budget, event, threshold, used, allowed, start, at);
+    this.forget();
+  }
+
+  /** Forgets what was read, since the transaction is over, undone, or changes budgets. */
+  forget(): void {
+    this.#any = undefined;
+    this.#byId.clear();
+    this.#bySubject.clear();
+    this.sheet.forget();
+  }
+
+  #budget(id: number): Budget | undefined {
+    if (this.#byId.has(id)) return this.#byId.get(id);
+    const row = this.#sql.budget.get(id);
+    const budget = row && budgetOf(row);
+    this.#byId.set(id, budget);
+    return budget;
+  }
+
+  #of(scope: Scope, subject: string): readonly Budget[] {
+    const name = `${scope} ${subject}`;
+    const known = this.#bySubject.get(name);
+    if (known) return known;
+    const found = this.#sql.of.all(scope, subject).map(budgetOf);
+    this.#bySubject.set(name, found);
+    return found;
+  }
+}

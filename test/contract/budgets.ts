@@ -1,0 +1,373 @@
+/** Budgets: what calls may cost in each period, in every store. */
+import { describe, expect, it } from 'vitest';
+import type { Nano } from '../../core/index.ts';
+import type { NewBudget, Reserved, Store } from '../../plugins/meters/balance/store.ts';
+import { newKey, quote, settlement } from '../balance/calls.ts';
+import { request, type Bench } from './bench.ts';
+
+const noon = Date.parse('2026-11-22T12:00:00Z');
+const hour = 3_600_000;
+
+/** A budget of an account for a day in UTC, unless it says otherwise. */
+export function newBudget(subject: string, limit: Nano, more: Partial<NewBudget> = {}): NewBudget {
+  const counted = { scope: 'account', subject, per: 'day', zone: 'UTC' } as const;
+  return { ...counted, limit, hard: true, thresholds: [], at: noon, ...more };
+}
+
+let made = 0;
+
+/** Makes a budget, and returns its id. */
+export async function budgetOf(store: Store, budget: NewBudget): Promise<number> {
+  const created = await store.createBudget(budget);
+  if (created.status !== 'created') throw new Error(`the budget was not made: ${created.status}`);
+  return created.id;
+}
+
+export function testBudgets({ account, opened, store }: Bench): void {
+  let calls = 0;
+
+  /** Asks for a call of this cost. */
+  function call(
+    name: string,
+    cost: Nano,
+    { at = noon, key = 'no-key', tags = [], most = cost, through = store() }: Asked = {},
+  ): Promise<Reserved> & { readonly id: string } {
+    calls += 1;
+    const id = `budgeted-${calls}`;
+    const asked = through.reserve(request(id, name, { key, tags, at, quotes: [quote(cost, most)] }));
+    return Object.assign(asked, { id });
+  }
+
+  interface Asked {
+    readonly at?: number;
+    readonly key?: string;
+    readonly tags?: readonly string[];
+    readonly most?: Nano;
+    readonly through?: Store;
+  }
+
+  /** What is used and reserved in the current period. */
+  async function sums(id: number, at = noon) {
+    const [budget] = await store().listBudgets({ id, limit: 1, at });
+    return budget && { used: budget.used, pending: budget.pending };
+  }
+
+  describe('a budget', () => {
+    it('refuses the call that exceeds it, and says which budget does and when it resets', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      expect(await call(name, 70n)).toMatchObject({ status: 'reserved', amount: 70n });
+      expect(await call(name, 31n)).toEqual({
+        status: 'short',
+        by: 'budget',
+        available: 30n,
+        budget: {
+          id,
+          scope: 'account',
+          subject: name,
+          per: 'day',
+          zone: 'UTC',
+          allowed: 100n,
+          resets: Date.parse('2026-11-23T00:00:00Z'),
+        },
+      });
+      expect(await call(name, 30n)).toMatchObject({ status: 'reserved' });
+    });
+
+    it('lowers what a call reserves to what is left of it', async () => {
+      const name = await account(10_000n);
+      await budgetOf(store(), newBudget(name, 100n));
+      expect(await call(name, 40n, { most: 500n })).toEqual({ status: 'reserved', quote: 0, amount: 100n });
+    });
+
+    it('has again what a call did not cost, and lets free calls through when nothing is left', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      const first = call(name, 100n);
+      await first;
+      expect(await call(name, 1n)).toMatchObject({ status: 'short', by: 'budget' });
+      expect(await call(name, 0n)).toMatchObject({ status: 'reserved', amount: 0n });
+      await store().settle(settlement(first.id, 60n));
+      expect(await sums(id)).toEqual({ used: 60n, pending: 0n });
+      expect(await call(name, 41n)).toMatchObject({ status: 'short', available: 40n });
+      const second = call(name, 40n);
+      expect(await second).toMatchObject({ status: 'reserved' });
+      await store().settle(settlement(second.id, undefined));
+      expect(await sums(id)).toEqual({ used: 60n, pending: 0n });
+    });
+
+    it('counts a call in the period in which it was reserved, also if it ends in the next', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      const midnight = Date.parse('2026-11-23T00:00:00Z');
+      const first = call(name, 80n, { at: midnight - 1 });
+      await first;
+      expect(await call(name, 100n, { at: midnight })).toMatchObject({ status: 'reserved' });
+      await store().settle(settlement(first.id, 90n, { at: midnight + 5 }));
+      expect(await sums(id)).toEqual({ used: 90n, pending: 0n });
+      expect(await sums(id, midnight)).toEqual({ used: 0n, pending: 100n });
+    });
+
+    it.each([
+      ['summer time starts', '2026-03-29T21:59:59.999Z', '2026-03-28T23:00:00Z'],
+      ['summer time ends', '2026-10-25T22:59:59.999Z', '2026-10-24T22:00:00Z'],
+    ])('resets at midnight in its zone on the day on which %s', async (_, last, first) => {
+      const name = await account(10_000n);
+      await budgetOf(store(), newBudget(name, 100n, { zone: 'Europe/Berlin' }));
+      const [from, to] = [Date.parse(first), Date.parse(last)];
+      const status = async (at: number): Promise<string> => (await call(name, 100n, { at })).status;
+      expect([await status(from - 1), await status(from), await status(to), await status(to + 1)]).toEqual([
+        'reserved',
+        'reserved',
+        'short',
+        'reserved',
+      ]);
+    });
+
+    it('holds beside others of the same account: the tightest of them decides', async () => {
+      const name = await account(10_000n);
+      await budgetOf(store(), newBudget(name, 50n, { per: 'hour' }));
+      await budgetOf(store(), newBudget(name, 120n));
+      const month = await budgetOf(store(), newBudget(name, 1000n, { per: 'month' }));
+      await budgetOf(store(), newBudget(name, 140n, { per: 'total' }));
+      expect(await call(name, 51n)).toMatchObject({ budget: { per: 'hour' }, available: 50n });
+      await call(name, 50n);
+      await call(name, 50n, { at: noon + hour });
+      expect(await call(name, 50n, { at: noon + 2 * hour })).toMatchObject({
+        budget: { per: 'day' },
+        available: 20n,
+      });
+      expect(await call(name, 50n, { at: noon + 24 * hour })).toMatchObject({
+        budget: { per: 'total', resets: undefined },
+        available: 40n,
+      });
+      expect(await sums(month)).toEqual({ used: 0n, pending: 100n });
+    });
+
+    it('of a key counts the calls of that key alone, and of the keys it replaced', async () => {
+      const name = await account(10_000n);
+      made += 1;
+      const [one, other, next] = ['1', '2', '3'].map((last) =>
+        newKey(`b0d6e7000000${made.toString().padStart(3, '0')}${last}`, name),
+      );
+      if (!one || !other || !next) throw new Error('there are three keys');
+      await store().createKey(one);
+      await store().createKey(other);
+      await budgetOf(store(), newBudget(one.id, 100n, { scope: 'key' }));
+      await call(name, 60n, { key: one.id });
+      expect(await call(name, 60n, { key: other.id })).toMatchObject({ status: 'reserved' });
+      await store().rotateKey({ id: one.id, until: noon + hour, key: next });
+      expect(await call(name, 60n, { key: next.id })).toMatchObject({ status: 'short', available: 40n });
+    });
+
+    it('of a team counts the calls of its account and of all below it, wherever they move from', async () => {
+      const [top, middle, low, apart] = [
+        await account(10_000n),
+        await account(10_000n),
+        await account(10_000n),
+        await account(10_000n),
+      ];
+      expect(await store().moveAccount({ account: low, parent: middle })).toBe('moved');
+      expect(await store().moveAccount({ account: middle, parent: top })).toBe('moved');
+      const id = await budgetOf(store(), newBudget(top, 100n, { scope: 'team' }));
+      await call(top, 30n);
+      await call(middle, 30n);
+      await call(low, 30n);
+      await call(apart, 30n);
+      expect(await call(low, 11n)).toMatchObject({ status: 'short', by: 'budget', available: 10n });
+      expect(await store().moveAccount({ account: middle, parent: undefined })).toBe('moved');
+      expect(await call(low, 11n)).toMatchObject({ status: 'reserved' });
+      expect(await sums(id)).toEqual({ used: 0n, pending: 90n });
+    });
+
+    it('of a tag counts the calls that have it, whatever account pays', async () => {
+      const [one, other, tag] = [await account(10_000n), await account(10_000n), `tag-${(made += 1)}`];
+      await budgetOf(store(), newBudget(tag, 100n, { scope: 'tag' }));
+      await call(one, 60n, { tags: ['x', tag] });
+      expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
+      expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
+    });
+
+    it('that is soft refuses nothing, and counts', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 10n, { hard: false }));
+      expect(await call(name, 500n)).toMatchObject({ status: 'reserved', amount: 500n });
+      expect(await sums(id)).toEqual({ used: 0n, pending: 500n });
+    });
+
+    it('can be raised until a moment, changed, and deleted', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      await call(name, 100n);
+      expect(await store().raiseBudget({ id, amount: 50n, until: noon + hour, at: noon })).toBe(true);
+      expect(await call(name, 50n, { at: noon + hour - 1 })).toMatchObject({ status: 'reserved' });
+      expect(await call(name, 1n, { at: noon + hour })).toMatchObject({
+        available: -50n,
+        budget: { allowed: 100n },
+      });
+      expect(await store().changeBudget({ id, changes: { limit: 160n }, at: noon })).toBe(true);
+      expect(await call(name, 11n, { at: noon + hour })).toMatchObject({ available: 10n });
+      expect(await store().changeBudget({ id, changes: { hard: false }, at: noon })).toBe(true);
+      const last = call(name, 11n, { at: noon + hour });
+      expect(await last).toMatchObject({ status: 'reserved' });
+      expect(await store().deleteBudget({ id, at: noon })).toBe(true);
+      expect(await store().deleteBudget({ id, at: noon })).toBe(false);
+      expect(await store().changeBudget({ id, changes: { limit: 1n }, at: noon })).toBe(false);
+      // It still counts the end of what it counted the start of.
+      await store().settle(settlement(last.id, 7n));
+      expect(await sums(id)).toEqual({ used: 7n, pending: 150n });
+      expect(await store().listBudgets({ scope: 'account', subject: name, limit: 9, at: noon })).toEqual([]);
+    });
+
+    it('is made once for each subject and period, of what exists', async () => {
+      const name = await account(1n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      expect(await store().createBudget(newBudget(name, 5n, { zone: 'Asia/Tokyo' }))).toEqual({
+        status: 'exists',
+        id,
+      });
+      expect(await store().createBudget(newBudget('nobody', 5n))).toEqual({ status: 'not_found' });
+      expect(await store().createBudget(newBudget('no-key', 5n, { scope: 'key' }))).toEqual({
+        status: 'not_found',
+      });
+      await store().deleteBudget({ id, at: noon });
+      expect(await store().createBudget(newBudget(name, 5n))).toMatchObject({ status: 'created' });
+    });
+
+    it('counts what a recovered call owed, and what its owner corrects later', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 1000n));
+      const dead = await opened().another();
+      const left = call(name, 100n, { through: dead });
+      await left;
+      await store().recover({ owner: dead.owner, beat: 0, limit: 10, at: noon });
+      expect(await sums(id)).toEqual({ used: 100n, pending: 0n });
+      await dead.settle(settlement(left.id, 30n));
+      expect(await sums(id)).toEqual({ used: 30n, pending: 0n });
+      await dead.close();
+    });
+
+    it('counts an overage too, and allows nothing more', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n));
+      const first = call(name, 90n);
+      await first;
+      await store().settle(settlement(first.id, 130n));
+      expect(await sums(id)).toEqual({ used: 130n, pending: 0n });
+      expect(await call(name, 1n)).toMatchObject({ status: 'short', available: -30n });
+    });
+
+    it('affords what it can and no more if two processes ask at the same moment', async () => {
+      const [one, two, parent] = [await account(10_000n), await account(10_000n), await account(1n)];
+      for (const name of [one, two]) await store().moveAccount({ account: name, parent });
+      const id = await budgetOf(store(), newBudget(parent, 100n, { scope: 'team', per: 'month' }));
+      const other = await opened().another();
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          call(index % 4 < 2 ? one : two, 10n, { through: index % 2 === 0 ? store() : other }),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 'reserved')).toHaveLength(10);
+      expect(await sums(id)).toEqual({ used: 0n, pending: 100n });
+      await other.close();
+    });
+  });
+
+  testTeams({ account, store });
+  testWarnings({ account, store, call });
+}
+
+function testTeams({ account, store }: Pick<Bench, 'account' | 'store'>): void {
+  describe('a tree of accounts', () => {
+    it('has no cycles, and at most eight levels', async () => {
+      const names: string[] = [];
+      for (let level = 0; level < 9; level += 1) names.push(await account(0n));
+      const [top = '', ...rest] = names;
+      expect(await store().moveAccount({ account: top, parent: top })).toBe('cycle');
+      for (const [index, name] of rest.entries())
+        expect(await store().moveAccount({ account: name, parent: names[index] })).toBe(
+          index < 7 ? 'moved' : 'deep',
+        );
+      expect(await store().moveAccount({ account: top, parent: rest[3] })).toBe('cycle');
+      expect(await store().moveAccount({ account: top, parent: rest[7] })).toBe('deep');
+      expect(await store().moveAccount({ account: top, parent: 'nobody' })).toBe('no_parent');
+      expect(await store().moveAccount({ account: 'nobody', parent: top })).toBe('not_found');
+      const lines = new Map(
+        (await store().listAccounts({ limit: 1000 })).map(({ name, line }) => [name, line]),
+      );
+      expect(lines.get(rest[2] ?? '')).toEqual([rest[1], rest[0], top]);
+    });
+  });
+}
+
+interface Warned extends Pick<Bench, 'account' | 'store'> {
+  call(
+    name: string,
+    cost: Nano,
+    asked?: { readonly at?: number },
+  ): Promise<Reserved> & { readonly id: string };
+}
+
+function testWarnings({ account, store, call }: Warned): void {
+  describe('a warning', () => {
+    async function warnings(budget: number) {
+      const found = await store().listWarnings({ budget, limit: 100 });
+      return found.map(({ event, threshold, used, allowed }) => [event, threshold, used, allowed]);
+    }
+
+    async function spend(name: string, cost: Nano, at = noon): Promise<void> {
+      const reserved = call(name, cost, { at });
+      await reserved;
+      await store().settle(settlement(reserved.id, cost, { at }));
+    }
+
+    it('is given once in a period for each threshold that use reaches, and for the first refusal', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [50, 80, 100] }));
+      await spend(name, 49n);
+      expect(await warnings(id)).toEqual([]);
+      await spend(name, 1n);
+      await spend(name, 5n);
+      await spend(name, 45n);
+      await call(name, 1n);
+      await call(name, 1n);
+      await spend(name, 60n, noon + 24 * hour);
+      expect(await warnings(id)).toEqual([
+        ['threshold', 50, 50n, 100n],
+        ['threshold', 100, 100n, 100n],
+        ['exhausted', 100, 100n, 100n],
+        ['threshold', 50, 60n, 100n],
+      ]);
+    });
+
+    it('is given again for a threshold that a raise put out of reach', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [80] }));
+      await spend(name, 90n);
+      await store().raiseBudget({ id, amount: 100n, until: noon + hour, at: noon });
+      await spend(name, 10n);
+      await spend(name, 60n);
+      expect(await warnings(id)).toEqual([
+        ['threshold', 80, 90n, 100n],
+        ['threshold', 80, 160n, 200n],
+      ]);
+    });
+
+    it('is taken by one process at a time, again when its time is over, and no more once it has ended', async () => {
+      const name = await account(10_000n);
+      const id = await budgetOf(store(), newBudget(name, 10n, { thresholds: [100] }));
+      const take = async (at: number) =>
+        (await store().takeWarnings({ at, until: at + hour, limit: 1000 })).filter(
+          ({ budget }) => budget === id,
+        );
+      await spend(name, 10n);
+      expect(await store().hasDueWarnings({ at: noon })).toBe(true);
+      const [first] = await take(noon);
+      expect(first).toMatchObject({ event: 'threshold', subject: name, per: 'day', attempts: 1 });
+      expect(await take(noon + 1)).toEqual([]);
+      expect(await take(noon + hour)).toMatchObject([{ id: first?.id, attempts: 2 }]);
+      await store().endWarning({ id: first?.id ?? 0 });
+      expect(await take(noon + 9 * hour)).toEqual([]);
+    });
+  });
+}
