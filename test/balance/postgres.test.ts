@@ -317,17 +317,6 @@ describe('the database', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('has version 2, and a database of that version keeps its entries when it is opened', async () => {
-    const { store, url } = await open();
-    await store.reserve(request('r1', 'a'));
-    const before = await store.entries({ limit: 9 });
-    expect(await inDatabase(url, 'SELECT count FROM steps')).toEqual([{ count: 2n }]);
-    const again = await openPostgres({ url });
-    closers.push(() => again.close());
-    expect(await again.entries({ limit: 9 })).toEqual(before);
-    expect(await again.audit()).toMatchObject({ ok: true, entries: 2, pending: 1 });
-  });
-
   it('is refused if it has version 1, which was never released', async () => {
     const { store, url } = await open();
     await store.close();

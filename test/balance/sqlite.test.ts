@@ -182,20 +182,6 @@ describe('the file', () => {
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 
-  it('has version 3, and a file of that version keeps its entries when it is opened', async () => {
-    const { store, file } = await open();
-    await reserve(store, 'r1');
-    const before = await store.entries({ limit: 9 });
-    await store.close();
-    expect(withDatabase(file, (database) => database.prepare('PRAGMA user_version').get())).toEqual({
-      user_version: 3n,
-    });
-    const again = await openSqlite({ file });
-    expect(await again.entries({ limit: 9 })).toEqual(before);
-    expect(await again.audit()).toMatchObject({ ok: true, entries: 2, pending: 1 });
-    await again.close();
-  });
-
   it.each([1, 2])('is refused if it has version %i, which was never released', async (version) => {
     const { store, file } = await open();
     await store.close();

@@ -24,8 +24,8 @@ export function testAccounts({ account, store }: Bench): void {
       for (const name of ['list-c', 'list-a', 'list-b']) await store().createAccount({ name, at: 3 });
       await credit('list-b', 5n);
       expect(await store().listAccounts({ after: 'list-', limit: 2 })).toEqual([
-        { name: 'list-a', created: 3, total: 0n, used: 0n, pending: 0n },
-        { name: 'list-b', created: 3, total: 5n, used: 0n, pending: 0n },
+        { name: 'list-a', line: [], created: 3, total: 0n, used: 0n, pending: 0n },
+        { name: 'list-b', line: [], created: 3, total: 5n, used: 0n, pending: 0n },
       ]);
       expect((await store().listAccounts({ after: 'list-b', limit: 1 })).map(({ name }) => name)).toEqual([
         'list-c',

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
-import type { Claim, Quote, Store } from '../../plugins/meters/balance/store.ts';
+import type { Claim, Quote, Scope, Store } from '../../plugins/meters/balance/store.ts';
 import { newKey, progress, quote, settlement } from '../balance/calls.ts';
 import type { Bench } from './bench.ts';
 import { expectSound } from './books.ts';
@@ -21,6 +21,7 @@ interface Reservation {
   readonly key: string;
   readonly owner: number;
   readonly amount: Nano;
+  readonly budgets: readonly ModelBudget[];
   readonly claim: string | undefined;
   progress: Nano;
   state: 'pending' | 'posted' | 'voided' | 'expired';
@@ -29,10 +30,21 @@ interface Reservation {
   charged: Nano;
 }
 
+/** A budget without periods: what it counts, and what calls of it hold. */
+interface ModelBudget {
+  readonly accounts: readonly string[];
+  readonly key: string | undefined;
+  readonly tag: string | undefined;
+  limit: Nano;
+  used: Nano;
+  pending: Nano;
+}
+
 /** The ledger as it would be in memory: every rule of the state machine, and no database. */
 class Model {
   readonly accounts = new Map<string, Sums>();
   readonly keys = new Map<string, { readonly cap: Nano | undefined; used: Nano; pending: Nano }>();
+  readonly budgets: ModelBudget[] = [];
   readonly #reservations = new Map<string, Reservation>();
   readonly #references = new Map<string, string>();
   readonly #claims = new Map<string, { call: string; state: 'running' | 'done' }>();
@@ -53,28 +65,39 @@ class Model {
     key: string,
     quotes: readonly Quote[],
     claim: string | undefined,
+    tags: readonly string[],
   ): unknown {
     const held = this.#of(account);
     const paying = this.keys.get(key);
     const inAccount = held.total - held.used - held.pending;
     const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
     const isCapped = left !== undefined && left < inAccount;
-    const available = isCapped ? left : inAccount;
+    const paid = isCapped ? left : inAccount;
+    const budgets = this.budgets.filter(
+      (budget) =>
+        budget.accounts.includes(account) ||
+        budget.key === key ||
+        (budget.tag !== undefined && tags.includes(budget.tag)),
+    );
+    const rest = budgets.map(({ limit, used, pending }) => limit - used - pending);
+    const available = rest.reduce((least, each) => (each < least ? each : least), paid);
+    const by = available < paid ? 'budget' : isCapped ? 'cap' : 'balance';
     const holder = claim === undefined ? undefined : this.#claims.get(claim);
     if (holder) return { status: 'claimed', call: holder.call, state: holder.state };
     const taken = quotes.findIndex(({ least }) => least === 0n || least <= available);
     const found = quotes[taken];
-    if (!found) return { status: 'short', by: isCapped ? 'cap' : 'balance', available };
+    if (!found) return { status: 'short', by, available };
     const affordable = available > 0n ? available : 0n;
     const amount = affordable < found.most ? affordable : found.most;
     held.pending += amount;
-    if (paying) paying.pending += amount;
+    for (const counting of [...budgets, ...(paying ? [paying] : [])]) counting.pending += amount;
     if (claim !== undefined) this.#claims.set(claim, { call: id, state: 'running' });
     this.#reservations.set(id, {
       account,
       key,
       owner,
       amount,
+      budgets,
       claim,
       progress: found.owed,
       state: 'pending',
@@ -141,7 +164,11 @@ class Model {
 
   #charge(reservation: Reservation, used: Nano, pending: Nano): void {
     reservation.charged += used;
-    for (const held of [this.#of(reservation.account), this.keys.get(reservation.key)]) {
+    for (const held of [
+      this.#of(reservation.account),
+      this.keys.get(reservation.key),
+      ...reservation.budgets,
+    ]) {
       if (!held) continue;
       held.used += used;
       held.pending += pending;
@@ -180,6 +207,7 @@ const step = fc.oneof(
       owner,
       key: fc.constantFrom('capped', 'free', 'unknown'),
       claim: fc.constantFrom(undefined, undefined, 'c', 'd'),
+      tags: fc.subarray(['t', 'u']),
       quotes: fc.array(anyQuote, { minLength: 1, maxLength: 3 }),
     }),
   },
@@ -192,6 +220,14 @@ const step = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('beat' as const), owner, which: fc.nat(12), owed }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('limit' as const),
+      which: fc.nat(3),
+      limit: fc.bigInt(0n, 1500n),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('recover' as const), owner }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('expire' as const) }) },
 );
@@ -207,6 +243,7 @@ class History {
   /** When it plays, so that nothing of another is old enough to expire with it. */
   readonly #at: number;
   readonly #beats: [number, number];
+  readonly #budgets: number[] = [];
   #reservations = 0;
 
   constructor(stores: readonly Store[]) {
@@ -234,19 +271,48 @@ class History {
       ['capped', 600n],
       ['free', undefined],
     ] as const) {
-      const id = `${this.#prefix}${name}`.padStart(16, '-').slice(0, 16);
+      const id = this.#key(name);
       await store.createKey(newKey(id, this.#named('x'), { spendCap }));
       this.#model.keys.set(id, { cap: spendCap, used: 0n, pending: 0n });
     }
+    await store.moveAccount({ account: this.#named('y'), parent: this.#named('x') });
+    const [x, y, free] = [this.#named('x'), this.#named('y'), this.#key('free')];
+    await this.#budget('team', x, { accounts: [x, y], limit: 1200n });
+    await this.#budget('account', y, { accounts: [y], limit: 700n });
+    await this.#budget('key', free, { key: free, limit: 600n });
+    await this.#budget('tag', this.#named('t'), { tag: this.#named('t'), limit: 500n });
+  }
+
+  async #budget(scope: Scope, subject: string, model: Partial<ModelBudget> & { limit: Nano }): Promise<void> {
+    const terms = { limit: model.limit, hard: true, thresholds: [50, 100] };
+    const made = await this.#store(0).createBudget({
+      scope,
+      subject,
+      per: 'total',
+      zone: 'UTC',
+      ...terms,
+      at: 1,
+    });
+    if (made.status !== 'created') throw new Error(`the budget is ${made.status}`);
+    this.#budgets.push(made.id);
+    this.#model.budgets.push({
+      accounts: [],
+      key: undefined,
+      tag: undefined,
+      used: 0n,
+      pending: 0n,
+      ...model,
+    });
+  }
+
+  #key(name: string): string {
+    return `${this.#prefix}${name}`.padStart(16, '-').slice(0, 16);
   }
 
   /** What the store answers to a step, and what it should have. */
   ask(step: Step): [Promise<unknown>, unknown] {
     const { type } = step;
-    const id =
-      type === 'reserve' || type === 'recover' || type === 'expire' || type === 'credit'
-        ? ''
-        : this.#named(`${step.which}`);
+    const id = type === 'settle' || type === 'beat' ? this.#named(`${step.which}`) : '';
     switch (type) {
       case 'credit': {
         const [name, reference] = [this.#named(step.account), step.reference && this.#named(step.reference)];
@@ -267,6 +333,8 @@ class History {
           undefined,
         ];
       }
+      case 'limit':
+        return this.#limit(step);
       case 'recover':
         return [this.#recover(step.owner), this.#model.recover(step.owner)];
       case 'expire':
@@ -280,10 +348,11 @@ class History {
     key: which,
     quotes,
     claim,
+    tags: some,
   }: Extract<Step, { type: 'reserve' }>): [Promise<unknown>, unknown] {
     const [id, name] = [this.#named(`${this.#reservations}`), this.#named(whom)];
     this.#reservations += 1;
-    const key = `${this.#prefix}${which}`.padStart(16, '-').slice(0, 16);
+    const [key, tags] = [this.#key(which), some.map((tag) => this.#named(tag))];
     const claimed: Claim | undefined = claim && { name: this.#named(claim), fingerprint: 'f', expires: 1e15 };
     const asked = this.#store(whose).reserve({
       id,
@@ -291,14 +360,24 @@ class History {
       key,
       quotes,
       claim: claimed,
+      tags,
       at: this.#at,
     });
-    const answer = asked.then((reserved) =>
-      reserved.status === 'claimed'
-        ? { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state }
-        : reserved,
-    );
-    return [answer, this.#model.reserve(id, whose, name, key, quotes, claimed?.name)];
+    const answer = asked.then((reserved) => {
+      if (reserved.status === 'claimed')
+        return { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state };
+      if (reserved.status !== 'short') return reserved;
+      const { status, by, available } = reserved;
+      return { status, by, available };
+    });
+    return [answer, this.#model.reserve(id, whose, name, key, quotes, claimed?.name, tags)];
+  }
+
+  #limit({ which, limit }: Extract<Step, { type: 'limit' }>): [Promise<unknown>, unknown] {
+    const [id, budget] = [this.#budgets[which], this.#model.budgets[which]];
+    if (id === undefined || !budget) throw new RangeError(`there is no budget ${which}`);
+    budget.limit = limit;
+    return [this.#store(0).changeBudget({ id, changes: { limit }, at: this.#at }), true];
   }
 
   async #recover(whose: number): Promise<string[]> {
@@ -318,6 +397,11 @@ class History {
       expect(await this.#store(0).balance(name)).toEqual(balance);
     for (const [id, { used, pending }] of this.#model.keys)
       expect(await this.#store(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
+    for (const [place, id] of this.#budgets.entries()) {
+      const [kept] = await this.#store(0).listBudgets({ id, limit: 1, at: this.#at });
+      const { used, pending } = this.#model.budgets[place] ?? {};
+      expect(kept).toMatchObject({ used, pending });
+    }
     for (const whose of [0, 1]) await this.#recover(whose);
   }
 }

@@ -6,7 +6,7 @@
 import { formatUsd, type Nano } from '../../../../core/index.ts';
 import type { Finding } from '../audit-report.ts';
 import type { Entry } from '../books.ts';
-import { readShares, type PeriodRecord } from './budget.ts';
+import { never, readShares, type PeriodRecord } from './budget.ts';
 
 interface Booked {
   used: Nano;
@@ -53,7 +53,12 @@ export class BudgetAudit {
 
   /** Compares the kept periods with those of the entries. */
   compare(kept: Iterable<PeriodRecord>): void {
-    const left = new Set(this.#periods.keys());
+    // Free calls count in periods that no other call made the ledger keep.
+    const left = new Set(
+      [...this.#periods]
+        .filter(([, { used, pending }]) => used !== 0n || pending !== 0n)
+        .map(([name]) => name),
+    );
     for (const { budget, start, ends, used, pending } of kept) {
       const name = `${budget} ${start}`;
       left.delete(name);
@@ -68,7 +73,7 @@ export class BudgetAudit {
           `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, and its entries sum to ${of(booked)}`,
         );
       }
-      if (booked.first < start || booked.last >= ends)
+      if (ends !== never && (booked.first < start || booked.last >= ends))
         this.#found(
           'I10',
           about,
