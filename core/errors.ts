@@ -18,6 +18,7 @@ export const errorTable = {
   content_policy_violation: { status: 400, retry: false },
   invalid_api_key: { status: 401, retry: false },
   out_of_balance: { status: 402, retry: false },
+  budget_exceeded: { status: 402, retry: false },
   forbidden: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   model_not_found: { status: 404, retry: false },

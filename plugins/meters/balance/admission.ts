@@ -118,7 +118,7 @@ export function narrow(
 export function outOfBalance(
   quotes: readonly Quote[],
   { account, key }: Principal,
-  { by, available }: Extract<Reserved, { status: 'short' }>,
+  { by, available }: Extract<Reserved, { by: 'balance' | 'cap' }>,
 ): GatewayError {
   const needed =
     quotes.reduce<Nano | undefined>(

@@ -6,10 +6,12 @@
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
+import { budgetExceeded } from './budgets/refusal.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
+import { tagsOf } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { ledgerMetrics } from './metrics.ts';
@@ -111,8 +113,12 @@ function tapCalls({ hooks }: Host, { idempotency, ...policy }: Options, service:
     const quotes = quotesFor(grant, planned, policy);
     for (const { price } of grant.targets) prices.define(service().store, price);
     const claim = claimOf(planned, idempotency);
-    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
-    if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
+    const [at, tags] = [Date.now(), tagsOf(planned.principal)];
+    const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
+    if (taken.status === 'short') {
+      if (taken.by !== 'budget') throw outOfBalance(quotes, planned.principal, taken);
+      throw budgetExceeded(quotes, taken, at);
+    }
     if (taken.status === 'limited') throw tooOften(planned.principal, taken);
     if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
     reserved.add(planned.id);

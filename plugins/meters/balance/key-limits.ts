@@ -37,3 +37,8 @@ export function checkInForce(holder: KeyHolder): KeyHolder {
   }
   return holder;
 }
+
+/** The tags of the key that pays for a call. */
+export function tagsOf(principal: Principal): readonly string[] {
+  return principal instanceof KeyHolder ? principal.tags : [];
+}

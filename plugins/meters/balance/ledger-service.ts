@@ -79,7 +79,10 @@ export class LedgerService {
    */
   async reserve(request: ReserveRequest): Promise<Reserved> {
     try {
-      return await this.store.reserve(request);
+      const reserved = await this.store.reserve(request);
+      if (reserved.status === 'short' && reserved.by === 'budget')
+        this.#options.metrics.budgetRefusals.inc({ scope: reserved.budget.scope });
+      return reserved;
     } catch (error) {
       if (isGatewayError(error) && error.code === 'ledger_unavailable' && this.#doubtful.size < mostDoubtful)
         this.#doubtful.add(request.id);

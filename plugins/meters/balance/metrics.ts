@@ -32,6 +32,9 @@ export interface LedgerMetrics {
   readonly suspect: Counter;
   readonly late: Counter;
   readonly recovered: Counter<'status'>;
+  readonly budgetRefusals: Counter<'scope'>;
+  readonly budgetWarnings: Counter<'event'>;
+  readonly budgetWebhooks: Counter<'outcome'>;
   /** Counts one group of writes. */
   onGroup(group: { readonly operations: number; readonly seconds: number }): void;
   /** From now on scrapes read from this store. */
@@ -113,6 +116,18 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       'Calls of dead processes that were settled by this one.',
       ['status'],
     ),
+    budgetRefusals: counter(metrics, 'tollgate_budget_refusals_total', 'Calls refused by a budget.', [
+      'scope',
+    ]),
+    budgetWarnings: counter(
+      metrics,
+      'tollgate_budget_warnings_total',
+      'Thresholds that budgets reached, and budgets that began to refuse calls.',
+      ['event'],
+    ),
+    budgetWebhooks: counter(metrics, 'tollgate_budget_webhooks_total', 'Tries to deliver a warning.', [
+      'outcome',
+    ]),
     onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);
       sizes.observe(size);

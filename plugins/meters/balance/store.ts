@@ -1,3 +1,11 @@
+/**
+ * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
+ * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
+ * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
+ * database fails: then all of the operation was written or none of it, and the caller may ask again.
+ * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
+ * answer.
+ */
 import type {
   AccountRecord,
   Balance,
@@ -19,14 +27,6 @@ import type {
   UsageQuery,
   UsageRow,
 } from './books.ts';
-/**
- * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
- * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
- * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
- * database fails: then all of the operation was written or none of it, and the caller may ask again.
- * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
- * answer.
- */
 import { budgetOperations } from './budgets/requests.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type {

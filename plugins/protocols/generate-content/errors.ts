@@ -28,6 +28,7 @@ const statuses: Readonly<Record<ErrorCode, WireStatus>> = {
   content_policy_violation: { code: 400, status: 'INVALID_ARGUMENT' },
   invalid_api_key: { code: 401, status: 'UNAUTHENTICATED' },
   out_of_balance: { code: 402, status: 'FAILED_PRECONDITION' },
+  budget_exceeded: { code: 402, status: 'FAILED_PRECONDITION' },
   forbidden: { code: 403, status: 'PERMISSION_DENIED' },
   not_found: { code: 404, status: 'NOT_FOUND' },
   model_not_found: { code: 404, status: 'NOT_FOUND' },

@@ -21,6 +21,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   content_policy_violation: { type: 'invalid_request_error' },
   invalid_api_key: { type: 'authentication_error' },
   out_of_balance: { type: 'billing_error' },
+  budget_exceeded: { type: 'billing_error' },
   forbidden: { type: 'permission_error' },
   not_found: { type: 'not_found_error' },
   model_not_found: { type: 'not_found_error' },

@@ -58,7 +58,7 @@ function encodeCallError(error: GatewayError): ErrorReply {
   if (code === 'upstream_failed' || code === 'timeout')
     return encodeError(new GatewayError('upstream_overloaded', message, details));
   const { status, body } = encodeError(error);
-  return { status: code === 'out_of_balance' ? 429 : status, body };
+  return { status: code === 'out_of_balance' || code === 'budget_exceeded' ? 429 : status, body };
 }
 
 export function createProtocol(assistantItems: AssistantItems): Protocol {

@@ -19,6 +19,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   content_policy_violation: { type: 'invalid_request_error', code: 'content_policy_violation' },
   invalid_api_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
   out_of_balance: { type: 'insufficient_quota', code: 'insufficient_quota' },
+  budget_exceeded: { type: 'insufficient_quota', code: 'insufficient_quota' },
   forbidden: { type: 'invalid_request_error', code: 'permission_denied' },
   not_found: { type: 'invalid_request_error', code: 'not_found' },
   model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },

@@ -49,6 +49,12 @@ export interface WarningClaim {
   readonly limit: number;
 }
 
+export interface EndedWarning {
+  readonly id: number;
+  /** When its delivery is tried again; undefined where it was delivered, or is given up. */
+  readonly due?: number | undefined;
+}
+
 export const budgetOperations = {
   /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */
   createBudget: write<(budget: NewBudget) => CreatedBudget>(),
@@ -62,8 +68,8 @@ export const budgetOperations = {
   moveAccount: write<(move: Move) => Moved>(),
   /** Takes warnings that are due, and counts a try of each. */
   takeWarnings: write<(claim: WarningClaim) => readonly Warning[]>(),
-  /** Notes that a warning is delivered, or given up. */
-  endWarning: write<(warning: { readonly id: number }) => void>(),
+  /** Notes that a warning is delivered, given up, or tried again later. */
+  endWarning: write<(warning: EndedWarning) => void>(),
 
   /** Whether any warning is due. */
   hasDueWarnings: read<(moment: { readonly at: number }) => boolean>(),

@@ -1,5 +1,5 @@
-import { deepestTeam } from './budget.ts';
 /** The tree of accounts: each account keeps the line of accounts above it, so that a call reads one row. */
+import { deepestTeam } from './budget.ts';
 import type { Move, Moved } from './requests.ts';
 
 type Lines = ReadonlyMap<string, readonly string[]>;

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
+import { readShares } from '../budgets/budget.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment, page } from './reading.ts';
@@ -84,6 +85,7 @@ function shownEntry({
   flags,
   usage,
   costs,
+  budgets,
   reservation: _reservation,
   ...rest
 }: Entry) {
@@ -100,7 +102,13 @@ function shownEntry({
     flags: flags.join(' '),
     usage: parsed(usage),
     costs: parsed(costs),
+    ...(budgets === undefined ? {} : { budgets: shownShares(budgets) }),
   };
+}
+
+/** The periods of budgets that a call counts in. */
+function shownShares(text: string) {
+  return readShares(text).map(({ budget, start }) => ({ budget, start: new Date(start).toISOString() }));
 }
 
 function parsed(json: string | undefined): unknown {
@@ -123,7 +131,7 @@ export async function entriesCsv(store: Store, query: z.output<typeof entryQuery
   const { data } = await entries(store, query);
   return csv(
     entryColumns,
-    data.map(({ usage: _usage, costs: _costs, ...row }) => row),
+    data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
   );
 }
 

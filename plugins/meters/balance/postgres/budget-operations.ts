@@ -8,6 +8,7 @@ import type {
   BudgetQuery,
   BudgetRaise,
   CreatedBudget,
+  EndedWarning,
   Move,
   Moved,
   NewBudget,
@@ -49,7 +50,7 @@ const sql = statements('budget operations', {
       UPDATE budget_warnings SET due = $2, attempts = attempts + 1
       WHERE id IN (SELECT id FROM budget_warnings WHERE due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING *)
     SELECT taken.*, budgets.scope, budgets.subject, budgets.per, budgets.zone FROM taken JOIN budgets ON budgets.id = taken.budget ORDER BY taken.id`,
-  ended: 'UPDATE budget_warnings SET due = NULL WHERE id = $1',
+  ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
   warnings: `
     ${warningRows} WHERE budget_warnings.id > $1 AND ($2::bigint IS NULL OR budget_warnings.budget = $2)
     ORDER BY budget_warnings.id LIMIT $3`,
@@ -134,8 +135,8 @@ export async function takeWarnings(
   return (await query(sql.take, [at, until, limit])).map(warningOf);
 }
 
-export async function endWarning(query: Query, { id }: { readonly id: number }): Promise<void> {
-  await query(sql.ended, [id]);
+export async function endWarning(query: Query, { id, due }: EndedWarning): Promise<void> {
+  await query(sql.ended, [id, due ?? null]);
 }
 
 export async function hasDueWarnings(query: Query, { at }: { readonly at: number }): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { scopes } from '../budgets/budget.ts';
 /** The step that adds budgets, teams and the tags of keys. */
+import { scopes } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
 
 export function budgetTables(oneOf: (column: string, values: readonly string[]) => string): string {

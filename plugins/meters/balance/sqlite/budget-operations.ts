@@ -9,6 +9,7 @@ import type {
   BudgetQuery,
   BudgetRaise,
   CreatedBudget,
+  EndedWarning,
   Move,
   Moved,
   NewBudget,
@@ -52,7 +53,7 @@ function prepare(database: DatabaseSync) {
       `${warningRows} WHERE budget_warnings.due <= ? ORDER BY budget_warnings.due LIMIT ?`,
     ),
     claim: database.prepare('UPDATE budget_warnings SET due = ?, attempts = attempts + 1 WHERE id = ?'),
-    ended: database.prepare('UPDATE budget_warnings SET due = NULL WHERE id = ?'),
+    ended: database.prepare('UPDATE budget_warnings SET due = ? WHERE id = ?'),
     warnings: database.prepare(`
       ${warningRows} WHERE budget_warnings.id > ?1 AND (?2 IS NULL OR budget_warnings.budget = ?2)
       ORDER BY budget_warnings.id LIMIT ?3`),
@@ -120,8 +121,8 @@ export class BudgetOperations {
     return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
   };
 
-  readonly endWarning = ({ id }: { readonly id: number }): void => {
-    this.#sql.ended.run(id);
+  readonly endWarning = ({ id, due }: EndedWarning): void => {
+    this.#sql.ended.run(due ?? null, id);
   };
 
   readonly hasDueWarnings = ({ at }: { readonly at: number }): boolean => {
