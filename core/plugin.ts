@@ -148,6 +148,8 @@ export interface Workers {
   readonly several: boolean;
   /** Resolves with the first answer of any other worker. Undefined if none answers in time. */
   askOthers(topic: string, question: unknown): Promise<unknown>;
+  /** Resolves with the answers of all other workers that answer in time. */
+  askEach(topic: string, question: unknown): Promise<readonly unknown[]>;
   /** Asks the plugin's `supervise`. Undefined if it does not answer in time. */
   askSupervisor(topic: string, question: unknown): Promise<unknown>;
   /** Answers questions of other processes. The result stops answering. */

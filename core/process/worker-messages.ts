@@ -14,7 +14,7 @@ const patience = { worker: 1000, all: 2000 };
 const questionSchema = z.object({
   type: z.literal('tollgate:question'),
   id: z.number(),
-  to: z.enum(['others', 'supervisor']),
+  to: z.enum(['others', 'each', 'supervisor']),
   topic: z.string(),
   question: z.unknown().optional(),
 });
@@ -82,6 +82,10 @@ function openLine(): Workers {
   return {
     several: true,
     askOthers: (topic, question) => ask('others', topic, question),
+    async askEach(topic, question) {
+      const answers = await ask('each', topic, question);
+      return Array.isArray(answers) ? answers : [];
+    },
     askSupervisor: (topic, question) => ask('supervisor', topic, question),
     answer(topic, answer) {
       const known = answers.get(topic) ?? new Set();
@@ -94,6 +98,7 @@ function openLine(): Workers {
 const alone: Workers = {
   several: false,
   askOthers: async () => undefined,
+  askEach: async () => [],
   askSupervisor: async () => undefined,
   answer: () => () => undefined,
 };
@@ -105,26 +110,25 @@ export const workers: Workers = cluster.isWorker ? openLine() : alone;
 export function openSwitchboard(): Supervisor {
   const waiting = new Waiting();
   const answers = new Map<string, Parameters<Supervisor['answer']>[1]>();
-  const askOthers = (asking: Worker, question: Question): Promise<unknown> => {
+  const askOthers = (asking: Worker, question: Question): Promise<unknown>[] => {
     const others = Object.values(cluster.workers ?? {}).flatMap((worker) =>
       worker && worker !== asking && worker.isConnected() ? [worker] : [],
     );
-    return firstOf(
-      others.map((worker) =>
-        waiting.ask(patience.worker, (id) => void worker.send({ ...question, id } satisfies Question)),
-      ),
+    return others.map((worker) =>
+      waiting.ask(patience.worker, (id) => void worker.send({ ...question, id } satisfies Question)),
     );
+  };
+  const answersTo = async (worker: Worker, data: Question): Promise<unknown> => {
+    if (data.to === 'others') return firstOf(askOthers(worker, data));
+    if (data.to === 'each')
+      return (await Promise.all(askOthers(worker, data))).filter((given) => given !== undefined);
+    return firstOf([(async () => answers.get(data.topic)?.(data.question, worker.id))()]);
   };
   cluster.on('message', (worker, message) => {
     waiting.read(message);
     const { success, data } = questionSchema.safeParse(message);
     if (!success) return;
-    const answer = answers.get(data.topic);
-    const given =
-      data.to === 'others'
-        ? askOthers(worker, data)
-        : firstOf([(async () => answer?.(data.question, worker.id))()]);
-    void given.then((told) =>
+    void answersTo(worker, data).then((told) =>
       worker.send({ type: 'tollgate:answer', id: data.id, answer: told } satisfies Answer),
     );
   });

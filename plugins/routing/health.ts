@@ -4,13 +4,14 @@
  * of them, once, since a vendor may recover at any time.
  */
 import { z } from 'zod';
-import { definePlugin, type Attempt, type GatewayError, type Target } from '../../core/index.ts';
+import { definePlugin } from '../../core/index.ts';
 import { gauge } from '../shared/metric.ts';
-import { PerTarget } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { Condition, shut, type Change, type Report } from './health/breaker.ts';
-import { verdictOf } from './health/verdict.ts';
+import { HealthBook, type Named, type PassOn } from './health/book.ts';
+import { shut, type Change } from './health/breaker.ts';
+import { providerRoutes } from './health/routes.ts';
 import { hear, passOn } from './health/worker-news.ts';
+import { shareBook } from './health/workers.ts';
 
 const seconds = (fallback: number) =>
   z
@@ -31,80 +32,6 @@ const options = z.strictObject({
    */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
 });
-
-/** The longest `retry-after`, in seconds, that is accepted from a vendor. */
-const longestRest = 600;
-
-type Settings = z.output<typeof options>;
-type Named = Pick<Target, 'provider' | 'model'>;
-type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
-
-/** What this process knows about all targets. */
-class HealthBook {
-  readonly conditions: PerTarget<Condition>;
-  readonly #settings: Settings;
-  /**
-   * The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them
-   * alive for longer than they last.
-   */
-  readonly #reports = new Map<string, Report>();
-
-  readonly #passOn: PassOn;
-
-  /** `passOn` reports a resting target to the other workers. */
-  constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
-    this.#settings = settings;
-    this.#passOn = passOn;
-    this.conditions = new PerTarget(
-      (target) => new Condition(settings.pause, (change) => onChange(target, change)),
-    );
-  }
-
-  /**
-   * Throws if the target must not be called now. Before a retry, core has waited as long as the target asked
-   * for.
-   */
-  admit(id: string, attempt: Attempt): void {
-    const condition = this.conditions.of(attempt.target);
-    if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
-      condition.check();
-    const report = condition.enter();
-    if (report) this.#reports.set(id, report);
-  }
-
-  read(id: string, attempt: Attempt): void {
-    if (attempt.phase === 'start') return;
-    const report = this.#reports.get(id);
-    this.#reports.delete(id);
-    // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
-    if (!report && attempt.status === undefined) return;
-    this.#judge(attempt, report);
-  }
-
-  #judge(attempt: Attempt, report: Report | undefined): void {
-    const condition = this.conditions.of(attempt.target);
-    const { error } = attempt;
-    const verdict = verdictOf(attempt);
-    if (!error || verdict === 'well') {
-      report?.(undefined);
-      condition.endRest();
-    } else if (verdict === 'unknown') {
-      report?.(error);
-    } else if (verdict === 'fault') {
-      if (report) report(error);
-      else condition.fail(error);
-    } else {
-      report?.(undefined);
-      const { retryAfter } = error.details;
-      const asked =
-        verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
-      const rest =
-        asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
-      condition.rest(rest, error);
-      this.#passOn(attempt.target, rest, error);
-    }
-  }
-}
 
 export const health = definePlugin({
   name: 'health',
@@ -132,7 +59,8 @@ export const health = definePlugin({
       logger.warn({ provider: name, credential, model: model.id }, message);
     };
     let book = new HealthBook(settings, onChange, report);
-    let stopHearing: (() => void) | undefined;
+    const stopHearing: (() => void)[] = [];
+    for (const route of providerRoutes(host, () => book)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
       book = await resource(
         'health',
@@ -140,15 +68,16 @@ export const health = definePlugin({
         () => book,
         () => undefined,
       );
-      stopHearing = hear(host, (target, ...rest) => book.conditions.of(target).rest(...rest));
+      stopHearing.push(hear(host, (target, ...rest) => book.targets.of(target).condition.rest(...rest)));
+      stopHearing.push(...(await shareBook(workers, () => book)));
     });
-    hooks.close.tapPromise('health', async () => stopHearing?.());
-    hooks.route.tap({ name: 'health', stage: stages.health }, (targets, { preview }) => {
+    hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
+    hooks.route.tap({ name: 'health', stage: stages.health }, (offered, { preview }) => {
+      const targets = book.filter(offered);
       // A preview must not take the turn of the one call that tests a failing target.
       if (targets.length < 2 || preview) return targets;
       const now = Date.now();
-      const { conditions } = book;
-      const well = targets.filter((target) => conditions.of(target).isWell(now));
+      const well = targets.filter((target) => book.targets.of(target).condition.isWell(now));
       return well.length === 0 || well.length === targets.length ? targets : well;
     });
     hooks.dispatch.tap({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, (_, { id, attempt }) => {

@@ -34,6 +34,7 @@ export interface TestHost extends Host {
 const alone: Workers = {
   several: false,
   askOthers: async () => undefined,
+  askEach: async () => [],
   askSupervisor: async () => undefined,
   answer: () => () => undefined,
 };

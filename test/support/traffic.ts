@@ -238,6 +238,10 @@ export async function pairOfWorkers(
   const line = (own: number): Workers => ({
     several: true,
     askOthers: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
+    async askEach(topic, said) {
+      const given: unknown = await this.askOthers(topic, said);
+      return given === undefined ? [] : [given];
+    },
     askSupervisor: async () => undefined,
     answer(topic, answer) {
       heard[own]?.set(topic, answer);

@@ -81,6 +81,19 @@ export class Condition {
     this.#rest = undefined;
   }
 
+  /** Ends the rest and closes the circuit, because an operator says that the target works. */
+  wake(): void {
+    this.#rest = undefined;
+    if (this.#circuit !== 'closed') this.#close();
+  }
+
+  /** Whether the target gets calls now, until when not, and why. */
+  get state(): { name: 'well' | 'resting' | 'failing' | 'testing'; until?: number; reason?: GatewayError } {
+    if (this.#rest && Date.now() < this.#rest.until) return { name: 'resting', ...this.#rest };
+    if (this.#circuit === 'closed') return { name: 'well' };
+    return this.#circuit === 'testing' ? { name: 'testing' } : { name: 'failing', until: this.#probeAt };
+  }
+
   /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
@@ -121,11 +134,15 @@ export class Condition {
    */
   readonly #reportTest: Report = (failure) => {
     if (failure) return this.#open('stays open');
+    this.#close();
+    this.#recent.add(false);
+  };
+
+  #close(): void {
     this.#circuit = 'closed';
     this.#recent.clear();
-    this.#recent.add(false);
     this.#onChange('closes');
-  };
+  }
 
   #open(change: Change): void {
     this.#circuit = 'open';

@@ -1,0 +1,125 @@
+/** What this process knows about all targets, and what follows for the next call. */
+import type { Attempt, GatewayError, Target } from '../../../core/index.ts';
+import { PerTarget } from '../../shared/routing/per-target.ts';
+import { Condition, type Change, type Report } from './breaker.ts';
+import { Holds, isWithin, type Place } from './holds.ts';
+import { AttemptRecord } from './record.ts';
+import { verdictOf } from './verdict.ts';
+
+/** The longest `retry-after`, in seconds, that is accepted from a vendor. */
+const longestRest = 600;
+
+export interface Settings {
+  /** Milliseconds. */
+  readonly pause: number;
+  readonly restWhenFull: number;
+  readonly restWhenBarred: number;
+  readonly whenAllFail: 'ask' | 'refuse';
+}
+export type Named = Pick<Target, 'provider' | 'model'>;
+export type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
+
+/** What this process knows about one target. */
+export interface TargetHealth {
+  readonly provider: string;
+  readonly key: number;
+  readonly model: string;
+  readonly condition: Condition;
+  readonly record: AttemptRecord;
+}
+
+/** What this process knows about all targets. */
+export class HealthBook {
+  readonly targets: PerTarget<TargetHealth>;
+  /** All targets that had a call. */
+  readonly known: TargetHealth[] = [];
+  readonly holds = new Holds();
+  readonly since = Date.now();
+  readonly #settings: Settings;
+  /**
+   * The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them
+   * alive for longer than they last.
+   */
+  readonly #reports = new Map<string, Report>();
+
+  readonly #passOn: PassOn;
+
+  /** `passOn` reports a resting target to the other workers. */
+  constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
+    this.#settings = settings;
+    this.#passOn = passOn;
+    this.targets = new PerTarget((target) => {
+      const { provider, model } = target;
+      const condition = new Condition(settings.pause, (change) => onChange(target, change));
+      const health = {
+        provider: provider.name,
+        key: provider.credential ?? 1,
+        model: model.id,
+        condition,
+        record: new AttemptRecord(),
+      };
+      this.known.push(health);
+      return health;
+    });
+  }
+
+  /**
+   * Throws if the target must not be called now. Before a retry, core has waited as long as the target asked
+   * for.
+   */
+  admit(id: string, attempt: Attempt): void {
+    this.holds.check(attempt.target);
+    const { condition } = this.targets.of(attempt.target);
+    if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
+      condition.check();
+    const report = condition.enter();
+    if (report) this.#reports.set(id, report);
+  }
+
+  read(id: string, attempt: Attempt): void {
+    if (attempt.phase === 'start') return;
+    if (attempt.phase === 'end') this.targets.of(attempt.target).record.read(attempt);
+    const report = this.#reports.get(id);
+    this.#reports.delete(id);
+    // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
+    if (!report && attempt.status === undefined) return;
+    this.#judge(attempt, report);
+  }
+
+  /** The targets that may be called; all of them if none may, since the attempt then says why. */
+  filter(targets: readonly Target[]): readonly Target[] {
+    if (this.holds.all().length === 0) return targets;
+    const open = targets.filter((target) => !this.holds.of(target));
+    return open.length > 0 ? open : targets;
+  }
+
+  /** Ends what keeps calls from a place. */
+  wake(place: Place): void {
+    this.holds.end(place);
+    for (const { condition, ...names } of this.known) if (isWithin(place, names)) condition.wake();
+  }
+
+  #judge(attempt: Attempt, report: Report | undefined): void {
+    const { condition } = this.targets.of(attempt.target);
+    const { error } = attempt;
+    const verdict = verdictOf(attempt);
+    if (!error || verdict === 'well') {
+      report?.(undefined);
+      condition.endRest();
+    } else if (verdict === 'unknown') {
+      report?.(error);
+    } else if (verdict === 'fault') {
+      if (report) report(error);
+      else condition.fail(error);
+    } else {
+      report?.(undefined);
+      const { retryAfter } = error.details;
+      const asked =
+        verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
+      const rest =
+        asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
+      condition.rest(rest, error);
+      this.#passOn(attempt.target, rest, error);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** What happened at one target since the process started, for people to look at. */
+import type { Attempt } from '../../../core/index.ts';
+
+/** Times to the first event that are kept, and errors. */
+const mostTimes = 50;
+const mostErrors = 5;
+const longestMessage = 300;
+
+export interface PastError {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly code: string;
+  readonly status: number | null;
+  readonly message: string;
+}
+
+export class AttemptRecord {
+  attempts = 0;
+  failed = 0;
+  retries = 0;
+  readonly firstEvents: number[] = [];
+  #next = 0;
+  #errors: PastError[] = [];
+
+  /** The last errors, newest first. */
+  get errors(): readonly PastError[] {
+    return this.#errors;
+  }
+
+  /** Reads the end of an attempt. One that never left the gateway says nothing about its target. */
+  read({ sent, status, isRetry, firstEventAfter, error }: Attempt): void {
+    if (!sent && status === undefined) return;
+    this.attempts += 1;
+    if (isRetry) this.retries += 1;
+    if (firstEventAfter !== undefined) {
+      this.firstEvents[this.#next] = firstEventAfter;
+      this.#next = (this.#next + 1) % mostTimes;
+    }
+    if (!error || error.code === 'client_gone') return;
+    this.failed += 1;
+    const { code, message } = error;
+    const past = { at: Date.now(), code, status: status ?? null, message: message.slice(0, longestMessage) };
+    this.#errors = [past, ...this.#errors.slice(0, mostErrors - 1)];
+  }
+}

@@ -1,0 +1,116 @@
+/** Routes for operators: the health of providers as the router sees it, rest, wake and a test of the key. */
+import {
+  GatewayError,
+  type Examination,
+  type Host,
+  type Route,
+  type RouteRequest,
+} from '../../../core/index.ts';
+import { errors, json, read } from '../../shared/operator-routes.ts';
+import type { HealthBook } from './book.ts';
+import { placeOrder, restOrder, testOrder } from './orders.ts';
+import { overviewOf } from './overview.ts';
+import { decideForAll, rowsOfAll } from './workers.ts';
+
+type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers'>;
+
+/** A plugin names the examination of each key of a provider `<provider> <key>`. */
+function probesOf({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
+  return [...examinations.all()].flatMap((probe) => {
+    const [, name, key] = /^(.+) (\d+)$/.exec(probe.name) ?? [];
+    return name === provider ? [{ key: Number(key), probe }] : [];
+  });
+}
+
+async function overview(host: Needs, book: HealthBook): Promise<object> {
+  const { rows, workers } = await rowsOfAll(host.workers, book);
+  const providers = [...host.providers.all()];
+  const probed = new Set(providers.flatMap(({ name }) => (probesOf(host, name).length > 0 ? [name] : [])));
+  return {
+    since: new Date(book.since).toISOString(),
+    workers,
+    providers: overviewOf(providers, host.catalog, { rows, holds: book.holds.all(), probed }),
+  };
+}
+
+/** Throws `not_found` if there is no such provider. */
+function providerOf({ providers }: Needs, { params: { provider = '' } }: RouteRequest): string {
+  if (providers.find(provider)) return provider;
+  const known = [...providers.all()].map(({ name }) => name).join(', ') || 'none';
+  throw new GatewayError('not_found', `There is no such provider; there are: ${known}.`, {
+    param: 'provider',
+  });
+}
+
+/** Throws `not_found` if the provider has no such model or key. */
+function checkPlace(
+  { catalog }: Needs,
+  provider: string,
+  { model, key }: { model?: string | undefined; key?: number | undefined },
+): void {
+  const models = model === undefined ? catalog.models().map(({ id }) => id) : [model];
+  const offers = models.flatMap((id) => catalog.find(id)).filter((offer) => offer.provider.name === provider);
+  if (model !== undefined && offers.length === 0)
+    throw new GatewayError('not_found', 'The provider does not offer this model.', { param: 'model' });
+  if (key !== undefined && !offers.some((offer) => (offer.provider.credential ?? 1) === key))
+    throw new GatewayError('not_found', 'The provider has no key of this number.', { param: 'key' });
+}
+
+async function test(host: Needs, provider: string, key: number | undefined): Promise<object> {
+  const probes = probesOf(host, provider).filter((each) => key === undefined || each.key === key);
+  if (probes.length === 0)
+    throw new GatewayError(
+      'not_found',
+      'Nothing free can be asked of this provider; try a call in the playground.',
+      {
+        param: key === undefined ? 'provider' : 'key',
+      },
+    );
+  const results = await Promise.all(
+    probes.map(async (each) => {
+      const began = performance.now();
+      const findings = await each.probe.examine();
+      const milliseconds = Math.round(performance.now() - began);
+      return { key: each.key, ok: findings.every(({ state }) => state !== 'fault'), milliseconds, findings };
+    }),
+  );
+  return { provider, results };
+}
+
+type Handle = (host: Needs, book: HealthBook, request: RouteRequest) => Promise<object>;
+
+const handlers: Readonly<Record<string, Handle>> = {
+  'GET /admin/providers': overview,
+  async 'POST /admin/providers/:provider/rest'(host, book, request) {
+    const provider = providerOf(host, request);
+    const { seconds, ...order } = read(restOrder, request.body);
+    checkPlace(host, provider, order);
+    const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
+    await decideForAll(host.workers, book, { hold });
+    return overview(host, book);
+  },
+  async 'POST /admin/providers/:provider/wake'(host, book, request) {
+    const provider = providerOf(host, request);
+    const place = read(placeOrder, request.body ?? {});
+    checkPlace(host, provider, place);
+    await decideForAll(host.workers, book, { wake: { ...place, provider } });
+    return overview(host, book);
+  },
+  'POST /admin/providers/:provider/test': async (host, _book, request) =>
+    test(host, providerOf(host, request), read(testOrder, request.body ?? {}).key),
+};
+
+export function providerRoutes(host: Needs, book: () => HealthBook): Route[] {
+  return Object.entries(handlers).map(([name, handle]) => {
+    const [verb, path = ''] = name.split(' ');
+    return {
+      name,
+      method: verb === 'GET' ? 'GET' : 'POST',
+      path,
+      access: 'operator',
+      errors,
+      openapi: async () => (await import('./description.ts')).describeRoute(name),
+      handle: async (request) => json(await handle(host, book(), request)),
+    };
+  });
+}

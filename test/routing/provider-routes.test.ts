@@ -1,0 +1,238 @@
+/** What operators see of providers, and how they take one out of service, over the admin listener. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
+import { pairOfWorkers, targetAt } from '../support/traffic.ts';
+
+const answer = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+});
+const refusal =
+  '{"error":{"message":"Too many requests for key sk-secret-of-the-house-1234567890.","type":"rate_limit"}}';
+
+let status: number;
+let doors: AdminDoor[];
+beforeEach(() => {
+  status = 200;
+  doors = [];
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const door of doors) await door.gateway.close();
+});
+
+async function open(...plugins: Parameters<typeof openAdminDoor>[0]): Promise<AdminDoor> {
+  const door = await openAdminDoor([
+    openDoor,
+    chatCompletions(),
+    tappedVendor('first', ['chat-completions'], () => ({ status, text: status === 200 ? answer : refusal })),
+    tappedVendor('second', ['chat-completions'], () => ({ text: answer })),
+    health(),
+    ...plugins,
+  ]);
+  doors.push(door);
+  return door;
+}
+
+/** Makes a call. Returns its status and the provider that answered. */
+async function call({ gateway }: AdminDoor, preferences = {}): Promise<[number, string | null]> {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'house/model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      ...preferences,
+    }),
+  });
+  await response.arrayBuffer();
+  return [response.status, response.headers.get('x-tollgate-provider')];
+}
+
+const overview = z.object({
+  providers: z.array(
+    z.looseObject({ provider: z.string(), state: z.string(), targets: z.array(z.unknown()) }),
+  ),
+});
+
+async function see(door: AdminDoor, provider: string): Promise<Record<string, unknown> | undefined> {
+  const { body } = await door.ask('GET', '/providers');
+  return overview.parse(body).providers.find((each) => each.provider === provider);
+}
+
+describe('the health of providers', () => {
+  it('counts attempts, and shows the time to the first event', async () => {
+    const door = await open();
+    expect(await see(door, 'first')).toMatchObject({
+      state: 'idle',
+      attempts: 0,
+      models: 1,
+      keys: 1,
+      targets: [],
+    });
+    await call(door);
+    expect(await see(door, 'first')).toMatchObject({
+      state: 'well',
+      attempts: 1,
+      failed: 0,
+      retryShare: 0,
+      firstEventMs: { p50: expect.any(Number) },
+      targets: [{ key: 1, model: 'house/model', state: 'well', lastErrors: [] }],
+    });
+  });
+
+  it('shows a key that rests, until when, and its last error without secrets', async () => {
+    const door = await open();
+    status = 429;
+    expect(await call(door)).toEqual([200, 'second']);
+    const seen = await see(door, 'first');
+    expect(seen).toMatchObject({
+      state: 'failing',
+      failed: expect.any(Number),
+      targets: [
+        {
+          state: 'resting',
+          until: expect.stringMatching(/^20/),
+          reason: { code: 'rate_limited' },
+          lastErrors: expect.arrayContaining([
+            expect.objectContaining({ code: 'rate_limited', status: 429 }),
+          ]),
+        },
+      ],
+    });
+    expect(JSON.stringify(seen)).not.toContain('sk-secret');
+    await door.ask('POST', '/providers/first/wake', {});
+    expect(await see(door, 'first')).toMatchObject({ state: 'well' });
+  });
+});
+
+describe('a provider that an operator lets rest', () => {
+  it('gets no calls until the operator wakes it', async () => {
+    const door = await open();
+    const rested = await door.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
+    expect(rested.status).toBe(200);
+    expect(await see(door, 'first')).toMatchObject({
+      state: 'held',
+      holds: [{ key: null, reason: 'maintenance' }],
+    });
+    expect(await call(door)).toEqual([200, 'second']);
+    await door.ask('POST', '/providers/first/wake');
+    expect(await call(door)).toEqual([200, 'first']);
+  });
+
+  it('gets none either when it is the only one, and the client reads when to come again', async () => {
+    const door = await open();
+    for (const provider of ['first', 'second'])
+      await door.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
+    expect((await call(door))[0]).toBe(503);
+    await door.ask('POST', '/providers/second/wake', { model: 'house/model' });
+    expect(await call(door)).toEqual([200, 'second']);
+  });
+
+  it('serves again by itself when the time is over', async () => {
+    const door = await open();
+    await door.ask('POST', '/providers/first/rest', { seconds: 600 });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
+    expect(await call(door)).toEqual([200, 'first']);
+  });
+
+  it.each<[string, object, number, string]>([
+    ['/providers/nobody/rest', {}, 404, 'provider'],
+    ['/providers/first/rest', { model: 'no/model' }, 404, 'model'],
+    ['/providers/first/rest', { key: 2 }, 404, 'key'],
+    ['/providers/first/rest', { seconds: 1e9 }, 400, 'seconds'],
+    ['/providers/first/rest', { reason: 'x'.repeat(20_000) }, 400, 'reason'],
+    ['/providers/first/wake', { nonsense: 1 }, 400, 'nonsense'],
+    ['/providers/first/test', {}, 404, 'provider'],
+  ])('is not found by a wrong order: %s', async (path, order, expected, param) => {
+    const door = await open();
+    expect(await door.ask('POST', path, order)).toMatchObject({
+      status: expected,
+      body: { error: { param } },
+    });
+  });
+
+  it('rests in all workers, and workers that start later learn of it', async () => {
+    vi.useFakeTimers();
+    const targets = [targetAt('a'), targetAt('b')];
+    const [first, second] = await pairOfWorkers(
+      () => [health()],
+      () => ({ after: 1 }),
+      targets,
+    );
+    for (const { host } of [first, second]) {
+      for (const { provider } of targets) host.providers.add(provider);
+    }
+    const run = async (name: string, body?: unknown): Promise<unknown> => {
+      const route = [...first.host.routes.all()].find((each) => each.name === name);
+      if (route?.access !== 'operator') throw new Error(`no route ${name}`);
+      const request = {
+        params: { provider: 'a' },
+        query: new URLSearchParams(),
+        headers: {},
+        body,
+        text: '',
+      };
+      return (await route.handle(request, { kind: 'operator', account: '', key: '' })).body;
+    };
+    const ask = async (traffic: typeof first): Promise<string | undefined> => {
+      const outcome = traffic.call(targets);
+      await vi.advanceTimersByTimeAsync(100);
+      return (await outcome).provider;
+    };
+    await run('POST /admin/providers/:provider/rest', { seconds: 60 });
+    expect([await ask(first), await ask(second)]).toEqual(['b', 'b']);
+    expect(await run('GET /admin/providers')).toMatchObject({
+      workers: 2,
+      providers: [
+        { provider: 'a', state: 'held' },
+        { provider: 'b', attempts: 2 },
+      ],
+    });
+    await run('POST /admin/providers/:provider/wake', {});
+    expect([await ask(first), await ask(second)]).toEqual(['a', 'a']);
+  });
+});
+
+describe('the test of a provider', () => {
+  it('asks each key for free, and says how long it took', async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.headers.authorization);
+      response.writeHead(request.headers.authorization === 'Bearer good-key' ? 200 : 401).end('{"data":[]}');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    try {
+      const door = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${url}/v1` }));
+      const { body, text } = await door.ask('POST', '/providers/openai/test');
+      expect(body).toMatchObject({
+        results: [
+          { key: 1, ok: true, milliseconds: expect.any(Number) },
+          {
+            key: 2,
+            ok: false,
+            findings: expect.arrayContaining([expect.objectContaining({ state: 'fault' })]),
+          },
+        ],
+      });
+      expect(text).not.toMatch(/good-key|bad-key/);
+      await door.ask('POST', '/providers/openai/test', { key: 1 });
+      expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
+    } finally {
+      server.close();
+    }
+  });
+});
