@@ -15,9 +15,8 @@ export type {
   Route,
   RouteReply,
   RouteRequest,
-  Supervisor,
-  Workers,
 } from './plugin.ts';
+export type * from './host/workers.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
 export { fileMode, folderMode, tighten } from './process/data-folder.ts';

@@ -14,6 +14,7 @@ import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
 import { faultsOf } from './host/option-errors.ts';
 import type { Entries, Registry } from './host/registry.ts';
+import type { Supervisor, Workers } from './host/workers.ts';
 import type { Preview, PreviewRequest } from './preview.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
@@ -139,30 +140,6 @@ export type OpenResource = <Options extends object, Thing>(
   open: (options: Options) => Thing | Promise<Thing>,
   close: (thing: Thing) => void | Promise<void>,
 ) => Promise<Thing>;
-
-/** Answers a question of another process. Questions and answers cross as JSON; undefined is no answer. */
-export type AnswerQuestion = (question: unknown) => unknown;
-
-/** The other processes that share the port. Questions and answers cross as JSON. */
-export interface Workers {
-  readonly several: boolean;
-  /** Resolves with the first answer of any other worker. Undefined if none answers in time. */
-  askOthers(topic: string, question: unknown): Promise<unknown>;
-  /** Resolves with the answers of all other workers that answer in time. */
-  askEach(topic: string, question: unknown): Promise<readonly unknown[]>;
-  /** Asks the plugin's `supervise`. Undefined if it does not answer in time. */
-  askSupervisor(topic: string, question: unknown): Promise<unknown>;
-  /** Answers questions of other processes. The result stops answering. */
-  answer(topic: string, answer: AnswerQuestion): () => void;
-}
-
-/** The process that starts the workers, as a plugin sees it. */
-export interface Supervisor {
-  /** The handler also receives the number of the worker that asks. */
-  answer(topic: string, answer: (question: unknown, worker: number) => unknown): void;
-  /** Runs for each worker that exits, with its number. */
-  onGone(listener: (worker: number) => void): void;
-}
 
 /** Everything a plugin can add to, and nothing it could break. */
 export interface Host {

@@ -5,7 +5,7 @@
  */
 import cluster, { type Worker } from 'node:cluster';
 import { z } from 'zod';
-import type { AnswerQuestion, Supervisor, Workers } from '../plugin.ts';
+import type { AnswerQuestion, Supervisor, Workers } from '../host/workers.ts';
 import { setDeadline } from '../util/deadlines.ts';
 
 /** Milliseconds within which a worker answers, and within which the caller gets an answer. */

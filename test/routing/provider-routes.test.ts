@@ -181,6 +181,7 @@ describe('a provider that an operator lets rest', () => {
         params: { provider: 'a' },
         query: new URLSearchParams(),
         headers: {},
+        address: '',
         body,
         text: '',
       };
