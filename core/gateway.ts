@@ -12,6 +12,7 @@ import { createDispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
 import { Commands } from './host/commands.ts';
 import type { Examination } from './host/diagnostics.ts';
+import type { DocumentStore } from './host/documents.ts';
 import { metrics, scrape } from './host/metrics.ts';
 import { watchListing } from './host/model-discovery.ts';
 import { Registry } from './host/registry.ts';
@@ -116,17 +117,27 @@ function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
   };
 }
 
+/** What plugins add for each other, by name. */
+function createRegistries() {
+  return {
+    protocols: new Registry<Protocol>('protocol'),
+    providers: new Registry<Provider>('provider'),
+    keyrings: new Registry<Keyring>('keyring'),
+    credentials: new Registry<Credential>('credential'),
+    guards: new Registry<Guard>('guard'),
+    documents: new Registry<DocumentStore>('document store'),
+    examinations: new Registry<Examination>('examination'),
+  };
+}
+
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
-  const protocols = new Registry<Protocol>('protocol');
-  const providers = new Registry<Provider>('provider');
-  const keyrings = new Registry<Keyring>('keyring');
-  const credentials = new Registry<Credential>('credential');
+  const registries = createRegistries();
+  const { protocols, providers, keyrings, guards, examinations } = registries;
   const routes = new Routes();
   const commands = new Commands();
   const readiness = new Registry<Readiness>('readiness check');
-  const guards = new Registry<Guard>('guard');
   const catalog = new Catalog(config.timeouts.call);
   const resources = new Resources();
   const notes: PluginNotes = {
@@ -137,7 +148,6 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     files: new Set(),
     checks: [],
   };
-  const examinations = new Registry<Examination>('examination');
   const dispatcher = createDispatcher(config.timeouts);
 
   const targetsFor = createTargetFinder(catalog, protocols);
@@ -184,16 +194,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
       plugins,
-      protocols,
-      providers,
-      keyrings,
-      credentials,
+      ...registries,
       routes: routes.seenBy(plugin.name),
       familyOf: (route) => routes.ownerOf(route),
       commands: commands.seenBy(plugin.name),
       readiness: readiness.seenBy(plugin.name),
-      guards,
-      examinations,
       catalog,
       metrics,
       scrape,

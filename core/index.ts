@@ -36,6 +36,7 @@ export { checkModel, readCatalogue } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type { Catalog, Offer } from './catalog.ts';
 export type * from './host/description.ts';
+export type * from './host/documents.ts';
 export { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
 export type { OwnModels } from './host/own-models.ts';
 export { flagReader } from './host/wire-flags.ts';

@@ -12,6 +12,7 @@ import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
+import type { DocumentStore } from './host/documents.ts';
 import { faultsOf } from './host/option-errors.ts';
 import type { Entries, Registry } from './host/registry.ts';
 import type { Supervisor, Workers } from './host/workers.ts';
@@ -156,6 +157,8 @@ export interface Host {
   readonly commands: Entries<Command>;
   readonly readiness: Entries<Readiness>;
   readonly guards: Registry<Guard>;
+  /** Where plugins keep what all gateways of a ledger share. */
+  readonly documents: Registry<DocumentStore>;
   /** Checks for `tollgate doctor`. */
   readonly examinations: Registry<Examination>;
   /** The number of running calls. */

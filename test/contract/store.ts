@@ -9,6 +9,7 @@ import { request, type Bench } from './bench.ts';
 import { expectSound, type OpenedStore } from './books.ts';
 import { testBudgets } from './budgets.ts';
 import { testClaims } from './claims.ts';
+import { testDocuments } from './documents.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
 import { testRates } from './rates.ts';
@@ -68,6 +69,7 @@ export function testStore(
     testRates(bench);
     testBudgets(bench);
     testReports(bench);
+    testDocuments(bench);
     testHistories(bench, histories);
 
     it('kept sound books in all of this, by its own audit too', async () => {

@@ -10,6 +10,7 @@ import { tappable } from '../../core/host/taps.ts';
 import type {
   Command,
   Credential,
+  DocumentStore,
   Examination,
   Guard,
   Host,
@@ -68,6 +69,7 @@ export function hostWith(
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
     guards: new Registry<Guard>('guard'),
+    documents: new Registry<DocumentStore>('document store'),
     examinations: new Registry<Examination>('examination'),
     running: { count: 0 },
     scrape: () => metrics.metrics(),

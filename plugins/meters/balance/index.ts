@@ -9,6 +9,7 @@ import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { budgetExceeded } from './budgets/refusal.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
+import { documentStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { tagsOf } from './key-limits.ts';
@@ -77,6 +78,7 @@ function register(
     },
   });
   host.examinations.add(ledgerExamination(open));
+  host.documents.add(documentStore(() => opened()?.store, open));
   host.keyrings.add(createKeyring(ledger));
   const routes = [
     ...balanceRoutes(addresses, ledger),

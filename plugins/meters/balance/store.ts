@@ -6,6 +6,7 @@
  * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
  * answer.
  */
+import type { StoredDocument } from '../../../core/index.ts';
 import type {
   AccountRecord,
   Balance,
@@ -29,6 +30,7 @@ import type {
 } from './books.ts';
 import { budgetOperations } from './budgets/requests.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
+import type { DocumentWrite } from './documents.ts';
 import type {
   Beat,
   ClaimRecord,
@@ -85,6 +87,11 @@ export const operations = {
   /** Replaces a key by another; false if there is no such key, or it was replaced before. */
   rotateKey: write<(rotation: Rotation) => boolean>(),
 
+  /** Writes a document; false if another process wrote it since it was read. */
+  writeDocument: write<(document: DocumentWrite) => boolean>(),
+
+  /** A document by its name; undefined if it was never written. */
+  readDocument: read<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */
   owners: read<() => readonly OwnerRecord[]>(),
   /** Finds a claim by its name; undefined if no call holds it, or it has expired. */

@@ -5,6 +5,7 @@
  * what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
+import { documentTable } from '../documents.ts';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
@@ -136,7 +137,10 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-const migrations: Migrations = { first: 2, steps: [tables, budgetTables(oneOf)] };
+const migrations: Migrations = {
+  first: 2,
+  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint')],
+};
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;

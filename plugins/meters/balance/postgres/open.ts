@@ -20,6 +20,7 @@ import { auditor } from './auditing.ts';
 import { hasDueWarnings, listBudgets, listWarnings } from './budget-operations.ts';
 import { findClaim } from './claims.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
+import { readDocument } from './documents.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
@@ -59,6 +60,7 @@ const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
   listPending,
   listWarnings,
   owners,
+  readDocument,
   totals,
   usage,
 };

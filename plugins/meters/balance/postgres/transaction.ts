@@ -9,6 +9,7 @@ import * as budgets from './budget-operations.ts';
 import { CallBatch } from './call-batch.ts';
 import { sweep } from './claims.ts';
 import { queryOn, statements, type Query } from './connection.ts';
+import { writeDocument } from './documents.ts';
 import { beat, expire, recover } from './owners.ts';
 
 const sql = statements('batch', {
@@ -45,6 +46,7 @@ const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
   moveAccount: budgets.moveAccount,
   takeWarnings: budgets.takeWarnings,
   endWarning: budgets.endWarning,
+  writeDocument,
   async definePrice(query, { version, rates, at }) {
     await query(sql.addPrice, [version, rates, at]);
   },

@@ -7,6 +7,7 @@ import type { Handlers } from '../operations.ts';
 import { Accounts } from './accounts.ts';
 import { BudgetOperations } from './budget-operations.ts';
 import { Claims } from './claims.ts';
+import { DocumentTable } from './documents.ts';
 import { Ledger } from './ledger.ts';
 import { Reports } from './reports.ts';
 import { TransactionBalances } from './transaction-balances.ts';
@@ -41,6 +42,7 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
     ...accounts,
     ...new BudgetOperations(database, balances),
     ...reports,
+    ...new DocumentTable(database),
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
     auditPart: auditor?.(database, accounts) ?? notHere,
   };

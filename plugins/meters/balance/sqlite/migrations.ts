@@ -4,6 +4,7 @@
  * pending reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's
  * version.
  */
+import { documentTable } from '../documents.ts';
 import type { Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
 
@@ -129,4 +130,7 @@ CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
 `;
 
-export const migrations: Migrations = { first: 3, steps: [tables, budgetTables] };
+export const migrations: Migrations = {
+  first: 3,
+  steps: [tables, budgetTables, `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`],
+};
