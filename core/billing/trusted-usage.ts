@@ -12,6 +12,14 @@ import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
 
+/** Cache writes by how long they are kept. */
+const shortWrites = ['cacheWrite5m', 'cacheWrite30m'] as const;
+const longWrites = ['cacheWrite1h', 'cacheWrite12h'] as const;
+
+function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
+  return kinds.reduce((sum, kind) => sum + Number(usage[kind] ?? 0), 0);
+}
+
 /** Tokens that a provider may add: chat templates and tool instructions. */
 const allowance = 4096;
 
@@ -44,7 +52,9 @@ export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
     cacheRead,
     cacheReadAudio,
     cacheWrite5m,
+    cacheWrite30m,
     cacheWrite1h,
+    cacheWrite12h,
     inputAudio,
     inputImage,
     output,
@@ -59,7 +69,17 @@ export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
       ...rest,
       ...(inputFalse
         ? {}
-        : { input, cacheRead, cacheReadAudio, cacheWrite5m, cacheWrite1h, inputAudio, inputImage }),
+        : {
+            input,
+            cacheRead,
+            cacheReadAudio,
+            cacheWrite5m,
+            cacheWrite30m,
+            cacheWrite1h,
+            cacheWrite12h,
+            inputAudio,
+            inputImage,
+          }),
       ...(outputFalse ? {} : { output, reasoning, outputAudio, outputImage }),
     },
   };
@@ -82,11 +102,17 @@ export function capToReservation(usage: Usage, { call, grant, attempt }: Routed)
     output,
     candidates,
     uncached,
+    brief,
     ...bound
   } = useBound(call, attempt.target, grant.outputLimit);
   const least: Record<string, number> = {};
   const limit = (
-    name: 'input' | 'output' | 'cacheWrite5m' | 'cacheWrite1h' | (typeof feeCounts)[number][1],
+    name:
+      | 'input'
+      | 'output'
+      | (typeof longWrites)[number]
+      | (typeof shortWrites)[number]
+      | (typeof feeCounts)[number][1],
     most: number,
   ): void => {
     const reported = usage[name];
@@ -94,7 +120,8 @@ export function capToReservation(usage: Usage, { call, grant, attempt }: Routed)
   };
   limit('input', input + Math.min(cached, usage.cacheRead ?? 0));
   limit('output', output * candidates);
-  if (uncached) for (const kind of ['cacheWrite5m', 'cacheWrite1h'] as const) limit(kind, 0);
+  if (uncached) for (const kind of shortWrites) limit(kind, 0);
+  if (uncached || brief) for (const kind of longWrites) limit(kind, 0);
   for (const [, counted] of feeCounts) limit(counted, bound[counted] ?? 0);
   return { ...usage, ...least };
 }
@@ -150,21 +177,19 @@ function feesExceed(usage: Usage, most: UseBound): boolean {
 }
 
 /** True if the provider reports cache writes that the call did not ask for. */
-function writesUnasked({ cacheWrite5m = 0, cacheWrite1h = 0 }: Usage, { uncached }: UseBound): boolean {
-  return uncached === true && cacheWrite5m + cacheWrite1h > 0;
+function writesUnasked(usage: Usage, { uncached, brief }: UseBound): boolean {
+  return (
+    (uncached === true && countWrites(usage, shortWrites) > 0) ||
+    ((uncached === true || brief === true) && countWrites(usage, longWrites) > 0)
+  );
 }
 
 /** True if a part exceeds its whole. It is then priced as if it filled the whole. */
-function partsExceed({
-  input,
-  cacheRead = 0,
-  cacheWrite5m = 0,
-  cacheWrite1h = 0,
-  output,
-  reasoning = 0,
-}: Usage): boolean {
+function partsExceed(usage: Usage): boolean {
+  const { input, cacheRead = 0, output, reasoning = 0 } = usage;
   return (
-    (input !== undefined && cacheRead + cacheWrite5m + cacheWrite1h > input) ||
+    (input !== undefined &&
+      cacheRead + countWrites(usage, shortWrites) + countWrites(usage, longWrites) > input) ||
     (output !== undefined && reasoning > output)
   );
 }

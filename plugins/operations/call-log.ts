@@ -62,6 +62,7 @@ function lineOf(end: End): object {
     firstEventMs: attempt?.firstEventAfter === undefined ? undefined : Math.round(attempt.firstEventAfter),
     usage: answer?.charge.usage,
     basis: answer?.charge.basis,
+    rule: answer?.charge.rule || undefined,
     cost: answer && formatUsd(answer.charge.cost),
     attempts: attempts.length,
     failed: failedOf(end),

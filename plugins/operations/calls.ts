@@ -124,6 +124,7 @@ function bodyOf(end: End): object {
     duration_ms: Math.round(end.duration),
     cost: formatUsd(charge?.cost ?? 0n),
     cost_basis: charge?.basis ?? 'none',
+    rule: charge?.rule || null,
     usage: charge?.usage ?? {},
     ...lossesOf(end.losses),
     ...(isAnswer ? notGranted(end.exchange) : {}),

@@ -17,6 +17,7 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
+import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
 /** The conventions' names of providers, if they differ from ours. */
 const providerNames: Readonly<Record<string, string>> = {
@@ -48,15 +49,11 @@ function requestAttributes({ exchange }: End): Attributes {
 function usageAttributes(end: End): Attributes {
   if (end.type !== 'answered' && end.type !== 'failed') return {};
   const { usage } = end.charge;
-  const { cacheWrite5m, cacheWrite1h } = usage;
-  const isWriteKnown = cacheWrite5m !== undefined || cacheWrite1h !== undefined;
   return {
     'gen_ai.usage.input_tokens': usage.input,
     'gen_ai.usage.output_tokens': usage.output,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
-    'gen_ai.usage.cache_write.input_tokens': isWriteKnown
-      ? (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0)
-      : undefined,
+    'gen_ai.usage.cache_write.input_tokens': sumCacheWrites(usage),
     'gen_ai.usage.reasoning.output_tokens': usage.reasoning,
   };
 }

@@ -16,6 +16,7 @@ import {
   type Host,
 } from '../../core/index.ts';
 import { counter, gauge, histogram } from '../shared/metric.ts';
+import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
 const firstTokenSeconds = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4];
@@ -160,8 +161,8 @@ function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefine
  * them.
  */
 function tokenParts({ usage }: Charge): (readonly [type: string, count: number])[] {
-  const { cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, reasoning = 0 } = usage;
-  const cacheWrite = cacheWrite5m + cacheWrite1h;
+  const { cacheRead = 0, reasoning = 0 } = usage;
+  const cacheWrite = sumCacheWrites(usage) ?? 0;
   return [
     ['input', Math.max(0, (usage.input ?? 0) - cacheRead - cacheWrite)],
     ['cache_read', cacheRead],

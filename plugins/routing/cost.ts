@@ -6,10 +6,12 @@ import { z } from 'zod';
 import {
   definePlugin,
   inputEstimate,
+  termsOf,
   type End,
   type Parsed,
   type Price,
   type Target,
+  type Terms,
 } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
@@ -29,7 +31,7 @@ interface Known {
   /**
    * The price that the rates were computed from. If the target has another price, they are computed again.
    */
-  price: Price | undefined;
+  price: Terms | undefined;
   rates: Rates;
 }
 
@@ -57,7 +59,8 @@ function ratesOf(
 }
 
 /** A call long enough for a dearer tier is charged entirely at that tier. */
-function ratesFor({ price }: Target, known: Known, input: number): Rates {
+function ratesFor({ price: stated, schedule }: Target, known: Known, input: number): Rates {
+  const price = schedule ? termsOf(stated, schedule.ruleAt(Date.now())) : stated;
   if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
   if (price.tiers.length === 0) return known.rates;
   const longest = price.tiers

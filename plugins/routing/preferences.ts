@@ -10,12 +10,14 @@ import {
   GatewayError,
   parseUsd,
   ratesIn,
+  termsOf,
   type ClientCall,
   type Host,
   type Parsed,
   type Preferences,
   type Price,
   type Target,
+  type Terms,
 } from '../../core/index.ts';
 import { askedFor, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
@@ -54,24 +56,28 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
 /**
  * All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply.
  */
-function ratesFor(call: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
-  return [
-    price,
-    ...price.tiers.filter(({ above }) => call.size.textBytes > above),
-    ratesIn(price, askedMode(call)) ?? price,
-  ];
+function ratesFor(call: ClientCall, terms: Terms): Pick<Price, 'input' | 'output'>[] {
+  const served = ratesIn(terms, askedMode(call)) ?? terms;
+  return [terms, served, ...terms.tiers, ...(served.tiers ?? [])].filter(
+    (rates) => !('above' in rates) || call.size.textBytes > rates.above,
+  );
 }
 
 function isAffordable(
-  { price }: Target,
+  { price, schedule }: Target,
   call: ClientCall,
   limit: NonNullable<Preferences['max_price']>,
 ): boolean {
-  const rates = ratesFor(call, price);
-  if (!isWithin(price.request ?? 0n, limit.request)) return false;
-  return rates.every(
-    ({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion),
-  );
+  const met = schedule?.rulesFrom(Date.now()) ?? [undefined];
+  return met.every((rule) => {
+    const terms = termsOf(price, rule);
+    return (
+      isWithin(terms.request ?? 0n, limit.request) &&
+      ratesFor(call, terms).every(
+        ({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion),
+      )
+    );
+  });
 }
 
 /** The targets that the caller's wishes allow. Those in the caller's order come first. */

@@ -356,6 +356,7 @@ describe('a call', () => {
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', messages: [], ...fields }));
     expect(callWith(fields).size).toEqual({
       textBytes: whole - 4000 - 400 - 4,
+      brief: true,
       images: 2,
       mediaBytes: 300 + 3,
     });

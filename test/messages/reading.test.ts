@@ -259,6 +259,7 @@ describe('the size of a call', () => {
     const bytes = Buffer.byteLength(JSON.stringify(body));
     expect(read(body).size).toEqual({
       textBytes: bytes - 2 * 40 - 2 * 80,
+      brief: true,
       images: 2,
       mediaBytes: 120,
       uncached: true,

@@ -262,6 +262,7 @@ describe('the facts of a call', () => {
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', ...fields }));
     expect(callWith(fields).size).toEqual({
       textBytes: whole - 3 * 4000 - 2 * 400,
+      brief: true,
       images: 4,
       mediaBytes: 600,
     });

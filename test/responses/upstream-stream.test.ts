@@ -277,6 +277,21 @@ describe('the end of a stream', () => {
     ).toEqual({ input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 });
   });
 
+  it.each([
+    [10, { ttl_30m_tokens: 6, ttl_12h_tokens: 4 }, { cacheWrite30m: 6, cacheWrite12h: 4 }],
+    [10, { ttl_30m_tokens: 0, ttl_12h_tokens: 4 }, { cacheWrite5m: 6, cacheWrite30m: 0, cacheWrite12h: 4 }],
+    [10, { ttl_12h_tokens: 'many' }, { cacheWrite5m: 10, cacheWrite30m: 0, cacheWrite12h: 0 }],
+    [10, null, { cacheWrite5m: 10 }],
+  ])('counts %i cache writes by their retention: %j', (written, parts, counted) => {
+    const details = { cache_write_tokens: written, cache_write_tokens_details: parts };
+    expect(
+      read(created, completed({ usage: { input_tokens: 20, input_tokens_details: details } })).usage,
+    ).toEqual({
+      input: 20,
+      ...counted,
+    });
+  });
+
   it("counts xAI's searches from its usage", () => {
     const usage = {
       input_tokens: 5467,

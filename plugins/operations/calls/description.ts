@@ -41,6 +41,8 @@ const call = z
     duration_ms: z.int(),
     cost,
     cost_basis: z.enum(['usage', 'estimate', 'none']),
+    /** The rates that priced the call: the rule of its time, its service mode, its tier. */
+    rule: z.string().nullable(),
     usage: z.record(z.string(), z.unknown()),
     ...losses,
     not_granted: z.array(z.object({ provider: z.string(), model: z.string() })).optional(),

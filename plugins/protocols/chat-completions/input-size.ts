@@ -1,5 +1,6 @@
 /** Measures a request's input, for the cost that is reserved before the call. */
 import type { InputSize } from '../../../core/index.ts';
+import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import {
   isKnownMessage,
@@ -43,6 +44,7 @@ export function sizeOf(
     mediaBytes,
     fetched: fetched || undefined,
     rounds,
+    brief: writesBriefly(text),
   };
 }
 

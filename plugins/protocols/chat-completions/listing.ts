@@ -23,7 +23,7 @@ function describePrices({ price }: Model): Record<string, string> {
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
     ['input_cache_read', price?.cacheRead],
-    ['input_cache_write', price?.cacheWrite5m],
+    ['input_cache_write', price?.cacheWrite5m ?? price?.cacheWrite30m],
     ['input_cache_write_1h', price?.cacheWrite1h],
     ['internal_reasoning', price?.reasoning],
     ['audio', price?.inputAudio],

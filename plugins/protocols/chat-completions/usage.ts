@@ -3,6 +3,7 @@
  * and Google's chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
+import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function readObject(wire: Fields, name: string): Fields {
@@ -35,7 +36,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     input: knownCount(wire.prompt_tokens),
     // DeepSeek counted its cache before OpenAI had a name for that.
     cacheRead: knownCount(prompt.cached_tokens) ?? knownCount(wire.prompt_cache_hit_tokens),
-    cacheWrite5m: knownCount(prompt.cache_write_tokens),
+    ...decodeCacheWrites(prompt),
     inputAudio: knownCount(prompt.audio_tokens),
     inputImage: knownCount(prompt.image_tokens),
     output: readOutput(wire),
@@ -59,10 +60,6 @@ function keepKnown(
   return found;
 }
 
-function sum(first: number | undefined, second: number | undefined): number | undefined {
-  return first === undefined && second === undefined ? undefined : (first ?? 0) + (second ?? 0);
-}
-
 export function encodeUsage(usage: Usage): Fields {
   const { input = 0, output = 0 } = usage;
   return {
@@ -71,7 +68,7 @@ export function encodeUsage(usage: Usage): Fields {
     total_tokens: input + output,
     prompt_tokens_details: keepKnown({
       cached_tokens: usage.cacheRead,
-      cache_write_tokens: sum(usage.cacheWrite5m, usage.cacheWrite1h),
+      cache_write_tokens: sumCacheWrites(usage),
       audio_tokens: usage.inputAudio,
       image_tokens: usage.inputImage,
     }),

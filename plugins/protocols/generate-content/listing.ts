@@ -28,7 +28,8 @@ function buildPricing({ price = freePrice }: Model): Record<string, string> {
     output,
     inputAudio = input,
     cacheRead = input,
-    cacheWrite5m = input,
+    cacheWrite30m = input,
+    cacheWrite5m = cacheWrite30m,
     webSearch = 0n,
   } = price;
   const rates = formatPrices([

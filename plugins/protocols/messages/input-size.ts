@@ -1,5 +1,6 @@
 /** Measures a request's input and its fees, for the cost that is reserved before the call. */
 import type { Fee, InputSize } from '../../../core/index.ts';
+import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { isSearch } from './decode-request.ts';
 import { isFunctionTool, isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
@@ -79,6 +80,7 @@ export function measureInput(wire: WireRequest, text: string): InputSize {
     fetched: fetched || undefined,
     rounds: countRounds(wire) || undefined,
     uncached: !cacheMark.test(text),
+    brief: writesBriefly(text),
   };
 }
 

@@ -19,12 +19,12 @@ import { encodeError } from './errors.ts';
 
 /** Cached input without a price of its own costs as much as other input. */
 function formatPricing({ price = freePrice }: Model): Record<string, string> {
-  const { input, output, cacheRead = input, cacheWrite5m = input, cacheWrite1h = input } = price;
+  const { input, output, cacheRead = input, cacheWrite30m = input, cacheWrite1h = input } = price;
   return formatPrices([
     ['prompt', input],
     ['completion', output],
     ['input_cache_read', cacheRead],
-    ['input_cache_write_5m', cacheWrite5m],
+    ['input_cache_write_5m', price.cacheWrite5m ?? cacheWrite30m],
     ['input_cache_write_1h', cacheWrite1h],
   ]);
 }

@@ -3,6 +3,7 @@
  * includes them. Unknown counts are null here, and absent in the canonical usage.
  */
 import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
+import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { askedLifetime } from './cache.ts';
 import { MessagesCall } from './read-request.ts';
@@ -117,17 +118,17 @@ export function encodeUsage(
   usage: Usage,
   unknown: { readonly input: number; readonly output: number },
 ): Record<string, unknown> {
-  const { cacheRead, cacheWrite5m, cacheWrite1h, reasoning, webSearches } = usage;
-  const isWritten = cacheWrite5m !== undefined || cacheWrite1h !== undefined;
-  const isSplit = cacheWrite1h !== undefined;
-  const written = (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0);
+  const { cacheRead, cacheWrite1h, cacheWrite12h, reasoning, webSearches } = usage;
+  const written = sumCacheWrites(usage);
+  const isSplit = cacheWrite1h !== undefined || cacheWrite12h !== undefined;
+  const long = (cacheWrite1h ?? 0) + (cacheWrite12h ?? 0);
   const input = usage.input ?? unknown.input;
   return {
-    input_tokens: Math.max(0, input - (cacheRead ?? 0) - written),
-    cache_creation_input_tokens: isWritten ? written : null,
+    input_tokens: Math.max(0, input - (cacheRead ?? 0) - (written ?? 0)),
+    cache_creation_input_tokens: written ?? null,
     cache_read_input_tokens: cacheRead ?? null,
     cache_creation: isSplit
-      ? { ephemeral_5m_input_tokens: cacheWrite5m ?? 0, ephemeral_1h_input_tokens: cacheWrite1h }
+      ? { ephemeral_5m_input_tokens: (written ?? 0) - long, ephemeral_1h_input_tokens: long }
       : null,
     output_tokens: usage.output ?? unknown.output,
     output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },

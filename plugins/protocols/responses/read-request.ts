@@ -15,6 +15,7 @@ import {
   type Model,
   type Preferences,
 } from '../../../core/index.ts';
+import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
@@ -271,6 +272,7 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     mediaBytes,
     fetched: fetched || undefined,
     rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined,
+    brief: writesBriefly(text),
   };
 }
 

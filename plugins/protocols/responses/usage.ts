@@ -3,6 +3,7 @@
  * only, as xAI does in chat-completions, the output is computed from the total.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
+import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readList, readObject } from './values.ts';
 
@@ -92,7 +93,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
   const counts = {
     input: addCounts(knownCount(wire.input_tokens), imageTool.input),
     cacheRead: addCounts(knownCount(input.cached_tokens), imageTool.cacheRead),
-    cacheWrite5m: knownCount(input.cache_write_tokens),
+    ...decodeCacheWrites(input),
     inputImage: imageTool.inputImage,
     output: addCounts(countOutput(wire), imageTool.output),
     outputImage: imageTool.outputImage,
@@ -106,17 +107,11 @@ export function decodeUsage(response: Fields): Usage | undefined {
 }
 
 /** Unknown counts become zero: clients require all of them, and Codex rejects a response without one. */
-export function encodeUsage({
-  input = 0,
-  output = 0,
-  cacheRead = 0,
-  cacheWrite5m = 0,
-  cacheWrite1h = 0,
-  reasoning = 0,
-}: Usage): Fields {
+export function encodeUsage(usage: Usage): Fields {
+  const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = usage;
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite5m + cacheWrite1h },
+    input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: sumCacheWrites(usage) ?? 0 },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,

@@ -12,16 +12,14 @@ import {
   type Usage,
 } from '../../../core/index.ts';
 
-/** Values for service at the usual price or less. Any other value is a mode of its own. */
+/** Values for service at the usual price. Any other value is a mode of its own. */
 const usual: ReadonlySet<string> = new Set([
   'auto',
   'default',
   'standard',
   'standard_only',
   'unspecified',
-  'flex',
   'scale',
-  'batch',
   'on_demand',
   'deferred',
   'global',

@@ -2,7 +2,7 @@
  * What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment.
  */
 import { z } from 'zod';
-import { formatUsd } from '../../../../core/index.ts';
+import { formatUsd, usageSchema } from '../../../../core/index.ts';
 import { readShares } from '../budgets/budget.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
@@ -72,9 +72,15 @@ const entryColumns = [
   'source',
   'reference',
   'price',
+  'rule',
   'attempts',
   'flags',
 ] as const;
+
+/** The name of the rule that priced an entry. Entries written before rules had names have none. */
+function ruleOf(usage: unknown): string | undefined {
+  return usageSchema.safeParse(usage).data?.rule;
+}
 
 function shownEntry({
   at,
@@ -95,12 +101,14 @@ function shownEntry({
     reserved: formatUsd(reserved),
     revenue: formatUsd(revenue),
   };
+  const used = parsed(usage);
   return {
     ...rest,
     ...legs,
     at: new Date(at).toISOString(),
     flags: flags.join(' '),
-    usage: parsed(usage),
+    rule: ruleOf(used),
+    usage: used,
     costs: parsed(costs),
     ...(budgets === undefined ? {} : { budgets: shownShares(budgets) }),
   };

@@ -1,0 +1,40 @@
+/** Tokens written to the vendor's cache, which bills them by how long it keeps them. */
+import { knownCount, type Usage } from '../../../core/index.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
+
+type Writes = Pick<Usage, 'cacheWrite5m' | 'cacheWrite30m' | 'cacheWrite1h' | 'cacheWrite12h'>;
+
+/**
+ * Reads the sum and, where the vendor reports them, its parts by retention. What is in no part is kept for the
+ * vendor's usual, shortest time.
+ */
+export function decodeCacheWrites({
+  cache_write_tokens: sum,
+  cache_write_tokens_details: parts,
+}: Fields): Writes {
+  const written = knownCount(sum);
+  if (!isObject(parts)) return { cacheWrite5m: written };
+  const [cacheWrite30m = 0, cacheWrite12h = 0] = [
+    knownCount(parts.ttl_30m_tokens),
+    knownCount(parts.ttl_12h_tokens),
+  ];
+  const rest = Math.max(0, (written ?? 0) - cacheWrite30m - cacheWrite12h);
+  return { cacheWrite30m, cacheWrite12h, ...(rest > 0 ? { cacheWrite5m: rest } : {}) };
+}
+
+/** All writes; undefined if none are known. */
+export function sumCacheWrites(usage: Writes): number | undefined {
+  const { cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h } = usage;
+  const known = [cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h].filter(
+    (count) => count !== undefined,
+  );
+  return known.length > 0 ? known.reduce((sum, count) => sum + count) : undefined;
+}
+
+/** What a request for longer retention has to contain: its time, or an escape that may hide one. */
+const longer = ['"1h"', '"12h"', '\\u003', '\\u0068'];
+
+/** Whether the text of a request asks for no retention of an hour or longer. */
+export function writesBriefly(text: string): boolean {
+  return !longer.some((mark) => text.includes(mark));
+}
