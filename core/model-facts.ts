@@ -126,6 +126,8 @@ const fileSchema = z.strictObject({
   source: z.string(),
   /** Defaults for the models of the file. */
   defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
+  /** Lists of days that price rules refer to by name. */
+  calendars: z.record(z.string(), z.array(z.string())).default({}),
   models: z.array(
     z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
   ),
