@@ -54,45 +54,6 @@ function visitMembers(text: string, from: number, visit: (name: string, member: 
   }
 }
 
-/** The members of the object at `from`, by name. */
-function readMembers(text: string, from: number): Map<string, Member> {
-  const members = new Map<string, Member>();
-  visitMembers(text, from, (name, member) => {
-    members.set(name, member);
-    return false;
-  });
-  return members;
-}
-
-interface Change {
-  readonly from: number;
-  readonly to: number;
-  readonly with: string;
-}
-
-/** Removes members with one comma each: the one before, or the one after if no member remains in front. */
-function planRemovals(members: Map<string, Member>, names: ReadonlySet<string>): Change[] {
-  const changes: Change[] = [];
-  if (names.size === 0) return changes;
-  const inOrder = [...members];
-  let previous: Member | undefined;
-  let keptBefore = false;
-  for (const [index, [name, member]] of inOrder.entries()) {
-    if (names.has(name)) {
-      const next = inOrder[index + 1]?.[1];
-      changes.push(
-        keptBefore && previous
-          ? { from: previous.valueEnd, to: member.valueEnd, with: '' }
-          : { from: member.start, to: next?.start ?? member.valueEnd, with: '' },
-      );
-    } else {
-      keptBefore = true;
-    }
-    previous = member;
-  }
-  return changes;
-}
-
 /** Writes JSON in ASCII, which is the same in every encoding that contains ASCII. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
@@ -101,49 +62,52 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** The changes that apply the edits to the object at `open`. New members go to the front. */
-function planChanges(text: string, open: number, edits: readonly Edit[]): Change[] {
-  const members = readMembers(text, open);
-  const removed = new Set(
-    edits.flatMap(({ path, value }) =>
-      path.length === 1 && value === undefined && members.has(path[0]) ? [path[0]] : [],
-    ),
-  );
-  const changes = planRemovals(members, removed);
-  const added: string[] = [];
-  for (const {
-    path: [name, inner],
-    value,
-  } of edits) {
-    const member = members.get(name);
-    if (member && inner !== undefined && text[member.valueStart] === '{') {
-      changes.push(...planChanges(text, member.valueStart, [{ path: [inner], value }]));
-      continue;
-    }
-    if (value === undefined) continue;
-    const json = asciiJson(inner === undefined ? value : { [inner]: value });
-    if (member) {
-      changes.push({ from: member.valueStart, to: member.valueEnd, with: json });
-    } else {
-      added.push(`${JSON.stringify(name)}:${json}`);
-    }
-  }
-  const comma = added.length > 0 && members.size > removed.size ? ',' : '';
-  return [...changes, { from: open + 1, to: open + 1, with: added.join(',') + comma }];
+/** The new text of an edited member; undefined if it is removed. */
+function editMember(text: string, member: Member, { path: [, inner], value }: Edit): string | undefined {
+  const { valueStart, valueEnd } = member;
+  if (inner !== undefined && text[valueStart] === '{')
+    return splice(text.slice(valueStart, valueEnd), [{ path: [inner], value }]);
+  if (value === undefined) return inner === undefined ? undefined : text.slice(valueStart, valueEnd);
+  return asciiJson(inner === undefined ? value : { [inner]: value });
 }
 
-/** Applies edits to a text. Each edit must name another member, and no object may contain a member twice. */
+/**
+ * Applies edits to a text. Each edit must name another member, and no object may contain a member twice. New
+ * members go to the front.
+ */
 export function splice(text: string, edits: readonly Edit[]): string {
-  const changes = planChanges(text, skipSpace(text, 0), edits).toSorted(
-    (first, second) => first.from - second.from || first.to - second.to,
-  );
+  const open = skipSpace(text, 0);
+  const missing = edits.filter(({ value }) => value !== undefined);
   let edited = '';
-  let at = 0;
-  for (const change of changes) {
-    edited += text.slice(at, change.from) + change.with;
-    at = change.to;
-  }
-  return edited + text.slice(at);
+  /** Where the rest of the text begins that is not copied yet. */
+  let at = open + 1;
+  /** Where the last member ends that stays; 0 before the first. */
+  let keptEnd = 0;
+  visitMembers(text, open, (name, member) => {
+    // Without a member before them, removed members take the comma after them.
+    if (keptEnd === 0 && at > open + 1) at = member.start;
+    const edit = edits.find(({ path }) => path[0] === name);
+    const json = edit && editMember(text, member, edit);
+    if (edit && missing.includes(edit)) missing.splice(missing.indexOf(edit), 1);
+    if (edit && json === undefined) {
+      // With one, they take the comma before them.
+      edited += text.slice(at, Math.max(at, keptEnd || member.start));
+      at = member.valueEnd;
+      return false;
+    }
+    if (json !== undefined) {
+      edited += text.slice(at, member.valueStart) + json;
+      at = member.valueEnd;
+    }
+    keptEnd = member.valueEnd;
+    return false;
+  });
+  const added = missing.map(
+    ({ path: [name, inner], value }) =>
+      `${JSON.stringify(name)}:${asciiJson(inner === undefined ? value : { [inner]: value })}`,
+  );
+  const comma = added.length > 0 && keptEnd > 0 ? ',' : '';
+  return text.slice(0, open + 1) + added.join(',') + comma + edited + text.slice(at);
 }
 
 /**

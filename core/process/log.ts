@@ -17,8 +17,12 @@ const longestEnd = 1000;
 
 const levels = new Set([...Object.keys(pino.levels.values), 'silent']);
 
-export function createLogger(): Logger {
-  const lines = destination({ dest: 2, sync: false, maxLength, ...gathered });
+/** `file` is a path, or a descriptor. */
+export function createLogger(file: string | number = 2): Logger {
+  const lines = destination({ dest: file, sync: false, maxLength, contentMode: 'buffer', ...gathered });
+  // It would join texts, and measure all that wait with each line. Its type does not know that it takes bytes.
+  const write: CallableFunction = lines.write.bind(lines);
+  lines.write = (line) => Boolean(write(Buffer.from(line)));
   // pino's synchronous flush for fatal lines and at exit retries for ever if nothing can be written.
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);
