@@ -3,6 +3,7 @@
  * anything runs. An error names the file, the plugin, the option and the options there are.
  */
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -27,6 +28,9 @@ const chosenSeconds = z
   .positive()
   .max(longestDeadline)
   .transform((value) => value * 1000);
+
+/** With more processes the ledger, not the processor, is what calls wait for. */
+const mostAutoWorkers = 8;
 
 export const settingsSchema = z.strictObject({
   server: z
@@ -55,8 +59,13 @@ export const settingsSchema = z.strictObject({
       maxConnections: z.int().positive().optional(),
       /** Number of your own proxies in front, each of which appends to `x-forwarded-for`. */
       trustedProxies: z.int().min(0).max(10).default(0),
-      /** Processes that share the port. */
-      workers: z.int().min(1).max(256).default(1),
+      /** Processes that share the port. `auto`: one for each core, at most 8. */
+      workers: z
+        .union([z.literal('auto'), z.int().min(1).max(256)], '"auto", or a whole number from 1 to 256')
+        .default(1)
+        .transform((workers) =>
+          workers === 'auto' ? Math.min(availableParallelism(), mostAutoWorkers) : workers,
+        ),
     })
     .refine(
       ({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit,

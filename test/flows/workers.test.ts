@@ -1,5 +1,6 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
@@ -61,10 +62,11 @@ function readyIn(gateway: RunningGateway): number {
   return gateway.printed().split(/is ready at|a worker is ready/).length - 1;
 }
 
-async function start(count = 2): Promise<RunningGateway> {
-  operated.configure(`workers: ${count}`);
+async function start(count: number | 'auto' = 2): Promise<RunningGateway> {
+  operated.configure(`workers: ${JSON.stringify(count)}`);
   const gateway = await operated.start();
-  await until(() => readyIn(gateway) === count);
+  const expected = count === 'auto' ? Math.min(availableParallelism(), 8) : count;
+  await until(() => readyIn(gateway) === expected);
   return gateway;
 }
 
@@ -84,6 +86,18 @@ describe.runIf(onLinux)('several workers', () => {
     expect(operated.vendors.openai.openConnections()).toBeGreaterThan(1);
     // What is one for all is not summed up.
     expect(await metric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    await expectCleanLedger();
+  });
+
+  it('are one for each core, at most eight, where their number is "auto"', async () => {
+    const gateway = await start('auto');
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
+      new Set([200]),
+    );
+    expect(workersOf(gateway)).toHaveLength(
+      availableParallelism() === 1 ? 0 : Math.min(availableParallelism(), 8),
+    );
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
   });
