@@ -2,9 +2,6 @@
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type {
   ClientAddress,
-  Command,
-  CommandOption,
-  CommandResult,
   Credential,
   Guard,
   Host,
@@ -17,6 +14,7 @@ export type {
   RouteRequest,
 } from './plugin.ts';
 export type * from './host/workers.ts';
+export type { Command, CommandOption, CommandResult } from './host/commands.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
 export { fileMode, folderMode, tighten } from './process/data-folder.ts';

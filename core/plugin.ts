@@ -10,6 +10,7 @@ import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
+import type { Command } from './host/commands.ts';
 import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
@@ -64,32 +65,6 @@ export type Route = {
       handle(request: RouteRequest, principal: Principal): Promise<RouteReply>;
     }
 );
-
-/** One option in commander syntax: `--credit <usd>`. */
-export interface CommandOption {
-  readonly flags: string;
-  readonly description: string;
-}
-
-/** A command of the command line, such as `keys create`. It works beside a running server. */
-export interface Command {
-  /** The name, with arguments in commander syntax: `keys disable <key>`. */
-  readonly name: string;
-  readonly description: string;
-  readonly options?: readonly CommandOption[];
-  /** Receives text. The result is printed, as JSON with `--json` and as lines otherwise. */
-  run(
-    args: readonly string[],
-    options: Readonly<Record<string, string | boolean | undefined>>,
-  ): Promise<CommandResult>;
-}
-
-export interface CommandResult {
-  readonly json: unknown;
-  readonly text: string;
-  /** Whether a check found a fault: printed like a success, with exit code 1. */
-  readonly failed?: boolean;
-}
 
 /** Looks up keys, so that a credential scheme need not know where they are stored. */
 export interface Keyring {

@@ -1,6 +1,31 @@
 /** CLI commands that plugins add. Duplicate names are an error when the configuration is read. */
-import type { Command } from '../plugin.ts';
 import { Registry } from './registry.ts';
+
+/** One option in commander syntax: `--credit <usd>`. */
+export interface CommandOption {
+  readonly flags: string;
+  readonly description: string;
+}
+
+/** A command of the command line, such as `keys create`. It works beside a running server. */
+export interface Command {
+  /** The name, with arguments in commander syntax: `keys disable <key>`. */
+  readonly name: string;
+  readonly description: string;
+  readonly options?: readonly CommandOption[];
+  /** Receives text. The result is printed, as JSON with `--json` and as lines otherwise. */
+  run(
+    args: readonly string[],
+    options: Readonly<Record<string, string | boolean | undefined>>,
+  ): Promise<CommandResult>;
+}
+
+export interface CommandResult {
+  readonly json: unknown;
+  readonly text: string;
+  /** Whether a check found a fault: printed like a success, with exit code 1. */
+  readonly failed?: boolean;
+}
 
 /** Verbs of the gateway itself, with what each does. */
 export const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
