@@ -97,8 +97,18 @@ function noteTakers(
 }
 
 /** What plugins may do with the finished core. */
-function toolsOf(core: Core): Pick<Host, 'targetsFor' | 'preview'> {
-  return { targetsFor: core.targetsFor, preview: (request) => previewCall(core, request) };
+function toolsOf(
+  core: Core,
+  listener: Host['listener'],
+): Pick<Host, 'targetsFor' | 'preview' | 'addresses' | 'listener' | 'running'> {
+  const { targetsFor, addresses, calls } = core;
+  return {
+    targetsFor,
+    preview: (request) => previewCall(core, request),
+    addresses,
+    listener,
+    running: calls,
+  };
 }
 
 type Settings = Pick<
@@ -203,12 +213,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       metrics,
       scrape,
       workers,
-      running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
       openAdminListener,
-      ...toolsOf(core),
+      ...toolsOf(core, config.server),
       ...noteTakers(notes, plugin, config.file, pluginLogger),
       discover: (provider, source) =>
         watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),

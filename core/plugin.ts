@@ -136,6 +136,10 @@ export interface Host {
   readonly documents: Registry<DocumentStore>;
   /** Checks for `tollgate doctor`. */
   readonly examinations: Registry<Examination>;
+  /** Base URLs of SDKs that the plugins have named. Complete once all plugins are applied. */
+  readonly addresses: readonly ClientAddress[];
+  /** Host and port of the public listener, as configured. */
+  readonly listener: { readonly host: string; readonly port: number };
   /** The number of running calls. */
   readonly running: { readonly count: number };
   readonly catalog: Catalog;

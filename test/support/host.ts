@@ -72,6 +72,8 @@ export function hostWith(
     documents: new Registry<DocumentStore>('document store'),
     examinations: new Registry<Examination>('examination'),
     running: { count: 0 },
+    addresses: [],
+    listener: { host: '127.0.0.1', port: 8787 },
     scrape: () => metrics.metrics(),
     workers,
     catalog: new Catalog(),

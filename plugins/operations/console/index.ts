@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { definePlugin, GatewayError, type Route, type RouteReply } from '../../../core/index.ts';
+import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets } from './assets.ts';
 import { checkHost } from './same-origin.ts';
@@ -18,6 +18,8 @@ const options = z.strictObject({
   hosts: z.array(z.string().min(1)).default([]),
   /** Hours after which operators sign in again. */
   session: z.number().positive().max(720).default(12),
+  /** Where clients reach the public listener: `https://gateway.example.com`. Needed behind a proxy. */
+  publicUrl: z.url({ protocol: /^https?$/ }).optional(),
   /** Whether key holders get a page at `/` of the public listener. */
   publicPage: z.boolean().default(true),
 });
@@ -83,6 +85,25 @@ const publicPage: Route = {
   handle: ({ headers }) => documentReply('Tollgate', 'public.ts', headers),
 };
 
+/** What pages of both listeners say about the gateway. */
+function factsRoute({ addresses, listener }: Host, url: string | undefined): Route {
+  return {
+    ...shared,
+    access: 'public',
+    name: 'console-facts',
+    path: '/console/facts',
+    everywhere: true,
+    handle: async () => ({
+      status: 200,
+      body: {
+        url: url?.replace(/\/$/, '') ?? null,
+        port: listener.port,
+        addresses: addresses.map(({ protocol, client, path }) => ({ protocol, client, path })),
+      },
+    }),
+  };
+}
+
 function pageRoutes(hosts: readonly string[]): Route[] {
   return [
     {
@@ -115,7 +136,7 @@ function pageRoutes(hosts: readonly string[]): Route[] {
 export const webConsole = definePlugin({
   name: 'console',
   options,
-  apply(host, { hosts, session, publicPage: isPublic }) {
+  apply(host, { hosts, session, publicPage: isPublic, publicUrl }) {
     const { keyrings, logger, hooks, workers } = host;
     let sessions: Sessions | undefined;
     let stopAnswering: (() => void) | undefined;
@@ -152,7 +173,8 @@ export const webConsole = definePlugin({
     hooks.authenticate.tapPromise('console', async ({ access, headers, method }) =>
       access === 'operator' ? principalOf(signIn, headers, method) : undefined,
     );
-    for (const route of [...sessionRoutes(signIn), ...pageRoutes(hosts)]) host.routes.add(route);
+    for (const route of [...sessionRoutes(signIn), ...pageRoutes(hosts), factsRoute(host, publicUrl)])
+      host.routes.add(route);
     if (isPublic) host.routes.add(publicPage);
   },
 });

@@ -1,0 +1,212 @@
+/** One account: its balance, keys, credits, spending, and a statement like a bank's. */
+import type { Balance } from './accounts.ts';
+import { address, api, session, useData } from './api.ts';
+import { Form, type Values } from './form.ts';
+import { count, Time } from './format.ts';
+import { Keys, openNewKey, type Key } from './keys.ts';
+import { closeDialog, html, openDialog } from './kit.ts';
+import { useList } from './lists.ts';
+import { Amount } from './money.ts';
+import { Choice, Fault, Head, Tile } from './parts.ts';
+import { href, setQuery } from './router.ts';
+import { Table, type Column } from './table.ts';
+
+interface Line {
+  readonly at: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly reference: string | null;
+  readonly calls: number | null;
+  readonly amount: string;
+  readonly balance: string;
+}
+
+interface Statement {
+  readonly opening: string;
+  readonly closing: string;
+  readonly credited: string;
+  readonly used: string;
+  readonly lines: readonly Line[];
+}
+
+interface Usage {
+  readonly model: string | null;
+  readonly day: string;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: string;
+}
+
+const lineColumns: readonly Column<Line>[] = [
+  { title: 'Date', value: ({ at }) => at, cell: ({ at }) => html`<${Time} at=${at} brief=${true} />` },
+  { title: 'Kind', value: ({ kind }) => kind },
+  { title: 'Text', value: ({ text }) => text },
+  { title: 'Reference', value: ({ reference }) => reference },
+  { title: 'Calls', value: ({ calls }) => calls, cell: ({ calls }) => count(calls), isFigure: true },
+  {
+    title: 'Amount',
+    value: ({ amount }) => amount,
+    cell: ({ amount }) => html`<${Amount} usd=${amount} />`,
+    isFigure: true,
+  },
+  {
+    title: 'Balance',
+    value: ({ balance }) => balance,
+    cell: ({ balance }) => html`<${Amount} usd=${balance} />`,
+    isFigure: true,
+  },
+];
+
+const usageColumns = (account: string): Column<Usage>[] => [
+  { title: 'Day (UTC)', value: ({ day }) => day },
+  {
+    title: 'Model',
+    value: ({ model }) => model,
+    cell: ({ model }) => model && html`<a href=${href('calls', { account, model })}>${model}</a>`,
+  },
+  { title: 'Calls', value: ({ calls }) => calls, cell: ({ calls }) => count(calls), isFigure: true },
+  { title: 'Input tokens', value: ({ input }) => input, cell: ({ input }) => count(input), isFigure: true },
+  {
+    title: 'Output tokens',
+    value: ({ output }) => output,
+    cell: ({ output }) => count(output),
+    isFigure: true,
+  },
+  {
+    title: 'Cost',
+    value: ({ cost }) => cost,
+    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
+    isFigure: true,
+  },
+];
+
+function openCredit(account: string, done: () => void): void {
+  openDialog(
+    `Add credit to ${account}`,
+    html`<${Form}
+      fields=${[
+        { name: 'amount', label: 'Amount in USD', isRequired: true, placeholder: '25' },
+        { name: 'kind', label: 'Kind', type: 'select', options: ['top-up', 'bonus', 'gift-card'] },
+        {
+          name: 'reference',
+          label: 'Reference',
+          placeholder: 'invoice-7',
+          hint: 'A reference is credited once only, even if it is sent twice.',
+        },
+      ]}
+      submit="Add credit"
+      onSubmit=${async ({ amount, kind, reference = '' }: Values) => {
+        await api.post('/admin/credits', {
+          account,
+          amount,
+          kind,
+          ...(reference === '' ? {} : { reference }),
+        });
+        closeDialog();
+        done();
+      }}
+    />`,
+  );
+}
+
+/** The last twelve months, the current one first: `2026-11`. */
+function months(): string[] {
+  const now = new Date();
+  return Array.from({ length: 12 }, (_, back) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
+  );
+}
+
+function StatementOf({ account, month }: { readonly account: string; readonly month: string }) {
+  const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
+  const { data, error, reload } = useData<Statement>(path, { month });
+  return html`<${Fault} error=${error} retry=${reload} />
+    <div class="tiles">
+      <${Tile} label="Opening balance" value=${html`<${Amount} usd=${data?.opening} />`} />
+      <${Tile} label="Credited" value=${html`<${Amount} usd=${data?.credited} />`} />
+      <${Tile} label="Spent" value=${html`<${Amount} usd=${data?.used} />`} />
+      <${Tile} label="Closing balance" value=${html`<${Amount} usd=${data?.closing} />`} />
+    </div>
+    <${Table}
+      name=${`Statement ${month}`}
+      columns=${lineColumns}
+      rows=${error ? [] : data?.lines}
+      tools=${html`<label class="select"
+          ><span>Month</span
+          ><select
+            value=${month}
+            onChange=${(event: { currentTarget: HTMLSelectElement }) => setQuery({ month: event.currentTarget.value })}
+          >
+            ${months().map((each) => html`<option selected=${each === month}>${each}</option>`)}
+          </select></label
+        >
+        <a class="button" href=${address(path, { month, format: 'csv' })} download>Statement as CSV</a>`}
+      empty="Nothing was credited or spent in this month."
+    />`;
+}
+
+function UsageOf({ account }: { readonly account: string }) {
+  const from = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
+  const { data, error, reload } = useData<{ data: readonly Usage[] }>('/admin/usage', {
+    account,
+    by: 'day,model',
+    from,
+  });
+  return html`<${Fault} error=${error} retry=${reload} />
+    <${Table}
+      name="Usage of 30 days"
+      columns=${usageColumns(account)}
+      rows=${data?.data.toReversed()}
+      empty="No call in the last 30 days."
+    />`;
+}
+
+const tabs = [
+  ['keys', 'Keys'],
+  ['statement', 'Statement'],
+  ['usage', 'Usage'],
+] as const;
+
+export function Account({
+  account,
+  query,
+}: {
+  readonly account: string;
+  readonly query: Readonly<Record<string, string>>;
+}) {
+  const path = `/admin/accounts/${encodeURIComponent(account)}`;
+  const { data, error, reload } = useData<Balance & { credits: Readonly<Record<string, string>> }>(path);
+  const keys = useList<Key>('/admin/keys', { account });
+  const show = query['show'] ?? 'keys';
+  const [thisMonth = ''] = months();
+  const done = () => {
+    reload();
+    keys.reload();
+  };
+  const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
+  return html`<${Head} title=${account}>
+      <a class="button" href=${href('calls', { account })}>Calls</a>
+      ${
+        !session.value?.readOnly &&
+        data &&
+        html`<button onClick=${() => openCredit(account, done)}>Add credit</button>
+          <button class="primary" onClick=${() => openNewKey(account, done)}>New key</button>`
+      }
+    </${Head}>
+    <${Fault} error=${error ?? keys.error} retry=${done} />
+    <div class="tiles">
+      <${Tile} label="Available" value=${html`<${Amount} usd=${data?.available} />`} note="for new calls" />
+      <${Tile} label="Held" value=${html`<${Amount} usd=${data?.pending} />`} note="by running calls" />
+      <${Tile} label="Spent" value=${html`<${Amount} usd=${data?.used} />`} />
+      <${Tile}
+        label="Credited"
+        value=${html`<${Amount} usd=${data?.total} />`}
+        note=${credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} <${Amount} usd=${amount} />`)}
+      />
+    </div>
+    <p><${Choice} label="Show" options=${tabs} value=${show} onChange=${(value: string) => setQuery({ show: value })} /></p>
+    ${show === 'statement' && html`<${StatementOf} account=${account} month=${query['month'] ?? thisMonth} />`}
+    ${show === 'usage' && html`<${UsageOf} account=${account} />`}
+    ${show === 'keys' && html`<${Keys} name="Keys" keys=${keys.rows} more=${keys.more} done=${done} />`}`;
+}

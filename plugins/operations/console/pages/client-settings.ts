@@ -1,0 +1,134 @@
+/** Settings for the clients that people use, with a key and the gateway's address filled in. */
+import { html, useSignal } from './kit.ts';
+import { Choice, Code } from './parts.ts';
+
+/** What the gateway says about itself; `/console/facts` answers it on both listeners. */
+export interface Facts {
+  /** Where clients reach the public listener, if the configuration says so. */
+  readonly url: string | null;
+  readonly port: number;
+  /** Base addresses of SDKs, below the gateway's own. */
+  readonly addresses: readonly {
+    readonly client: string;
+    readonly protocol: string;
+    readonly path: string;
+  }[];
+}
+
+/** The address of the public listener, as far as a page of the admin listener can know it. */
+export function publicUrl({ url, port }: Facts): string {
+  return url ?? `${window.location.protocol}//${window.location.hostname}:${port}`;
+}
+
+interface Setting {
+  readonly name: string;
+  /** The protocol it speaks. */
+  readonly protocol: string;
+  readonly note: string;
+  text(base: string, key: string, model: string): string;
+}
+
+const settings: readonly Setting[] = [
+  {
+    name: 'curl',
+    protocol: 'chat-completions',
+    note: 'A first call from a shell.',
+    text: (base, key, model) =>
+      `curl ${base}/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })}'`,
+  },
+  {
+    name: 'Claude Code',
+    protocol: 'messages',
+    note: 'Environment variables; then start `claude`.',
+    text: (base, key, model) =>
+      `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\nexport ANTHROPIC_MODEL=${model}`,
+  },
+  {
+    name: 'Codex',
+    protocol: 'responses',
+    note: 'In ~/.codex/config.toml; the key is read from the environment.',
+    text: (base, key, model) =>
+      `model = "${model}"\nmodel_provider = "tollgate"\n\n[model_providers.tollgate]\nname = "Tollgate"\nbase_url = "${base}"\nwire_api = "responses"\nenv_key = "TOLLGATE_KEY"\n\n# In the shell:\n# export TOLLGATE_KEY=${key}`,
+  },
+  {
+    name: 'Gemini CLI',
+    protocol: 'generate-content',
+    note: 'Environment variables; then start `gemini`.',
+    text: (base, key, model) =>
+      `export GOOGLE_GEMINI_BASE_URL=${base}\nexport GEMINI_API_KEY=${key}\nexport GEMINI_MODEL=${model}`,
+  },
+  {
+    name: 'opencode',
+    protocol: 'chat-completions',
+    note: 'In opencode.json of the project.',
+    text: (base, key, model) =>
+      JSON.stringify(
+        {
+          $schema: 'https://opencode.ai/config.json',
+          provider: {
+            tollgate: {
+              npm: '@ai-sdk/openai-compatible',
+              name: 'Tollgate',
+              options: { baseURL: base, apiKey: key },
+              models: { [model]: {} },
+            },
+          },
+        },
+        null,
+        2,
+      ),
+  },
+  {
+    name: 'Open WebUI',
+    protocol: 'chat-completions',
+    note: 'Environment variables of its container, or the same under Connections.',
+    text: (base, key) => `OPENAI_API_BASE_URL=${base}\nOPENAI_API_KEY=${key}`,
+  },
+  {
+    name: 'OpenAI SDK',
+    protocol: 'chat-completions',
+    note: 'Python; the packages for other languages take the same two values.',
+    text: (base, key, model) =>
+      `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="${key}")\nreply = client.chat.completions.create(\n    model="${model}",\n    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.choices[0].message.content)`,
+  },
+  {
+    name: 'Anthropic SDK',
+    protocol: 'messages',
+    note: 'Python.',
+    text: (base, key, model) =>
+      `from anthropic import Anthropic\n\nclient = Anthropic(base_url="${base}", auth_token="${key}")\nreply = client.messages.create(\n    model="${model}",\n    max_tokens=200,\n    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.content[0].text)`,
+  },
+  {
+    name: 'Google SDK',
+    protocol: 'generate-content',
+    note: 'Python, package google-genai.',
+    text: (base, key, model) =>
+      `from google import genai\n\nclient = genai.Client(api_key="${key}", http_options={"base_url": "${base}"})\nreply = client.models.generate_content(model="${model}", contents="Hello!")\nprint(reply.text)`,
+  },
+];
+
+/** Settings of the clients whose protocol the gateway speaks. */
+export function ClientSettings(props: {
+  readonly facts: Facts;
+  readonly base: string;
+  readonly apiKey: string;
+  readonly model: string;
+}) {
+  const { facts, base, apiKey, model } = props;
+  const chosen = useSignal('curl');
+  const pathOf = (protocol: string): string | undefined =>
+    facts.addresses.find((each) => each.protocol === protocol)?.path;
+  const offered = settings.filter(({ protocol }) => pathOf(protocol) !== undefined);
+  const setting = offered.find(({ name }) => name === chosen.value) ?? offered[0];
+  if (!setting) return html`<p class="dim">No protocol of this gateway has a client with known settings.</p>`;
+  return html`<div class="settings">
+    <${Choice}
+      label="Client"
+      options=${offered.map(({ name }) => [name, name])}
+      value=${setting.name}
+      onChange=${(name: string) => (chosen.value = name)}
+    />
+    <p class="dim">${setting.note}</p>
+    <${Code} text=${setting.text(base + (pathOf(setting.protocol) ?? ''), apiKey, model)} />
+  </div>`;
+}
