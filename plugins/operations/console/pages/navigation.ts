@@ -10,6 +10,7 @@ export interface Page {
 
 export const pages: readonly Page[] = [
   { path: '', title: 'Overview', load: () => import('./overview.ts') },
+  { path: 'calls', title: 'Calls', load: () => import('./calls.ts') },
   { path: 'accounts', title: 'Accounts and keys', load: () => import('./accounts.ts') },
   { path: 'models', title: 'Models', load: () => import('./models.ts') },
 ];

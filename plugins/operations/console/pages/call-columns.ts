@@ -1,0 +1,106 @@
+/** What calls look like in tables. */
+import { count, duration, Time } from './format.ts';
+import { html } from './kit.ts';
+import { Amount } from './money.ts';
+import { Badge } from './parts.ts';
+import { href } from './router.ts';
+import type { Column } from './table.ts';
+
+export interface Call {
+  readonly id: string;
+  readonly started: string;
+  /** Missing while it runs. */
+  readonly ended?: string;
+  readonly account: string | null;
+  readonly key: string | null;
+  readonly protocol: string;
+  readonly operation: string;
+  readonly stream: boolean;
+  readonly model: string | null;
+  readonly answered_by: string | null;
+  readonly provider: string | null;
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly error_code: string | null;
+  readonly first_event_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly attempts: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly reasoning: number;
+  readonly cost: string;
+  readonly cost_basis: string;
+  readonly flags?: readonly string[];
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+const tones: Readonly<Record<string, string>> = {
+  completed: 'good',
+  replayed: 'good',
+  running: 'plain',
+  aborted: 'warn',
+};
+
+export function Outcome({ call }: { readonly call: Pick<Call, 'outcome' | 'error_code'> }) {
+  const { outcome, error_code: code } = call;
+  return html`<${Badge} tone=${tones[outcome] ?? 'bad'}>${outcome}</${Badge}>
+    ${code && html` <span class="dim">${code}</span>`}`;
+}
+
+const linked = (
+  title: string,
+  name: 'account' | 'key' | 'provider',
+  value: (call: Call) => string | null,
+): Column<Call> => ({
+  title,
+  value,
+  cell: (call) => {
+    const text = value(call);
+    return text && html`<a class="plain" href=${href('calls', { [name]: text })}>${text}</a>`;
+  },
+});
+
+export const callColumns: readonly Column<Call>[] = [
+  {
+    title: 'Started',
+    value: ({ started }) => started,
+    cell: ({ id, started }) => html`<a href=${href(['calls', id])}><${Time} at=${started} /></a>`,
+  },
+  {
+    title: 'Model',
+    value: ({ model }) => model,
+    cell: ({ model, answered_by: by, stream }) =>
+      html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
+        stream && html` <${Badge}>stream</${Badge}>`
+      }`,
+  },
+  {
+    title: 'Outcome',
+    value: ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`,
+    cell: (call) => html`<${Outcome} call=${call} />`,
+  },
+  linked('Account', 'account', ({ account }) => account),
+  linked('Provider', 'provider', ({ provider }) => provider),
+  { title: 'Protocol', value: ({ protocol }) => protocol },
+  {
+    title: 'First event',
+    value: ({ first_event_ms: ms }) => ms,
+    cell: ({ first_event_ms: ms }) => duration(ms),
+    isFigure: true,
+  },
+  {
+    title: 'Duration',
+    value: ({ duration_ms: ms }) => ms,
+    cell: ({ duration_ms: ms }) => duration(ms),
+    isFigure: true,
+  },
+  { title: 'Input', value: ({ input }) => input, cell: ({ input }) => count(input), isFigure: true },
+  { title: 'Output', value: ({ output }) => output, cell: ({ output }) => count(output), isFigure: true },
+  {
+    title: 'Cost',
+    value: ({ cost }) => cost,
+    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
+    isFigure: true,
+  },
+];

@@ -1,0 +1,277 @@
+/** One call: its times as a waterfall, what it cost line by line, what was lost, and why it went where it went. */
+import { useData } from './api.ts';
+import { Outcome, type Call } from './call-columns.ts';
+import { count, duration, Time } from './format.ts';
+import { html } from './kit.ts';
+import { Amount } from './money.ts';
+import { Badge, Code, Facts, Fault, Head } from './parts.ts';
+import { href } from './router.ts';
+import { Table, type Column } from './table.ts';
+
+interface Target {
+  readonly provider: string;
+  readonly model: string;
+  readonly key?: number;
+}
+
+interface Loss {
+  readonly path: string;
+  readonly reason: string;
+  readonly code: string;
+}
+
+interface Attempt {
+  readonly number: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly message?: string;
+  readonly status: number | null;
+  readonly first_event_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly cost: string;
+  readonly losses: readonly Loss[];
+}
+
+interface Step {
+  readonly name: string;
+  readonly start_ms: number;
+  readonly duration_ms: number;
+  readonly first_event_ms?: number | null;
+  readonly error?: string | null;
+}
+
+interface Entry {
+  readonly number: number;
+  readonly kind: string;
+  readonly at: string;
+  readonly revenue: string;
+  readonly costs?: readonly (readonly [kind: string, units: number | string, price: string])[];
+}
+
+interface Routing {
+  readonly by: string;
+  readonly reason: string;
+  readonly removed: readonly Target[];
+  readonly order: readonly Target[];
+}
+
+interface Detail extends Omit<Call, 'attempts'> {
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly losses: readonly Loss[];
+  readonly losses_omitted?: number;
+  readonly not_granted?: readonly Target[];
+  readonly attempts: readonly Attempt[];
+  readonly usage: unknown;
+  readonly timing?: readonly Step[];
+  readonly routing?: readonly Routing[];
+  readonly entries?: readonly Entry[];
+}
+
+const words: Readonly<Record<string, string>> = {
+  authenticate: 'Check the key',
+  read: 'Read the request',
+  replay: 'Look for a stored reply',
+  route: 'Choose targets',
+  authorize: 'Reserve the cost',
+  settle: 'Settle in the ledger',
+};
+
+/** Steps as bars on one time axis; a mark in an attempt is its first event. */
+function Waterfall({ steps }: { readonly steps: readonly Step[] }) {
+  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + step.duration_ms), 1);
+  const share = (ms: number): string => `${(ms / end) * 100}%`;
+  const row = (step: Step) => {
+    const { name, start_ms: start, duration_ms: length, first_event_ms: first, error } = step;
+    return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
+      <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
+      <span class="lane">
+        <span class="bar" style=${{ left: share(start), width: `max(2px, ${share(length)})` }}></span>
+        ${
+          first !== null &&
+          first !== undefined &&
+          html`<span
+            class="mark"
+            title=${`First event after ${duration(first)}`}
+            style=${{ left: share(start + first) }}
+          ></span>`
+        }
+      </span>
+      <span class="figure">${duration(length)}</span>
+      ${error && html`<span class="fault">${error}</span>`}
+    </div>`;
+  };
+  return html`<div class="waterfall">${steps.map(row)}</div>`;
+}
+
+function target({ provider, model, key }: Target): string {
+  return `${provider}${key === undefined ? '' : ` (key ${key})`} · ${model}`;
+}
+
+function RoutingSteps({ steps, call }: { readonly steps: readonly Routing[]; readonly call: Detail }) {
+  return html`<ol class="routing">
+    ${steps.map(
+      ({ by, reason, removed, order }) =>
+        html`<li>
+          <strong>${by}</strong> ${reason && html`<span class="dim">${reason}</span>`}
+          ${removed.map((each) => html`<div class="fault">skipped ${target(each)}</div>`)}
+          ${order.length > 0 && html`<div>${order.map((each, index) => html`${index > 0 && ' → '}${target(each)}`)}</div>`}
+        </li>`,
+    )}
+    ${call.not_granted?.map(
+      (each) =>
+        html`<li>
+          <strong>balance</strong>
+          <div class="fault">not reserved for ${target(each)}: it could cost more</div>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+const attemptColumns: readonly Column<Attempt>[] = [
+  { title: '#', value: ({ number }) => number, isFigure: true },
+  { title: 'Provider', value: ({ provider }) => provider },
+  { title: 'Model', value: ({ model }) => model },
+  {
+    title: 'Outcome',
+    value: ({ outcome, message }) => `${outcome} ${message ?? ''}`,
+    cell: ({ outcome, message, status }) =>
+      html`<${Badge} tone=${outcome === 'completed' ? 'good' : 'bad'}>${outcome}</${Badge}>
+        ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}`,
+  },
+  {
+    title: 'First event',
+    value: ({ first_event_ms: ms }) => ms,
+    cell: ({ first_event_ms: ms }) => duration(ms),
+    isFigure: true,
+  },
+  {
+    title: 'Duration',
+    value: ({ duration_ms: ms }) => ms,
+    cell: ({ duration_ms: ms }) => duration(ms),
+    isFigure: true,
+  },
+  {
+    title: 'Cost',
+    value: ({ cost }) => cost,
+    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
+    isFigure: true,
+  },
+];
+
+const lossColumns: readonly Column<Loss>[] = [
+  { title: 'Field', value: ({ path }) => path, cell: ({ path }) => html`<code>${path}</code>` },
+  {
+    title: 'What happened',
+    value: ({ code }) => code,
+    cell: ({ code }) => html`<${Badge} tone="warn">${code}</${Badge}>`,
+  },
+  { title: 'Why', value: ({ reason }) => reason },
+];
+
+interface CostRow {
+  readonly kind: string;
+  readonly units: number | string;
+  readonly price: string;
+  readonly entry: string;
+}
+
+const costColumns: readonly Column<CostRow>[] = [
+  { title: 'Entry', value: ({ entry }) => entry },
+  { title: 'Use', value: ({ kind }) => kind },
+  { title: 'Units', value: ({ units }) => units, cell: ({ units }) => count(Number(units)), isFigure: true },
+  { title: 'USD per million, or each', value: ({ price }) => price, isFigure: true },
+];
+
+const entryColumns: readonly Column<Entry>[] = [
+  { title: 'Number', value: ({ number }) => number, isFigure: true },
+  { title: 'Kind', value: ({ kind }) => kind },
+  { title: 'Time', value: ({ at }) => at, cell: ({ at }) => html`<${Time} at=${at} />` },
+  {
+    title: 'Charged',
+    value: ({ revenue }) => revenue,
+    cell: ({ revenue }) => html`<${Amount} usd=${revenue} />`,
+    isFigure: true,
+  },
+];
+
+function Facets({ call }: { readonly call: Detail }) {
+  const link = (name: string, value: string | null) =>
+    value && html`<a href=${href('calls', { [name]: value })}>${value}</a>`;
+  return html`<section class="card">
+    <${Facts}
+      of=${[
+        [
+          'Outcome',
+          html`<${Outcome} call=${{ ...call, error_code: call.error_code ?? call.error?.code ?? null }} />`,
+        ],
+        ['Error', call.error?.message],
+        ['Started', html`<${Time} at=${call.started} />`],
+        ['Duration', duration(call.duration_ms)],
+        ['First event', duration(call.first_event_ms)],
+        ['Account', call.account && html`<a href=${href(['accounts', call.account])}>${call.account}</a>`],
+        ['Key', link('key', call.key)],
+        ['Protocol', `${call.protocol}, ${call.operation}${call.stream ? ', streamed' : ''}`],
+        ['Model asked for', link('model', call.model)],
+        ['Answered by', call.answered_by],
+        ['Provider', link('provider', call.provider)],
+        [
+          'Tags',
+          Object.entries(call.tags ?? {}).map(
+            ([name, value]) => html`<${Badge}>${name}: ${value}</${Badge}> `,
+          ),
+        ],
+        ['Flags', (call.flags ?? []).map((flag) => html`<${Badge} tone="warn">${flag}</${Badge}> `)],
+      ]}
+    />
+  </section>`;
+}
+
+export function CallDetail({ id }: { readonly id: string }) {
+  const { data: call, error, reload } = useData<Detail>(`/admin/calls/${encodeURIComponent(id)}`);
+  const costs = call?.entries?.flatMap(({ number, kind, costs: lines = [] }) =>
+    lines.map(([use, units, price]) => ({ kind: use, units, price, entry: `${number} ${kind}` })),
+  );
+  const part = (title: string, body: unknown) =>
+    html`<h2>${title}</h2>
+      ${body}`;
+  return html`<${Head} title=${html`Call <span class="mono">${id}</span>`}><a class="button" href=${href('calls')}>All calls</a></${Head}>
+    <${Fault} error=${error} retry=${reload} />
+    ${
+      call &&
+      html`<div class="columns">
+          <${Facets} call=${call} />
+          <section class="card">
+            <${Facts}
+              of=${[
+                ['Cost', html`<${Amount} usd=${call.cost} /> <span class="dim">by ${call.cost_basis}</span>`],
+                ['Input tokens', count(call.input)],
+                ['of them cached', count(call.cached)],
+                ['Output tokens', count(call.output)],
+                ['of them reasoning', count(call.reasoning)],
+              ]}
+            />
+            <details>
+              <summary>Usage as booked</summary>
+              <${Code} text=${JSON.stringify(call.usage, null, 2)} />
+            </details>
+          </section>
+        </div>
+        ${call.timing && call.timing.length > 0 && part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)}
+        ${part('Attempts', html`<${Table} name="Attempts" columns=${attemptColumns} rows=${call.attempts} isPlain empty="No provider was called." />`)}
+        ${costs && costs.length > 0 && part('Cost lines', html`<${Table} name="Cost lines" columns=${costColumns} rows=${costs} isPlain />`)}
+        ${call.entries && part('Ledger entries', html`<${Table} name="Ledger entries" columns=${entryColumns} rows=${call.entries} isPlain empty="Nothing was reserved or charged." />`)}
+        ${part(
+          'Losses and approximations',
+          html`<${Table}
+              name="Losses"
+              columns=${lossColumns}
+              rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
+              isPlain
+              empty="Nothing was lost: the provider got everything that the client sent."
+            />
+            ${call.losses_omitted !== undefined && html`<p class="dim">${call.losses_omitted} more are not kept.</p>`}`,
+        )}
+        ${call.routing && call.routing.length > 0 && part('Routing', html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`)}`
+    }`;
+}
