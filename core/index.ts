@@ -30,7 +30,7 @@ export {
 } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
-export { checkModel, readCatalogue } from './model-facts.ts';
+export { checkModel, findPriceOrigin, readCatalogue } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type { Catalog, Offer } from './catalog.ts';
 export type * from './host/description.ts';

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { priceSchema } from './billing/price.ts';
+import { priceSchema, type Price } from './billing/price.ts';
 import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
@@ -139,6 +139,19 @@ export const changesSchema = z
   .omit({ id: true })
   .partial();
 
+/** When prices were checked last, and where. */
+export interface PriceOrigin {
+  readonly asOf: string;
+  readonly source: string;
+}
+
+const origins = new WeakMap<Price, PriceOrigin>();
+
+/** Undefined for a price that is in no catalogue file, as one that the operator states. */
+export function findPriceOrigin(price: Price): PriceOrigin | undefined {
+  return origins.get(price);
+}
+
 /** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */
 export function checkModel(facts: unknown): Model {
   return modelSchema.parse(facts);
@@ -159,7 +172,7 @@ function readJson(file: URL): unknown {
 export function readCatalogue(file: URL): Model[] {
   const parsed = fileSchema.safeParse(readJson(file));
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
-  const { defaults, models } = parsed.data;
+  const { defaults, models, asOf, source } = parsed.data;
   return models.map((facts) => {
     const model = modelSchema.safeParse({
       ...facts,
@@ -168,6 +181,7 @@ export function readCatalogue(file: URL): Model[] {
     if (!model.success)
       throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
     rememberFile(model.data, file);
+    if (model.data.price) origins.set(model.data.price, { asOf, source });
     return model.data;
   });
 }

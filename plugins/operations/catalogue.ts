@@ -13,6 +13,7 @@ import {
   type Model,
 } from '../../core/index.ts';
 import { differences, lineOf } from './catalogue/difference.ts';
+import { modelsRoute } from './catalogue/models-route.ts';
 import { figuresOf, readSnapshot, type Facts } from './catalogue/snapshot.ts';
 
 const folder = new URL('../providers/catalogue/', import.meta.url);
@@ -99,7 +100,8 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
 export const catalogue = definePlugin({
   name: 'catalogue',
   options: z.strictObject({}),
-  apply({ catalog, commands }) {
+  apply({ catalog, commands, routes }) {
+    routes.add(modelsRoute(catalog));
     commands.add({
       name: 'models [owner]',
       description:
