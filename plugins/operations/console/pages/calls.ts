@@ -1,5 +1,5 @@
-import { address, type Params } from './api.ts';
 /** Calls as they start and end, and past ones by every filter. */
+import { address, type Params } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
 import { count } from './format.ts';

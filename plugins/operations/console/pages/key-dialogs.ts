@@ -1,0 +1,218 @@
+/** Dialogs that create, limit and rotate keys, and show a new secret once. */
+import { api } from './api.ts';
+import { ClientSettings, publicUrl, type Facts } from './client-settings.ts';
+import { Form, type Field, type Values } from './form.ts';
+import { closeDialog, html, openDialog } from './kit.ts';
+import { Code } from './parts.ts';
+
+export interface Key {
+  readonly id: string;
+  readonly lastFour: string;
+  readonly name: string;
+  readonly kind: 'user' | 'operator';
+  readonly readOnly?: boolean;
+  readonly account: string | null;
+  readonly disabled: boolean;
+  readonly created: string;
+  readonly limits: {
+    readonly spendCap: string | null;
+    readonly models: readonly string[] | null;
+    readonly expires: string | null;
+    readonly callsPerMinute: number | null;
+  };
+  readonly used: string;
+  readonly pending: string;
+  readonly rotatedTo: string | null;
+}
+
+type NewKey = Key & { readonly key: string; readonly warning?: string };
+
+const isUser = { user: true, operator: false };
+
+function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
+  const expiry: Field = {
+    name: 'expires',
+    label: 'Expires',
+    type: 'datetime-local',
+    value: limits?.expires ? localText(limits.expires) : '',
+    hint: 'Local time. Empty: never.',
+  };
+  if (!isUser[kind]) return [expiry];
+  return [
+    {
+      name: 'spendCap',
+      label: 'Spend cap in USD',
+      value: limits?.spendCap ?? '',
+      hint: 'All that the key may ever spend. Empty: what the account has.',
+    },
+    {
+      name: 'models',
+      label: 'Models',
+      value: limits?.models?.join(', ') ?? '',
+      placeholder: 'openai/*, anthropic/claude-sonnet-5',
+      hint: 'Ids, or the beginning of ids and a star. Empty: all models.',
+    },
+    {
+      name: 'callsPerMinute',
+      label: 'Calls per minute',
+      type: 'number',
+      value: String(limits?.callsPerMinute ?? ''),
+      hint: 'Empty: no limit.',
+    },
+    expiry,
+  ];
+}
+
+/** A moment as an input of local time takes it. */
+function localText(iso: string): string {
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** Limits as the API takes them; null takes one away. */
+function readLimits(kind: Key['kind'], values: Values): object {
+  const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
+  const words = models.split(/[\s,]+/).filter(Boolean);
+  const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
+  if (!isUser[kind]) return expiry;
+  return {
+    ...expiry,
+    spendCap: spendCap === '' ? null : spendCap,
+    models: words.length === 0 ? null : words,
+    callsPerMinute: callsPerMinute === '' ? null : Number(callsPerMinute),
+  };
+}
+
+/** The secret, which no later page can show, with settings that hold it. */
+async function showSecret(made: NewKey): Promise<void> {
+  const facts = made.kind === 'user' ? await api.get<Facts>('/console/facts') : undefined;
+  const [model = 'demo/echo'] = made.limits.models?.filter((each) => !each.endsWith('*')) ?? [];
+  openDialog(
+    'Copy the secret now',
+    html`<p>This is the only time it is shown. The gateway keeps only its hash.</p>
+      <${Code} text=${made.key} label="Copy secret" />
+      ${made.warning && html`<p class="hint">${made.warning}</p>`}
+      ${
+        facts &&
+        html`<h3>Settings for clients</h3>
+          <${ClientSettings} facts=${facts} base=${publicUrl(facts)} apiKey=${made.key} model=${model} />`
+      }`,
+  );
+}
+
+export function openNewKey(account: string | undefined, done: () => void): void {
+  const fields: Field[] = [
+    ...(account === undefined
+      ? [
+          {
+            name: 'account',
+            label: 'Account',
+            isRequired: true,
+            hint: 'Made if there is none with this name.',
+          } as const,
+        ]
+      : []),
+    { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
+    { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
+    ...limitFields('user'),
+  ];
+  openDialog(
+    'Create a key',
+    html`<${Form}
+      fields=${fields}
+      submit="Create key"
+      onSubmit=${async ({ name = '', credit = '', ...values }: Values) => {
+        const limits = Object.entries(readLimits('user', values)).filter(([, value]) => value !== null);
+        const order = {
+          account: account ?? values['account'],
+          name,
+          limits: Object.fromEntries(limits),
+          ...(credit === '' ? {} : { credit }),
+        };
+        await showSecret(await api.post<NewKey>('/admin/keys', order));
+        done();
+      }}
+    />`,
+  );
+}
+
+export function openNewOperatorKey(done: () => void): void {
+  const fields: Field[] = [
+    { name: 'name', label: 'Name', hint: 'Whose key it is.' },
+    {
+      name: 'readOnly',
+      label: 'May only read',
+      type: 'checkbox',
+      hint: 'Sees everything and changes nothing.',
+    },
+    ...limitFields('operator'),
+  ];
+  openDialog(
+    'Create an operator key',
+    html`<p class="dim">It opens this console and the admin API. It calls no models and spends nothing.</p>
+      <${Form}
+        fields=${fields}
+        submit="Create key"
+        onSubmit=${async ({ name = '', readOnly, expires = '' }: Values) => {
+          const limits = expires === '' ? {} : readLimits('operator', { expires });
+          const order = { kind: 'operator', name, limits, ...(readOnly === 'on' ? { readOnly: true } : {}) };
+          await showSecret(await api.post<NewKey>('/admin/keys', order));
+          done();
+        }}
+      />`,
+  );
+}
+
+export const addressOf = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
+
+export function openLimits(key: Key, done: () => void): void {
+  openDialog(
+    `Change the key …${key.lastFour}`,
+    html`<${Form}
+      fields=${[{ name: 'name', label: 'Name', value: key.name }, ...limitFields(key.kind, key.limits)]}
+      submit="Save"
+      onSubmit=${async ({ name = '', ...values }: Values) => {
+        const limits = Object.entries(readLimits(key.kind, values));
+        const before = Object.entries(key.limits);
+        const changed = limits.filter(
+          ([limit, value]) => String(value) !== String(before.find(([each]) => each === limit)?.[1] ?? null),
+        );
+        await api.patch(addressOf(key), {
+          name,
+          ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
+        });
+        closeDialog();
+        done();
+      }}
+    />`,
+  );
+}
+
+export function openRotation(key: Key, done: () => void): void {
+  openDialog(
+    `Rotate the key …${key.lastFour}`,
+    html`<p>A new secret takes over the account, the limits and the spending of this one.</p>
+      <${Form}
+        fields=${[
+          {
+            name: 'overlap',
+            label: 'The old secret works for another',
+            type: 'select',
+            value: '86400',
+            options: [
+              ['0', 'no time'],
+              ['3600', 'hour'],
+              ['86400', 'day'],
+              ['604800', '7 days'],
+              ['2592000', '30 days'],
+            ],
+          },
+        ]}
+        submit="Rotate"
+        onSubmit=${async ({ overlap }: Values) => {
+          await showSecret(await api.post<NewKey>(`${addressOf(key)}/rotate`, { overlap: Number(overlap) }));
+          done();
+        }}
+      />`,
+  );
+}
