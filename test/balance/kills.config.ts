@@ -5,10 +5,16 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 
-const { PORT, TOLLGATE_DATA, KILLS_LEASE } = process.env;
+const { PORT, TOLLGATE_DATA, KILLS_LEASE, KILLS_SETTLE } = process.env;
+const settle = KILLS_SETTLE === 'after-reply' ? KILLS_SETTLE : 'before-reply';
 
 export default defineConfig({
   server: { port: Number(PORT) },
   dataFolder: TOLLGATE_DATA ?? '',
-  plugins: [bearer(), chatCompletions(), openai(), balance({ firstCredit: '0', lease: Number(KILLS_LEASE) })],
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    openai(),
+    balance({ firstCredit: '0', lease: Number(KILLS_LEASE), settle }),
+  ],
 });

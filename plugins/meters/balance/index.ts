@@ -42,6 +42,12 @@ const options = z.strictObject({
    * affords, so that a fallback may cost more.
    */
   reserve: z.enum(['first', 'dearest']).default('first'),
+  /**
+   * When a call is settled: before the client gets the last bytes of its reply, or after. If the process dies
+   * between reply and entry, the call is charged for what its last heartbeat recorded. A reply that is stored
+   * for an `Idempotency-Key` is settled before in any case.
+   */
+  settle: z.enum(['before-reply', 'after-reply']).default('before-reply'),
   /** Where the balance endpoint answers. */
   addresses: z
     .array(z.string().startsWith('/'))
@@ -97,7 +103,11 @@ function openedOrThrow(service: LedgerService | undefined): LedgerService {
 }
 
 /** Replays, reserves and settles calls. */
-function tapCalls({ hooks }: Host, { idempotency, ...policy }: Options, service: () => LedgerService): void {
+function tapCalls(
+  { hooks }: Host,
+  { idempotency, settle, ...policy }: Options,
+  service: () => LedgerService,
+): void {
   const prices = new PriceBook();
   const reserved = new Set<string>();
 
@@ -130,7 +140,8 @@ function tapCalls({ hooks }: Host, { idempotency, ...policy }: Options, service:
 
   hooks.meter.tapPromise('balance', async (end) => {
     if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
-    await service().settle(settlementOf(end, Date.now()));
+    const settled = service().settle(settlementOf(end, Date.now()));
+    if (settle === 'before-reply' || end.recording) await settled;
   });
 }
 
