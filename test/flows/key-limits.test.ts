@@ -167,6 +167,14 @@ const refusals = {
     messages: 'billing_error',
     'generate-content': { status: 'FAILED_PRECONDITION', reason: 'OUT_OF_BALANCE' },
   },
+  budgeted: {
+    status: 402,
+    message:
+      /the budget \d+ of the key "\w{16}" has 0\.000000001 of 0\.000000001 USD left for this hour\. It resets at 20\d\d-\d\d-\d\d \d\d:00 \(UTC\)\. .* tollgate budgets raise \d+ /,
+    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null },
+    messages: 'billing_error',
+    'generate-content': { status: 'FAILED_PRECONDITION', reason: 'BUDGET_EXCEEDED' },
+  },
   barred: {
     status: 403,
     message: /may not call this model; it may call openai\/\*/,
@@ -205,6 +213,18 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
     // The responses API has no status of its own for it.
     const status = family === 'responses' ? 429 : 402;
     expect(await call(family, secret)).toEqual({ status, ...never, body: bodyOf(family, refusals.spent) });
+  });
+
+  it('whose budget is spent is refused, and told which budget it is and when it resets', async () => {
+    const { secret, id } = await newKey();
+    const counted = { scope: 'key', subject: id, per: 'hour', zone: 'UTC' } as const;
+    await store.createBudget({ ...counted, limit: 1n, hard: true, thresholds: [], at: Date.now() });
+    expect(await call(family, secret)).toEqual({
+      status: family === 'responses' ? 429 : 402,
+      retry: 'false',
+      after: expect.stringMatching(/^\d{1,4}$/),
+      body: bodyOf(family, refusals.budgeted),
+    });
   });
 
   it('that may not call the model is refused, and told which it may', async () => {
@@ -250,7 +270,7 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
 
 it('none of these cost anything, and each reservation has ended', async () => {
   const calls = Object.keys(families).length;
-  await gateway.ended(calls * 6);
+  await gateway.ended(calls * 7);
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
   expect(await store.usage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
 });

@@ -13,6 +13,7 @@ import {
   listAccounts,
   type ShownBalance,
 } from './operator/accounts.ts';
+import { budgetVerbs, counting, countingOptions } from './operator/budget-commands.ts';
 import {
   changeKey,
   createKey,
@@ -122,10 +123,17 @@ const limitOptions: readonly CommandOption[] = [
   { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
 ];
 
-const createKeyWork: Work = async (store, _, { account, name, credit, operator, ...limits }) => {
+const createKeyWork: Work = async (
+  store,
+  _,
+  { account, name, credit, operator, tags, budget, ...limits },
+) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
   return secretResult(
-    await createKey(store, read(keyOrder, { ...whose, name, credit, limits: limitsOf(limits) })),
+    await createKey(
+      store,
+      read(keyOrder, { ...whose, name, credit, ...counting({ tags, budget }), limits: limitsOf(limits) }),
+    ),
   );
 };
 
@@ -174,11 +182,12 @@ const auditWork: Work = async (store) => {
   return { json: report, text, failed: !ok };
 };
 
-interface Verb extends Omit<Command, 'run'> {
+export interface Verb extends Omit<Command, 'run'> {
   readonly work: Work;
 }
 
 const verbs: readonly Verb[] = [
+  ...budgetVerbs,
   {
     name: 'keys create',
     description: 'make a key, and its account where there is none yet',
@@ -186,6 +195,7 @@ const verbs: readonly Verb[] = [
       { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
       { flags: '--name <label>', description: 'what the key is for' },
       { flags: '--credit <usd>', description: 'credit to add to the account' },
+      ...countingOptions,
       { flags: '--operator', description: 'an operator key: it uses the admin API and spends nothing' },
       ...limitOptions,
     ],

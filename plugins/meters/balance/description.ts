@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { operatorError as errorSchema } from '../../shared/operator-description.ts';
 import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
+import { budgetDescriptions } from './operator/budget-descriptions.ts';
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
 import { page, reference } from './operator/reading.ts';
 import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
@@ -112,6 +113,7 @@ const operators: Readonly<Record<string, Operator>> = {
     summary: 'One account, with what it was credited',
     replies: { 200: json(account) },
   },
+  ...budgetDescriptions,
   'GET /admin/credits': {
     summary: 'Credits',
     query: creditQuery,

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { budgetExceeded } from './budgets/refusal.ts';
+import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
 import { documentStore } from './documents.ts';
@@ -58,6 +59,12 @@ const options = z.strictObject({
   idempotency: idempotencyOptions.prefault({}),
   /** The signed webhook that credits accounts; there is none unless its secret is given. */
   topUps: topUpOptions.optional(),
+  budgets: z
+    .strictObject({
+      /** Sends warnings of budgets, signed; without it they are only logged and counted. */
+      webhook: webhookOptions.optional(),
+    })
+    .prefault({}),
   /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
   lease: z.number().min(0.1).max(longestDeadline).default(3),
   /** Hours after which a reservation is given back, even if its call never ended. */
@@ -159,6 +166,7 @@ export const balance = definePlugin({
     };
     let opened: LedgerService | undefined;
     let sweeping: NodeJS.Timeout | undefined;
+    let stopDelivering: (() => void) | undefined;
 
     async function open(): Promise<LedgerService> {
       return new LedgerService({
@@ -174,12 +182,19 @@ export const balance = definePlugin({
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.resource('ledger', shared, open, (service) => service.close());
       sweeping = keepSwept(opened.store);
+      stopDelivering = keepDelivering({
+        store: opened.store,
+        logger,
+        metrics,
+        webhook: chosen.budgets.webhook,
+      });
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.tell(notice);
     });
     tapCalls(host, chosen, () => openedOrThrow(opened));
     hooks.close.tapPromise('balance', async () => {
       clearInterval(sweeping);
+      stopDelivering?.();
     });
   },
 });

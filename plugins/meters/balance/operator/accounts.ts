@@ -1,10 +1,20 @@
 /** How operators make accounts, look at them and add credit to them. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
-import { creditKinds, mostCredit, type Balance, type CreditKind, type Entry, type Store } from '../store.ts';
+import {
+  creditKinds,
+  deepestTeam,
+  mostCredit,
+  type Balance,
+  type CreditKind,
+  type Entry,
+  type Store,
+} from '../store.ts';
 import { accountName, amount, creditKind, page, reference } from './reading.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
+/** The account below which it moves, with all accounts below it; null moves it to the top. */
+export const accountMove = z.strictObject({ parent: accountName.nullable() });
 export const creditOrder = z.strictObject({
   account: accountName,
   amount,
@@ -53,6 +63,24 @@ export async function accountBalance(store: Store, account: string): Promise<Sho
   return shownBalance(account, balance);
 }
 
+const unmoved = {
+  no_parent: 'there is no such account to move it below',
+  cycle: 'an account cannot move below itself or an account below it',
+  deep: `a tree of accounts has at most ${deepestTeam} levels`,
+} as const;
+
+/** Moves an account, with all accounts below it, below another one or to the top. */
+export async function moveAccount(
+  store: Store,
+  account: string,
+  { parent }: z.output<typeof accountMove>,
+): Promise<ShownBalance & { readonly parent: string | null }> {
+  const moved = await store.moveAccount({ account, parent: parent ?? undefined });
+  if (moved === 'not_found') throw noAccount(account);
+  if (moved !== 'moved') throw new GatewayError('conflict', unmoved[moved], { param: 'parent' });
+  return { ...(await accountBalance(store, account)), parent };
+}
+
 /** An account with the sum of its credits of each kind. */
 export async function accountDetails(
   store: Store,
@@ -73,8 +101,9 @@ export async function accountDetails(
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
   const records = await store.listAccounts(query);
-  const data = records.map(({ name, created, ...balance }) => ({
+  const data = records.map(({ name, created, line, ...balance }) => ({
     ...shownBalance(name, balance),
+    parent: line[0] ?? null,
     created: new Date(created).toISOString(),
   }));
   return { data, next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null };

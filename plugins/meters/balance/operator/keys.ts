@@ -1,10 +1,11 @@
 /** How operators make, look at and change keys. A secret is shown only in the answer that makes it. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatUsd, GatewayError } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
 import type { KeyChanges, KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
-import { accountName, amount, label, limits, page } from './reading.ts';
+import { budgetTerms } from './budget-terms.ts';
+import { accountName, amount, label, limits, page, tags } from './reading.ts';
 
 export const keyOrder = z.strictObject({
   /** The account it belongs to, which is made where no account has this name yet. */
@@ -15,12 +16,17 @@ export const keyOrder = z.strictObject({
   limits: limits.default({}),
   /** Credit that is added to the account. */
   credit: amount.optional(),
+  /** Tags that all its calls have. */
+  tags: tags.default([]),
+  /** Budgets of the key. */
+  budgets: z.array(budgetTerms).max(10).default([]),
 });
 export const keyQuery = page.extend({ account: accountName.optional() });
 export const keyChanges = z.strictObject({
   name: label.optional(),
   disabled: z.boolean().optional(),
   limits: limits.optional(),
+  tags: tags.optional(),
 });
 const longestOverlap = 30 * 24 * 3600;
 export const rotationOrder = z.strictObject({
@@ -42,6 +48,7 @@ function shownKey(key: KeyRecord) {
     models,
     expires,
     callsPerMinute = null,
+    tags: tagged,
     used,
     pending,
     rotatedTo = null,
@@ -60,6 +67,7 @@ function shownKey(key: KeyRecord) {
       expires: expires === undefined ? null : new Date(expires).toISOString(),
       callsPerMinute,
     },
+    tags: tagged,
     used: formatUsd(used),
     pending: formatUsd(pending),
     rotatedTo,
@@ -91,10 +99,10 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
  */
 function checkOperatorKey(
   { spendCap, models, callsPerMinute }: z.output<typeof limits>,
-  credit?: Nano,
+  beside: Readonly<Record<string, unknown>> = {},
 ): void {
   const asked = {
-    credit,
+    ...beside,
     'limits.spendCap': spendCap,
     'limits.models': models,
     'limits.callsPerMinute': callsPerMinute,
@@ -119,13 +127,13 @@ async function creditAdvice(store: Store, account: string): Promise<string | und
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
 
 export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<NewKey> {
-  const { account, kind, name, limits: stated, credit } = order;
+  const { account, kind, name, limits: stated, credit, tags: tagged, budgets } = order;
   if ((account === undefined) !== (kind === 'operator')) {
     throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', {
       param: 'account',
     });
   }
-  if (kind === 'operator') checkOperatorKey(stated, credit);
+  if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
   const limited = {
@@ -134,10 +142,12 @@ export async function createKey(store: Store, order: z.output<typeof keyOrder>):
     expires: expires ?? undefined,
     callsPerMinute: callsPerMinute ?? undefined,
   };
-  const made = await issueKey(store, { account, name, ...limited });
+  const made = await issueKey(store, { account, name, tags: tagged, ...limited });
   if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
+  for (const budget of budgets)
+    await store.createBudget({ ...budget, scope: 'key', subject: made.id, at: Date.now() });
   const warning = account === undefined ? undefined : await creditAdvice(store, account);
   return {
     key: made.secret,
@@ -157,7 +167,7 @@ export async function changeKey(
   { limits: changed, ...rest }: z.output<typeof keyChanges>,
 ): Promise<ShownKey> {
   const { id, kind } = await findKey(store, wanted);
-  if (kind === 'operator' && changed) checkOperatorKey(changed);
+  if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
   await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
   return findKey(store, id);
 }

@@ -9,9 +9,17 @@ import { creditKinds } from '../store.ts';
 export const accountName = z
   .string()
   .regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
+/** A tag, or what a budget is of. */
+export const tag = z
+  .string()
+  .regex(/^[\w.@:+/-]{1,128}$/, 'a tag has 1 to 128 letters, digits and . _ - @ : + /');
+export const tags = z
+  .array(tag)
+  .max(16)
+  .transform((each) => [...new Set(each)]);
 export const label = z.string().max(200);
 /** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
-const largestAmount = parseUsd('1000000000');
+export const largestAmount = parseUsd('1000000000');
 export const amount = usd
   .refine((nano) => nano > 0n, 'the amount has to be above 0')
   .refine((nano) => nano <= largestAmount, `the amount is at most ${formatUsd(largestAmount)} USD`);

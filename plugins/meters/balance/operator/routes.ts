@@ -7,6 +7,7 @@ import { errors, json, noStore, read } from '../../../shared/operator-routes.ts'
 import type { Store } from '../store.ts';
 import {
   accountDetails,
+  accountMove,
   accountOrder,
   addCredit,
   createAccount,
@@ -14,7 +15,22 @@ import {
   creditQuery,
   listAccounts,
   listCredits,
+  moveAccount,
 } from './accounts.ts';
+import {
+  budgetChanges,
+  budgetOrder,
+  budgetQuery,
+  changeBudget,
+  createBudget,
+  deleteBudget,
+  findBudget,
+  listBudgets,
+  listWarnings,
+  raiseBudget,
+  raiseOrder,
+  warningQuery,
+} from './budgets.ts';
 import {
   changeKey,
   createKey,
@@ -59,6 +75,21 @@ const handlers: Readonly<Record<string, Handle>> = {
     json(await createAccount(store, read(accountOrder, body)), 201),
   'GET /admin/accounts/:account': async (store, { params }) =>
     json(await accountDetails(store, params.account ?? '')),
+  'PATCH /admin/accounts/:account': async (store, { params, body }) =>
+    json(await moveAccount(store, params.account ?? '', read(accountMove, body))),
+  'GET /admin/budgets': async (store, { query }) =>
+    json(await listBudgets(store, read(budgetQuery, Object.fromEntries(query)))),
+  'POST /admin/budgets': async (store, { body }) =>
+    json(await createBudget(store, read(budgetOrder, body)), 201),
+  'GET /admin/budgets/:budget': async (store, { params }) => json(await findBudget(store, params.budget)),
+  'PATCH /admin/budgets/:budget': async (store, { params, body }) =>
+    json(await changeBudget(store, params.budget, read(budgetChanges, body))),
+  'DELETE /admin/budgets/:budget': async (store, { params }) =>
+    json(await deleteBudget(store, params.budget)),
+  'POST /admin/budgets/:budget/raises': async (store, { params, body }) =>
+    json(await raiseBudget(store, params.budget, read(raiseOrder, body)), 201),
+  'GET /admin/budget-warnings': async (store, { query }) =>
+    json(await listWarnings(store, read(warningQuery, Object.fromEntries(query)))),
   'GET /admin/credits': async (store, { query }) =>
     json(await listCredits(store, read(creditQuery, Object.fromEntries(query)))),
   async 'POST /admin/credits'(store, { body }) {
@@ -90,7 +121,7 @@ const handlers: Readonly<Record<string, Handle>> = {
   'GET /admin/audit': async (store) => json(await store.audit()),
 };
 
-const methods = ['GET', 'POST', 'PATCH'] as const;
+const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 export function operatorRoutes(store: () => Store): Route[] {
   return Object.entries(handlers).map(([name, handle]) => {

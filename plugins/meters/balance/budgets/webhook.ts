@@ -1,0 +1,112 @@
+/**
+ * Delivers warnings: each is logged and counted once, and sent to the operator's webhook if there is one,
+ * again after growing pauses until it is accepted. The ledger keeps what is due, so a warning survives a
+ * restart, and one process at a time delivers it. A receiver may get a warning twice; its `id` says so.
+ */
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import type { Host } from '../../../../core/index.ts';
+import type { LedgerMetrics } from '../metrics.ts';
+import { shownWarning } from '../operator/budgets.ts';
+import type { Store, Warning } from '../store.ts';
+import { sharedSecret } from '../top-ups.ts';
+
+export const webhookOptions = z.strictObject({
+  /** Where warnings are sent. Redirects are not followed. */
+  url: z.url({ protocol: /^https?$/ }),
+  /** Signs each message. */
+  secret: sharedSecret,
+  /** Seconds to wait for an answer. */
+  timeout: z.number().min(0.1).max(60).default(10),
+});
+
+export interface Delivery {
+  readonly store: Store;
+  readonly logger: Host['logger'];
+  readonly metrics: LedgerMetrics;
+  readonly webhook: z.output<typeof webhookOptions> | undefined;
+  /** Milliseconds between two looks, and before the first retry. */
+  readonly every?: number;
+  readonly firstPause?: number;
+}
+
+const longestPause = 3_600_000;
+/** Milliseconds after which an undelivered warning is given up. */
+const longestTry = 24 * 3_600_000;
+const together = 20;
+
+function signed(body: string, secret: string): Record<string, string> {
+  const time = Math.floor(Date.now() / 1000);
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
+  return { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` };
+}
+
+/** Rejects with the reason where the receiver does not accept it. */
+async function send(
+  warning: Warning,
+  { url, secret, timeout }: z.output<typeof webhookOptions>,
+): Promise<void> {
+  const body = JSON.stringify(shownWarning(warning));
+  const response = await fetch(url, {
+    method: 'POST',
+    body,
+    headers: signed(body, secret),
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeout * 1000),
+  });
+  // Only its status is of interest, and its body may be of any size.
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`it answered ${response.status}`);
+}
+
+async function deliver(
+  warning: Warning,
+  { store, logger, metrics, webhook, firstPause = 5000 }: Delivery,
+): Promise<void> {
+  const { id, attempts, event, budget, threshold } = warning;
+  if (attempts === 1) {
+    metrics.budgetWarnings.inc({ event });
+    const reached = event === 'exhausted' ? 'a budget refuses calls' : `a budget has reached ${threshold} %`;
+    logger.warn(shownWarning(warning).budget, reached);
+  }
+  try {
+    if (webhook) {
+      await send(warning, webhook);
+      metrics.budgetWebhooks.inc({ outcome: 'ok' });
+    }
+    await store.endWarning({ id });
+  } catch (error) {
+    const pause = Math.min(firstPause * 2 ** Math.min(attempts - 1, 20), longestPause);
+    const isLast = Date.now() + pause - warning.at > longestTry;
+    metrics.budgetWebhooks.inc({ outcome: isLast ? 'given-up' : 'failed' });
+    logger.warn({ error, warning: id, budget, attempts, isLast }, 'a warning could not be delivered');
+    await store.endWarning({ id, due: isLast ? undefined : Date.now() + pause });
+  }
+}
+
+/** Delivers what is due. */
+export async function deliverWarnings(delivery: Delivery): Promise<void> {
+  const { store, webhook } = delivery;
+  if (!(await store.hasDueWarnings({ at: Date.now() }))) return;
+  const at = Date.now();
+  // Long enough for all of them to time out: until then no other process tries.
+  const until = at + 60_000 + (webhook?.timeout ?? 0) * 1000;
+  const due = await store.takeWarnings({ at, until, limit: together });
+  await Promise.all(due.map((warning) => deliver(warning, delivery)));
+}
+
+/** Delivers warnings from now on; returns a function that stops it. */
+export function keepDelivering(delivery: Delivery): () => void {
+  let isBusy = false;
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    deliverWarnings(delivery)
+      // While the ledger fails, warnings stay due.
+      .catch((error: unknown) => delivery.logger.debug({ error }, 'warnings could not be read'))
+      .finally(() => {
+        isBusy = false;
+      });
+  }, delivery.every ?? 2000).unref();
+  return () => clearInterval(timer);
+}

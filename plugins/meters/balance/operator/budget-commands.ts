@@ -1,0 +1,134 @@
+/** The verbs for budgets, and for the teams that they count. */
+import type { CommandOption, CommandResult } from '../../../../core/index.ts';
+import { read } from '../../../shared/operator-routes.ts';
+import type { Verb } from '../commands.ts';
+import { accountMove, moveAccount } from './accounts.ts';
+import {
+  budgetChanges,
+  budgetOrder,
+  budgetQuery,
+  deleteBudget,
+  listBudgets,
+  raiseBudget,
+  raiseOrder,
+  setBudget,
+  type ShownBudget,
+} from './budgets.ts';
+
+/** `10/day` as an amount and a period; without a period it is for each month. */
+function budgetOfText(text: string): { limit: string; per?: string } {
+  const [limit = '', ...per] = text.split('/');
+  return per.length > 0 ? { limit, per: per.join('/') } : { limit };
+}
+
+function listOf(text: string | boolean | undefined): string[] | undefined {
+  return typeof text === 'string' ? text.split(',') : undefined;
+}
+
+/** Options of a new key: what its calls count in. */
+export const countingOptions: readonly CommandOption[] = [
+  { flags: '--tags <tags>', description: 'tags of all its calls, with commas between' },
+  { flags: '--budget <limits>', description: 'its budgets in UTC, with commas between: 10/day,100/month' },
+];
+
+export function counting({ tags, budget }: Readonly<Record<string, string | boolean | undefined>>) {
+  return { tags: listOf(tags), budgets: listOf(budget)?.map(budgetOfText) };
+}
+
+function budgetLine(budget: ShownBudget): string {
+  const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
+  const parts = [
+    `${id}  ${scope} ${subject}`,
+    per === 'total' ? `${limit} USD in all` : `${limit} USD per ${per} (${zone})`,
+    !hard && 'only warns',
+    ...raises.map(({ amount, until }) => `${amount} more until ${until}`),
+    `${current.used} used, ${current.pending} reserved, ${current.left} left`,
+    current.resets !== null && `resets ${current.resets}`,
+    deleted !== null && 'deleted',
+  ];
+  return parts.filter((part) => part !== false).join('  ');
+}
+
+function result(budget: ShownBudget): CommandResult {
+  return { json: budget, text: budgetLine(budget) };
+}
+
+/** Percentages with commas between; `none` for none. */
+function thresholdsOf(warn: string | boolean | undefined): unknown {
+  if (typeof warn !== 'string') return warn;
+  return warn === 'none' ? [] : warn.split(',').map(Number);
+}
+
+export const budgetVerbs: readonly Verb[] = [
+  {
+    name: 'budgets set <scope> <subject> <limit>',
+    description:
+      'limit what a key, an account, a team (an account with all below it) or a tag may cost: 10/day, 100/month, 5/hour, 50/week or 1000/total',
+    options: [
+      {
+        flags: '--zone <name>',
+        description: 'the time zone whose clocks end the periods (UTC unless given)',
+      },
+      { flags: '--soft', description: 'only warn' },
+      { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
+      { flags: '--warn <percentages>', description: 'when to warn: 50,80,100 unless given, or none' },
+    ],
+    async work(store, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
+      const isHard = soft === true ? false : hard === true || undefined;
+      const stated = { zone, hard: isHard, thresholds: thresholdsOf(warn) };
+      const order = read(budgetOrder, { scope, subject, ...budgetOfText(limit), ...stated });
+      const changes = read(
+        budgetChanges.extend({ zone: budgetOrder.shape.zone.removeDefault().optional() }),
+        stated,
+      );
+      return result(await setBudget(store, order, changes));
+    },
+  },
+  {
+    name: 'budgets list',
+    description: 'show all budgets, and what is left of them',
+    options: [
+      { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
+      { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
+    ],
+    async work(store, _, { scope, subject }) {
+      const budgets: ShownBudget[] = [];
+      for (let after: number | null | undefined; after !== null;) {
+        const query = read(budgetQuery, { scope, subject, after, limit: 1000 });
+        const { data, next } = await listBudgets(store, query);
+        for (const budget of data) budgets.push(budget);
+        after = next;
+      }
+      return { json: budgets, text: budgets.map(budgetLine).join('\n') || 'There are no budgets.' };
+    },
+  },
+  {
+    name: 'budgets raise <budget> <usd>',
+    description: 'add to a budget for a time',
+    options: [
+      { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
+    ],
+    work: async (store, [budget, amount], { until }) =>
+      result(await raiseBudget(store, budget, read(raiseOrder, { amount, until }))),
+  },
+  {
+    name: 'budgets delete <budget>',
+    description: 'end a budget',
+    work: async (store, [budget]) => result(await deleteBudget(store, budget)),
+  },
+  {
+    name: 'accounts move <name> <parent>',
+    description: 'put an account, with all below it, below another one; "none" puts it to the top',
+    async work(store, [name = '', above]) {
+      const { parent, ...moved } = await moveAccount(
+        store,
+        name,
+        read(accountMove, { parent: above === 'none' ? null : above }),
+      );
+      return {
+        json: { ...moved, parent },
+        text: `${name} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
+      };
+    },
+  },
+];

@@ -1,0 +1,200 @@
+/** How operators make, look at, change and raise budgets, and what they are warned of. */
+import { z } from 'zod';
+import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import type { Store, Terms } from '../store.ts';
+import { budgetTerms, limit, thresholds } from './budget-terms.ts';
+import { findKey } from './keys.ts';
+import { amount, moment, page, tag } from './reading.ts';
+
+const number = z.coerce.number().int('a budget is named by its number').min(1);
+export const budgetOrder = budgetTerms.extend({
+  scope: z.enum(scopes, `a budget is of a ${scopes.join(', ')}`),
+  /** A key by its id or its last four characters, an account by its name, or a tag. */
+  subject: tag,
+});
+export const budgetChanges = z.strictObject({
+  limit: limit.optional(),
+  hard: z.boolean().optional(),
+  thresholds: thresholds.optional(),
+});
+export const raiseOrder = z.strictObject({
+  amount,
+  until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
+});
+export const budgetQuery = page.extend({
+  after: z.coerce.number().int().min(0).optional(),
+  scope: z.enum(scopes).optional(),
+  subject: z.string().max(200).optional(),
+});
+export const warningQuery = page.extend({
+  after: z.coerce.number().int().min(0).optional(),
+  budget: number.optional(),
+});
+
+function iso(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+/** A budget as it is shown; amounts are decimal strings in USD. */
+function shownBudget(budget: BudgetRecord) {
+  const { id, scope, subject, per, zone, limit: kept, hard, thresholds: warned, raises } = budget;
+  const { created, deleted, start, resets, used, pending, allowed } = budget;
+  const left = allowed - used - pending;
+  return {
+    id,
+    scope,
+    subject,
+    per,
+    zone,
+    limit: formatUsd(kept),
+    hard,
+    thresholds: warned,
+    raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: iso(until) })),
+    created: iso(created),
+    deleted: iso(deleted),
+    current: {
+      start: per === 'total' ? null : iso(start),
+      resets: iso(resets),
+      allowed: formatUsd(allowed),
+      used: formatUsd(used),
+      pending: formatUsd(pending),
+      left: formatUsd(left > 0n ? left : 0n),
+    },
+  };
+}
+
+export type ShownBudget = ReturnType<typeof shownBudget>;
+
+/** A warning as it is shown, and as it is delivered. */
+export function shownWarning({
+  id,
+  budget,
+  event,
+  at,
+  start,
+  threshold,
+  used,
+  allowed,
+  ...counted
+}: Warning) {
+  const { scope, subject, per, zone } = counted;
+  return {
+    id,
+    event: `budget.${event}`,
+    at: iso(at),
+    budget: {
+      id: budget,
+      scope,
+      subject,
+      per,
+      zone,
+      start: per === 'total' ? null : iso(start),
+      allowed: formatUsd(allowed),
+      used: formatUsd(used),
+      threshold,
+    },
+  };
+}
+
+function noBudget(id: unknown): GatewayError {
+  return new GatewayError('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
+}
+
+export async function findBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
+  const { data: id } = number.safeParse(wanted);
+  const [found] = id === undefined ? [] : await store.listBudgets({ id, limit: 1, at: Date.now() });
+  if (!found) throw noBudget(wanted);
+  return shownBudget(found);
+}
+
+type BudgetOrder = z.output<typeof budgetOrder>;
+
+/** Makes a budget. If there is one of this subject and period, `exists` is its number and nothing changes. */
+async function create(store: Store, order: BudgetOrder): Promise<{ id: number; exists: boolean }> {
+  const { scope } = order;
+  const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
+  const created = await store.createBudget({ ...order, subject, at: Date.now() });
+  if (created.status === 'not_found')
+    throw new GatewayError(
+      'not_found',
+      scope === 'key'
+        ? `the key "${subject}" spends nothing: it is an operator key`
+        : `there is no account "${subject}" to make a budget for`,
+      { param: 'subject' },
+    );
+  return { id: created.id, exists: created.status === 'exists' };
+}
+
+export async function createBudget(store: Store, order: BudgetOrder): Promise<ShownBudget> {
+  const { id, exists } = await create(store, order);
+  if (exists)
+    throw new GatewayError(
+      'conflict',
+      `the budget ${id} is of this ${order.scope} for each ${order.per} already: change it`,
+    );
+  return findBudget(store, id);
+}
+
+/** Makes a budget, or changes the one of the same subject and period. Its time zone cannot change. */
+export async function setBudget(
+  store: Store,
+  order: BudgetOrder,
+  stated: z.output<typeof budgetChanges> & { readonly zone?: string | undefined },
+): Promise<ShownBudget> {
+  const { id, exists } = await create(store, order);
+  if (!exists) return findBudget(store, id);
+  const { zone, ...changes } = stated;
+  const found = await findBudget(store, id);
+  if (zone !== undefined && zone !== found.zone)
+    throw new GatewayError(
+      'conflict',
+      `the budget ${id} counts by the clocks of ${found.zone}; delete it to count by those of ${zone}`,
+      { param: 'zone' },
+    );
+  return changeBudget(store, id, { limit: order.limit, ...changes });
+}
+
+export async function changeBudget(
+  store: Store,
+  wanted: unknown,
+  stated: z.output<typeof budgetChanges>,
+): Promise<ShownBudget> {
+  const { id } = await findBudget(store, wanted);
+  const changes: Partial<Terms> = Object.fromEntries(
+    Object.entries(stated).filter(([, value]) => value !== undefined),
+  );
+  if (!(await store.changeBudget({ id, changes, at: Date.now() }))) throw noBudget(wanted);
+  return findBudget(store, id);
+}
+
+export async function raiseBudget(
+  store: Store,
+  wanted: unknown,
+  raise: z.output<typeof raiseOrder>,
+): Promise<ShownBudget> {
+  const { id } = await findBudget(store, wanted);
+  if (!(await store.raiseBudget({ id, ...raise, at: Date.now() }))) throw noBudget(wanted);
+  return findBudget(store, id);
+}
+
+export async function deleteBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
+  const { id } = await findBudget(store, wanted);
+  if (!(await store.deleteBudget({ id, at: Date.now() }))) throw noBudget(wanted);
+  return findBudget(store, id);
+}
+
+export async function listBudgets(store: Store, query: z.output<typeof budgetQuery>) {
+  const data = (await store.listBudgets({ ...query, at: Date.now() })).map(shownBudget);
+  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+}
+
+export async function listWarnings(store: Store, query: z.output<typeof warningQuery>) {
+  const found = await store.listWarnings(query);
+  const data = found.map((warning) => ({
+    ...shownWarning(warning),
+    delivered: warning.due === undefined,
+    attempts: warning.attempts,
+  }));
+  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,120 @@
+import { pino } from 'pino';
+/** How warnings are delivered: again until they are accepted, by one process, and never for ever. */
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  deliverWarnings,
+  keepDelivering,
+  type Delivery,
+} from '../../plugins/meters/balance/budgets/webhook.ts';
+import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { budgetOf, newBudget } from '../contract/budgets.ts';
+import { request } from '../contract/store.ts';
+import { receiverSecret, startReceiver, type Receiver } from '../support/receiver.ts';
+import { openTemporary } from './ledger-file.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+/** A ledger with one warning that is due, given at this moment. */
+async function warned(at = Date.now()): Promise<Store> {
+  const { store, dispose } = await openTemporary();
+  closers.push(dispose);
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await budgetOf(store, newBudget('a', 0n));
+  expect(await store.reserve(request('r', 'a', { at }))).toMatchObject({ status: 'short', by: 'budget' });
+  return store;
+}
+
+interface Delivering extends Delivery {
+  readonly log: string[];
+  counted(): Promise<Record<string, number>>;
+}
+
+async function delivering(store: Store, receiver?: Receiver): Promise<Delivering> {
+  if (receiver) closers.push(receiver.close);
+  const [registry, log] = [new Registry(), new Array<string>()];
+  return {
+    store,
+    log,
+    logger: pino({ level: 'warn', errorKey: 'error' }, { write: (line: string) => void log.push(line) }),
+    metrics: ledgerMetrics(registry),
+    webhook: receiver && { url: receiver.url, secret: receiverSecret, timeout: 0.5 },
+    every: 5,
+    firstPause: 5,
+    async counted() {
+      const found = await Promise.all(
+        ['warnings', 'webhooks'].map((name) =>
+          registry.getSingleMetric(`tollgate_budget_${name}_total`)?.get(),
+        ),
+      );
+      return Object.fromEntries(
+        found.flatMap(
+          (metric) => metric?.values.map(({ labels, value }) => [Object.values(labels).join(), value]) ?? [],
+        ),
+      );
+    },
+  };
+}
+
+describe('a warning', () => {
+  it('is sent again while the receiver fails, redirects or does not answer, and then no more', async () => {
+    const receiver = await startReceiver(500, 302, 0);
+    const delivery = await delivering(await warned(), receiver);
+    const stop = keepDelivering(delivery);
+    await expect
+      .poll(async () => (await delivery.store.listWarnings({ limit: 1 }))[0]?.due, { timeout: 60_000 })
+      .toBeUndefined();
+    stop();
+    const { received } = receiver;
+    expect(received).toHaveLength(4);
+    expect(received.every(({ isSigned }) => isSigned)).toBe(true);
+    expect(new Set(received.map(({ text }) => text)).size).toBe(1);
+    expect(JSON.parse(received[0]?.text ?? '')).toEqual({
+      id: 1,
+      event: 'budget.exhausted',
+      at: expect.any(String),
+      budget: {
+        id: 1,
+        scope: 'account',
+        subject: 'a',
+        per: 'day',
+        zone: 'UTC',
+        start: expect.stringMatching(/T00:00:00\.000Z$/),
+        allowed: '0',
+        used: '0',
+        threshold: 100,
+      },
+    });
+    expect(await delivery.counted()).toEqual({ exhausted: 1, failed: 3, ok: 1 });
+  });
+
+  it('is sent by one of many processes that look at the same moment', async () => {
+    const receiver = await startReceiver();
+    const delivery = await delivering(await warned(), receiver);
+    await Promise.all(Array.from({ length: 8 }, () => deliverWarnings(delivery)));
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('is given up a day after it was given', async () => {
+    const receiver = await startReceiver(500, 500, 500);
+    const delivery = await delivering(await warned(Date.now() - 25 * 3_600_000), receiver);
+    await deliverWarnings(delivery);
+    expect(await delivery.store.listWarnings({ limit: 9 })).toMatchObject([{ due: undefined, attempts: 1 }]);
+    expect(await delivery.counted()).toEqual({ exhausted: 1, 'given-up': 1 });
+  });
+
+  it('is logged and counted once if there is no webhook', async () => {
+    const delivery = await delivering(await warned());
+    await deliverWarnings(delivery);
+    await deliverWarnings(delivery);
+    expect(delivery.log.map((line) => JSON.parse(line))).toMatchObject([
+      { msg: 'a budget refuses calls', scope: 'account', subject: 'a', allowed: '0' },
+    ]);
+    expect(await delivery.counted()).toEqual({ exhausted: 1 });
+  });
+});

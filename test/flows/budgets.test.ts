@@ -1,0 +1,174 @@
+/** Budgets as operators use them: on the command line, by the admin API, and as messages to their webhook. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { receiverSecret as secret, startReceiver } from '../support/receiver.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+const made = z.looseObject({ key: z.string(), id: z.string() });
+const budget = z.looseObject({ id: z.int(), subject: z.string() });
+
+async function start(webhook?: { url: string; timeout?: number }): Promise<TestGateway> {
+  const budgets = webhook ? { webhook: { ...webhook, secret } } : {};
+  const gateway = await startGateway({
+    plugins: [
+      bearer(),
+      apiKeyHeader(),
+      chatCompletions(),
+      demo({ pace: 1 }),
+      balance({ firstCredit: '0', budgets }),
+    ],
+  });
+  closers.push(() => gateway.close());
+  return gateway;
+}
+
+async function newKey(gateway: TestGateway, options: Record<string, string> = {}) {
+  return made.parse(await gateway.verb('keys create', [], { account: 'acme', credit: '5', ...options }));
+}
+
+async function call({ url }: TestGateway, key: string, maxTokens = 20) {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'demo/echo',
+      max_tokens: maxTokens,
+      messages: [{ role: 'user', content: 'Hello there!' }],
+    }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+describe('the verbs', () => {
+  it('set, change, raise, show and delete a budget', async () => {
+    const gateway = await start();
+    await newKey(gateway);
+    const set = (limit: string, options: Record<string, string> = {}) =>
+      gateway.verb('budgets set', ['account', 'acme', limit], options);
+    const { id } = budget.parse(await set('10/day', { zone: 'Europe/Berlin', warn: '90,50' }));
+    const terms = {
+      scope: 'account',
+      subject: 'acme',
+      per: 'day',
+      zone: 'Europe/Berlin',
+      thresholds: [50, 90],
+    };
+    expect(await set('20/day')).toMatchObject({ id, ...terms, limit: '20', hard: true });
+    expect(await gateway.verb('budgets raise', [`${id}`, '5'], { until: '2999-01-01' })).toMatchObject({
+      raises: [{ amount: '5', until: '2999-01-01T00:00:00.000Z' }],
+      current: {
+        allowed: '25',
+        used: '0',
+        pending: '0',
+        left: '25',
+        resets: expect.stringMatching(/T2[23]:00:00/),
+      },
+    });
+    await expect(set('20/day', { zone: 'Asia/Tokyo' })).rejects.toThrow(
+      /counts by the clocks of Europe\/Berlin/,
+    );
+    expect(await gateway.verb('budgets list', [], { scope: 'account' })).toMatchObject([{ id, ...terms }]);
+    expect(await gateway.verb('budgets delete', [`${id}`])).toMatchObject({
+      id,
+      deleted: expect.any(String),
+    });
+    expect(await gateway.verb('budgets list')).toEqual([]);
+    await expect(gateway.verb('budgets delete', [`${id}`])).rejects.toThrow(`there is no budget ${id}`);
+  });
+
+  it.each([
+    [['account', 'acme', '10/fortnight'], {}, /a budget is per hour, day, week, month, total/],
+    [['account', 'acme', '-1/day'], {}, /limit/],
+    [['account', 'acme', '10/day'], { zone: 'Mars' }, /a time zone is named as in/],
+    [['account', 'acme', '10/day'], { warn: '0' }, /thresholds/],
+    [['house', 'acme', '10/day'], {}, /a budget is of a key, account, team, tag/],
+    [['account', 'nobody', '10/day'], {}, /there is no account "nobody"/],
+    [['key', 'none', '10/day'], {}, /there is no key "none"/],
+  ])('name what is wrong in %j with %j', async (words, options, message) => {
+    const gateway = await start();
+    await newKey(gateway);
+    await expect(gateway.verb('budgets set', words, options)).rejects.toThrow(message);
+  });
+
+  it('make a key with budgets and tags of its own, that its calls count in', async () => {
+    const gateway = await start();
+    const { key, id } = await newKey(gateway, { budget: '0.5/day,2/month', tags: 'team-a,search' });
+    await gateway.verb('budgets set', ['tag', 'search', '1/week']);
+    expect((await call(gateway, key)).status).toBe(200);
+    await gateway.ended(1);
+    const listed = z
+      .array(
+        z.looseObject({ subject: z.string(), per: z.string(), current: z.looseObject({ used: z.string() }) }),
+      )
+      .parse(await gateway.verb('budgets list'));
+    expect(listed.map(({ subject, per }) => `${subject} ${per}`)).toEqual([
+      `${id} day`,
+      `${id} month`,
+      'search week',
+    ]);
+    const used = new Set(listed.map(({ current }) => current.used));
+    expect([...used]).toEqual([expect.stringMatching(/^0\.0+[1-9]/)]);
+  });
+
+  it('put accounts below each other, so that a team has one budget', async () => {
+    const gateway = await start();
+    const { key } = await newKey(gateway);
+    await gateway.verb('accounts create', ['company']);
+    expect(await gateway.verb('accounts move', ['acme', 'company'])).toMatchObject({
+      account: 'acme',
+      parent: 'company',
+    });
+    await expect(gateway.verb('accounts move', ['company', 'acme'])).rejects.toThrow(
+      /cannot move below itself/,
+    );
+    await gateway.verb('budgets set', ['team', 'company', '0/month']);
+    expect(await call(gateway, key)).toMatchObject({ status: 402 });
+    await gateway.verb('accounts move', ['acme', 'none']);
+    expect(await call(gateway, key)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a call', () => {
+  it('has its output limit lowered to what its budget affords, as to what its balance does', async () => {
+    const gateway = await start();
+    const { key } = await newKey(gateway);
+    const free = await call(gateway, key, 1000);
+    await gateway.verb('budgets set', ['account', 'acme', '0.0005/day']);
+    const limited = await call(gateway, key, 1_000_000);
+    expect([free.status, limited.status]).toEqual([200, 200]);
+    const [, end] = await gateway.ended(2);
+    const granted = end && 'grant' in end.exchange ? end.exchange.grant : undefined;
+    expect(granted).toMatchObject({ outputLimit: expect.any(Number) });
+  });
+});
+
+describe('the webhook', () => {
+  it('gets a signed message when a budget refuses its first call', async () => {
+    const receiver = await startReceiver();
+    closers.push(receiver.close);
+    const gateway = await start({ url: receiver.url });
+    const { key } = await newKey(gateway);
+    await gateway.verb('budgets set', ['account', 'acme', '0/day']);
+    expect((await call(gateway, key)).status).toBe(402);
+    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+    const [{ text, isSigned } = { text: '', isSigned: false }] = receiver.received;
+    expect(isSigned).toBe(true);
+    expect(JSON.parse(text)).toMatchObject({ event: 'budget.exhausted', budget: { subject: 'acme' } });
+  });
+
+  it('is refused without a secret that is long enough, and without an address of the web', async () => {
+    await expect(start({ url: 'file:///etc/passwd' })).rejects.toThrow(/url/);
+    const short = { url: 'http://127.0.0.1:9', secret: 'short' };
+    expect(() => balance({ budgets: { webhook: short } })).toThrow(/at least 32 characters/);
+  });
+});
