@@ -299,11 +299,17 @@ describe('what is sent and answered is as it says', () => {
     const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
+    await fetch(`${door}/admin/budgets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ scope: 'account', subject: account, limit: '5' }),
+    });
     for (const { method, path, told } of operations().filter(({ method: asked }) => asked === 'GET')) {
       const isOperators = told.tags.includes('on the admin listener');
       const at = path
         .replace('/v1/calls/{id}', `/v1/calls/${id}`)
         .replace('{account}', account)
+        .replace('{budget}', '1')
         .replace('{key}', key.slice(-4))
         .replace('{id}', 'demo%2Fecho');
       const response = await fetch(`${isOperators ? door : gateway.url}${filled(at)}`, {
@@ -340,6 +346,8 @@ describe('what is sent and answered is as it says', () => {
         { account: 'acme', limits: { spendCap: '1', models: ['demo/*'], expires: '2100-01-01' } },
       ],
       ['/admin/keys', 400, { account: 'acme', colour: 'blue' }],
+      ['/admin/budgets', 201, { scope: 'account', subject: 'acme', limit: '1', per: 'day' }],
+      ['/admin/budgets/1/raises', 201, { amount: '1', until: '2100-01-01' }],
     ] as const;
     for (const [path, status, order] of orders) {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
@@ -351,7 +359,10 @@ describe('what is sent and answered is as it says', () => {
       expect([
         path,
         response.status,
-        faults(replySchema(path, 'POST', status, 'application/json'), await response.json()),
+        faults(
+          replySchema(path.replace('/1/', '/{budget}/'), 'POST', status, 'application/json'),
+          await response.json(),
+        ),
       ]).toEqual([path, status, []]);
     }
   });
