@@ -15,6 +15,7 @@ import { testLeases } from './leases.ts';
 import { testRates } from './rates.ts';
 import { testReports } from './reports.ts';
 import { testReservations, testSettling } from './reservations.ts';
+import { testStoredCalls } from './stored-calls.ts';
 
 export { request } from './bench.ts';
 
@@ -70,6 +71,7 @@ export function testStore(
     testBudgets(bench);
     testReports(bench);
     testDocuments(bench);
+    testStoredCalls(bench);
     testHistories(bench, histories);
 
     it('kept sound books in all of this, by its own audit too', async () => {

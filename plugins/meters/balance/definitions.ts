@@ -1,9 +1,9 @@
 /**
- * Operations wait in three queues. Writes travel together and share a transaction. Reads are quick and need
- * no transaction. Reports read for long, so SQLite answers them in a thread of their own: it cannot write
- * while it reads.
+ * Operations wait in four queues. Writes travel together and share a transaction. Upkeep writes too, but no
+ * call waits for it, so it has transactions of its own. Reads are quick and need no transaction. Reports read
+ * for long, so SQLite answers them in a thread of their own: it cannot write while it reads.
  */
-export const queueNames = ['writes', 'reads', 'reports'] as const;
+export const queueNames = ['writes', 'upkeep', 'reads', 'reports'] as const;
 export type QueueName = (typeof queueNames)[number];
 
 /** One operation: its queue, and as a type its function. */
@@ -15,6 +15,10 @@ export interface Definition<Queue extends QueueName, Run> {
 
 export function write<Run>(): Definition<'writes', Run> {
   return { queue: 'writes' };
+}
+
+export function upkeep<Run>(): Definition<'upkeep', Run> {
+  return { queue: 'upkeep' };
 }
 
 export function read<Run>(): Definition<'reads', Run> {

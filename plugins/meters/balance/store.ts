@@ -31,6 +31,7 @@ import type {
 import { budgetOperations } from './budgets/requests.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
+import { callOperations } from './calls/operations.ts';
 import type {
   Beat,
   ClaimRecord,
@@ -49,6 +50,8 @@ export * from './accounts.ts';
 export * from './books.ts';
 export * from './budgets/budget.ts';
 export * from './budgets/requests.ts';
+export type * from './calls/overview.ts';
+export type * from './calls/records.ts';
 export * from './definitions.ts';
 export * from './reservations.ts';
 
@@ -114,6 +117,7 @@ export const operations = {
   listPending: report<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
   totals: report<() => Totals>(),
   ...budgetOperations,
+  ...callOperations,
 };
 
 type Functions<Table> = {

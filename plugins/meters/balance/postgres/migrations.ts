@@ -6,6 +6,7 @@
  */
 import type { ClientBase } from 'pg';
 import { documentTable } from '../documents.ts';
+import { callTables } from '../calls/tables.ts';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
@@ -137,9 +138,17 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
+const storedCalls = callTables({
+  identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  integer: 'bigint',
+  text: 'text COLLATE "C"',
+  table: '',
+  keyed: '',
+});
+
 const migrations: Migrations = {
   first: 2,
-  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint')],
+  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint'), storedCalls],
 };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */

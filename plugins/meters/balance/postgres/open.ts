@@ -18,6 +18,7 @@ import type { Store } from '../store.ts';
 import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
 import { auditor } from './auditing.ts';
 import { hasDueWarnings, listBudgets, listWarnings } from './budget-operations.ts';
+import * as calls from './calls.ts';
 import { findClaim } from './claims.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
 import { readDocument } from './documents.ts';
@@ -47,7 +48,9 @@ const sql = statements('open', { durability: 'SHOW synchronous_commit' });
 type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
 
+/** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
 const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
+  ...calls,
   balance,
   entries,
   findClaim,

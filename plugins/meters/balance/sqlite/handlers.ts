@@ -6,6 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
 import { Accounts } from './accounts.ts';
 import { BudgetOperations } from './budget-operations.ts';
+import { StoredCalls } from './calls.ts';
 import { Claims } from './claims.ts';
 import { DocumentTable } from './documents.ts';
 import { Ledger } from './ledger.ts';
@@ -43,6 +44,7 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
     ...new BudgetOperations(database, balances),
     ...reports,
     ...new DocumentTable(database),
+    ...new StoredCalls(database),
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
     auditPart: auditor?.(database, accounts) ?? notHere,
   };

@@ -5,6 +5,7 @@
  * version.
  */
 import { documentTable } from '../documents.ts';
+import { callTables } from '../calls/tables.ts';
 import type { Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
 
@@ -130,7 +131,16 @@ CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
 `;
 
+const storedCalls = callTables({
+  // A number is never used again, even if the last rows are deleted.
+  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+  integer: 'INTEGER',
+  text: 'TEXT',
+  table: ' STRICT',
+  keyed: ' STRICT, WITHOUT ROWID',
+});
+
 export const migrations: Migrations = {
   first: 3,
-  steps: [tables, budgetTables, `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`],
+  steps: [tables, budgetTables, `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`, storedCalls],
 };

@@ -41,6 +41,7 @@ export class Thread {
       this.#worker?.postMessage(packGroup(queue, operations), []);
     this.#queues = {
       writes: new Queue('writes', send),
+      upkeep: new Queue('upkeep', send),
       reads: new Queue('reads', send),
       reports: new Queue('reports', send),
     };

@@ -118,7 +118,7 @@ async function serve(
         else if (name === 'beat') heartbeat?.beaten();
       }
       const outcomes =
-        parcel.queue === 'writes'
+        parcel.queue === 'writes' || parcel.queue === 'upkeep'
           ? write(operations)
           : operations.map((operation) => read(connection, operation));
       port.postMessage(packOutcomes(parcel.queue, outcomes), []);

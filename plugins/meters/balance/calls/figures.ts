@@ -1,0 +1,48 @@
+/**
+ * What roll-ups sum up. `cost` and `posts` come from the entries of the ledger, the other figures from the
+ * stored calls. Times to the first event are counted in buckets, from which percentiles are read.
+ */
+
+/** Upper bounds of the buckets in milliseconds; one more bucket is for what takes longer. */
+export const bucketBounds: readonly number[] = [
+  25, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11_000, 16_000,
+  22_000, 32_000, 45_000, 60_000, 120_000,
+];
+
+export const buckets: readonly string[] = [...bucketBounds, Infinity].map((_, index) => `bucket_${index}`);
+
+export const booked = ['cost', 'posts'] as const;
+export const counted = ['calls', 'errors', 'input', 'output', 'cached', 'reasoning', 'cache_hits'] as const;
+
+export const figures: readonly string[] = [...booked, ...counted, ...buckets];
+
+/** The outcomes that count as errors. A client that disconnects is none. */
+export const errorOutcomes = ['failed', 'cut', 'refused'] as const;
+
+/** What each series is about. */
+export const dimensions = ['model', 'key', 'account', 'provider', 'tag'] as const;
+export type Dimension = (typeof dimensions)[number];
+
+const minute = 60_000;
+/** Lengths of the steps of series, in milliseconds. */
+export const units = { '5m': 5 * minute, '1h': 60 * minute, '1d': 24 * 60 * minute } as const;
+export type Unit = keyof typeof units;
+/** How long steps of five minutes are kept. */
+export const shortestKept = 48 * units['1h'];
+
+/**
+ * The time within which a share of the counted events came: exact at the bounds, and in proportion between them.
+ * Null if nothing was counted.
+ */
+export function percentile(counts: readonly number[], share: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let wanted = share * total;
+  for (const [index, count] of counts.entries()) {
+    const from = bucketBounds[index - 1] ?? 0;
+    const to = bucketBounds[index] ?? from * 2;
+    if (wanted <= count && count > 0) return Math.round(from + ((to - from) * wanted) / count);
+    wanted -= count;
+  }
+  return null;
+}

@@ -1,0 +1,177 @@
+/**
+ * The SQL that keeps and reads roll-ups, in words that both databases know. A fold adds a range of numbers of
+ * one log to the sums; a query adds what is beyond that range, so both together always equal the log.
+ */
+import {
+  booked,
+  bucketBounds,
+  buckets,
+  counted,
+  dimensions,
+  errorOutcomes,
+  figures,
+  units,
+  type Dimension,
+} from './figures.ts';
+
+export const logs = ['entries', 'calls'] as const;
+export type Log = (typeof logs)[number];
+
+/** Numbers beyond the fold that a query reads. More are left out, and counted as `behind`. */
+export const longestTail = 50_000;
+
+const hour = units['1h'];
+const errors = errorOutcomes.map((outcome) => `'${outcome}'`).join(', ');
+
+function flag(condition: string): string {
+  return `CASE WHEN ${condition} THEN 1 ELSE 0 END`;
+}
+
+/** Which bucket a call is in; none without a first event. */
+const bucketFlags = buckets.map((name, index) => {
+  const from = bucketBounds[index - 1];
+  const to = bucketBounds[index];
+  const conditions = [
+    ...(from === undefined ? [] : [`first_event >= ${from}`]),
+    ...(to === undefined ? [] : [`first_event < ${to}`]),
+  ];
+  return `${flag(conditions.join(' AND '))} AS ${name}`;
+});
+
+const callFigures = `
+  1 AS calls, ${flag(`outcome IN (${errors})`)} AS errors, input, output, cached, reasoning,
+  ${flag('cached > 0')} AS cache_hits, ${bucketFlags.join(', ')}`;
+
+/** One row for each row of a log that counts, before it is summed up. */
+function source(log: Log, range: string): string {
+  return log === 'entries'
+    ? `SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
+        coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost, ${flag("entries.kind = 'post'")} AS posts
+      FROM entries JOIN accounts ON accounts.id = entries.account
+      WHERE ${range} AND (revenue <> 0 OR entries.kind = 'post')`
+    : `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
+}
+
+/** One row for each tag of a call. Entries know no tags, so the cost is that of the call. */
+function tagSource(range: string): string {
+  return `SELECT tag, calls.ended AS at, cost, ${callFigures}
+    FROM calls JOIN call_tags ON call_tags.number = calls.number WHERE ${range}`;
+}
+
+const columnsOf: Readonly<Record<Log, readonly string[]>> = {
+  entries: booked,
+  calls: [...counted, ...buckets],
+};
+
+function sums(columns: readonly string[]): string {
+  return columns.map((column) => `CAST(sum(${column}) AS bigint) AS ${column}`).join(', ');
+}
+
+function added(table: string, columns: readonly string[]): string {
+  return columns.map((column) => `${column} = ${table}.${column} + excluded.${column}`).join(', ');
+}
+
+const unitRows = `units (unit) AS (VALUES ${Object.values(units)
+  .map((unit) => `(${unit})`)
+  .join(', ')})`;
+
+function intoSeries(rows: string, names: readonly Dimension[], columns: readonly string[]): string {
+  const selects = names.map(
+    (name) =>
+      `SELECT '${name}', unit, at / unit * unit, ${name}, ${sums(columns)} FROM source CROSS JOIN units GROUP BY 1, 2, 3, 4`,
+  );
+  return `
+    WITH source AS MATERIALIZED (${rows}), ${unitRows}
+    INSERT INTO series (dimension, unit, start, name, ${columns.join(', ')})
+    ${selects.join(' UNION ALL ')}
+    ON CONFLICT (dimension, unit, start, name) DO UPDATE SET ${added('series', columns)}`;
+}
+
+function intoRollups(log: Log, range: string): string {
+  const columns = columnsOf[log];
+  return `
+    INSERT INTO rollups (account, key, hour, model, provider, ${columns.join(', ')})
+    SELECT account, key, at / ${hour} * ${hour}, model, provider, ${sums(columns)} FROM (${source(log, range)}) AS source
+    WHERE TRUE GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (account, key, hour, model, provider) DO UPDATE SET ${added('rollups', columns)}`;
+}
+
+const untagged = dimensions.filter((dimension) => dimension !== 'tag');
+
+/** Statements that add the numbers above $1 and up to $2 to all sums. */
+export const foldSql: Readonly<Record<Log, readonly string[]>> = {
+  entries: folding('entries'),
+  calls: [
+    ...folding('calls'),
+    intoSeries(tagSource(numbersOf('calls')), ['tag'], ['cost', ...columnsOf.calls]),
+  ],
+};
+
+function numbersOf(log: Log): string {
+  return `${log}.number > $1 AND ${log}.number <= $2`;
+}
+
+function folding(log: Log): string[] {
+  const range = numbersOf(log);
+  return [intoRollups(log, range), intoSeries(source(log, range), untagged, columnsOf[log])];
+}
+
+/** What is not folded yet, as far as a query reads it. */
+function beyond(log: Log): string {
+  const last = `(SELECT last FROM folds WHERE log = '${log}')`;
+  return `${log}.number > ${last} AND ${log}.number <= ${last} + ${longestTail}`;
+}
+
+/** All figures of a select that has only some of them. */
+function padded(columns: readonly string[]): string {
+  return figures.map((figure) => (columns.includes(figure) ? figure : `0 AS ${figure}`)).join(', ');
+}
+
+/** Names each row by a dimension, and cuts its time to a unit; `where` narrows the columns of both logs. */
+export interface TailQuery {
+  readonly name: string;
+  readonly unit: string;
+  readonly where: string;
+}
+
+function tail(log: Log, { name, unit, where }: TailQuery): string {
+  return `SELECT ${name} AS name, at / ${unit} * ${unit} AS start, ${padded(columnsOf[log])}
+    FROM (${source(log, beyond(log))}) AS ${log}_tail WHERE ${where}`;
+}
+
+export function tails(query: TailQuery): string {
+  return logs.map((log) => tail(log, query)).join(' UNION ALL ');
+}
+
+export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
+  return `SELECT tag AS name, at / ${unit} * ${unit} AS start, ${padded(['cost', ...columnsOf.calls])}
+    FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
+}
+
+/** The money of each key at each model, folded and beyond, for the audit. */
+export const auditedRollups = auditedSql(`SELECT account, key, model, provider, cost, posts FROM rollups`, [
+  'account',
+  'key',
+  'model',
+  'provider',
+]);
+
+/** The money of each hour, as the series of accounts and of models have it. */
+export const auditedHours = ['account', 'model', 'key', 'provider'].map((dimension) =>
+  auditedSql(
+    `SELECT start AS at, cost, posts FROM series WHERE dimension = '${dimension}' AND unit = ${hour}`,
+    [`at / ${hour} * ${hour}`],
+    'at',
+  ),
+);
+
+function auditedSql(kept: string, by: readonly string[], columns = by.join(', ')): string {
+  const names = by.map((each, index) => `${each} AS group_${index}`).join(', ');
+  return `
+    SELECT ${names}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(posts) AS bigint) AS posts
+    FROM (${kept} UNION ALL SELECT ${columns}, cost, posts FROM (${source(
+      'entries',
+      "entries.number > (SELECT last FROM folds WHERE log = 'entries')",
+    )}) AS rest) AS parts
+    GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
+}

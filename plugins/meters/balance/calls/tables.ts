@@ -1,0 +1,104 @@
+/**
+ * The tables of stored calls and roll-ups, as a step of either store's migrations. `calls` has one row for
+ * each ended call, written behind it and deleted after the retention; nothing in the ledger depends on it.
+ * `rollups` and `series` are sums of calls and entries, up to the numbers that `folds` says.
+ */
+import { figures } from './figures.ts';
+
+/** How a database spells what the tables need. */
+export interface Dialect {
+  readonly identity: string;
+  readonly integer: string;
+  readonly text: string;
+  /** Behind the columns of each table, and of those that are their primary key. */
+  readonly table: string;
+  readonly keyed: string;
+}
+
+export function callTables({ identity, integer, text, table, keyed }: Dialect): string {
+  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
+  return `
+CREATE TABLE calls (
+  number ${identity},
+  call ${text} NOT NULL UNIQUE,
+  started ${integer} NOT NULL,
+  ended ${integer} NOT NULL,
+  account ${text} NOT NULL,
+  key ${text} NOT NULL,
+  -- What the client wrote, and the model and provider of the last attempt.
+  asked ${text},
+  model ${text} NOT NULL,
+  provider ${text} NOT NULL,
+  protocol ${text} NOT NULL,
+  operation ${text} NOT NULL,
+  stream ${integer} NOT NULL,
+  outcome ${text} NOT NULL,
+  code ${text},
+  status ${integer} NOT NULL,
+  first_event ${integer},
+  duration ${integer} NOT NULL,
+  attempts ${integer} NOT NULL,
+  input ${integer} NOT NULL,
+  output ${integer} NOT NULL,
+  cached ${integer} NOT NULL,
+  reasoning ${integer} NOT NULL,
+  cost ${integer} NOT NULL,
+  basis ${text} NOT NULL,
+  flags ${text} NOT NULL,
+  tags ${text} NOT NULL,
+  -- The record as JSON: attempts, losses, routing and timing.
+  body ${text} NOT NULL
+)${table};
+CREATE INDEX calls_by_end ON calls (ended, number);
+CREATE INDEX calls_of_account ON calls (account, ended, number);
+CREATE INDEX calls_of_key ON calls (key, ended, number);
+CREATE INDEX calls_of_model ON calls (model, ended, number);
+CREATE INDEX calls_of_provider ON calls (provider, ended, number);
+CREATE INDEX calls_of_protocol ON calls (protocol, ended, number);
+CREATE INDEX calls_by_outcome ON calls (outcome, ended, number);
+CREATE INDEX calls_with_errors ON calls (ended, number) WHERE outcome IN ('failed', 'cut', 'refused');
+CREATE INDEX calls_by_cost ON calls (cost, ended, number);
+
+-- Each tag of a call as name:value.
+CREATE TABLE call_tags (
+  tag ${text} NOT NULL,
+  ended ${integer} NOT NULL,
+  number ${integer} NOT NULL,
+  PRIMARY KEY (tag, ended, number)
+)${keyed};
+CREATE INDEX tags_of_call ON call_tags (number);
+
+CREATE TABLE rollups (
+  account ${text} NOT NULL,
+  key ${text} NOT NULL,
+  hour ${integer} NOT NULL,
+  model ${text} NOT NULL,
+  provider ${text} NOT NULL,
+  ${sums},
+  PRIMARY KEY (account, key, hour, model, provider)
+)${keyed};
+
+-- The same sums by one dimension, so that an overview reads few rows.
+CREATE TABLE series (
+  dimension ${text} NOT NULL,
+  unit ${integer} NOT NULL,
+  start ${integer} NOT NULL,
+  name ${text} NOT NULL,
+  ${sums},
+  PRIMARY KEY (dimension, unit, start, name)
+)${keyed};
+
+-- How far each log is summed up. PostgreSQL takes numbers before it commits them: up to \`safe\` no number can
+-- still appear; up to \`next\` none can once all transactions before \`horizon\` have ended.
+CREATE TABLE folds (
+  log ${text} PRIMARY KEY,
+  last ${integer} NOT NULL DEFAULT 0,
+  safe ${integer} NOT NULL DEFAULT 0,
+  next ${integer} NOT NULL DEFAULT 0,
+  horizon ${integer} NOT NULL DEFAULT 0
+)${keyed};
+INSERT INTO folds (log) VALUES ('entries'), ('calls');
+
+CREATE INDEX credits_of_account ON entries (account, at) WHERE credits <> 0;
+`;
+}

@@ -1,0 +1,130 @@
+import { shortestKept, units } from '../calls/figures.ts';
+/** Stored calls and roll-ups in PostgreSQL. What writes has a transaction and a connection of its own. */
+import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
+import {
+  callColumns,
+  callRowOf,
+  callSql,
+  callsSql,
+  fewCalls,
+  probeSql,
+  statementSql,
+  storedCallOf,
+  sweepSql,
+  type CallQuery,
+  type CallRow,
+  type StoredCall,
+} from '../calls/records.ts';
+import { foldSql, logs, type Log } from '../calls/rollup-sql.ts';
+import { count, integer } from '../rows.ts';
+import type { FoldRequest, Folded, SweepRequest } from '../store.ts';
+import { statements, type Query } from './connection.ts';
+
+const columns = [...callColumns, 'body'].join(', ');
+
+const sql = statements('calls', {
+  begin: 'BEGIN',
+  commit: 'COMMIT',
+  // Takes the transaction's id before any number, so that a horizon covers the numbers it takes.
+  identify: 'SELECT pg_current_xact_id()',
+  add: `
+    WITH added AS (
+      INSERT INTO calls (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::calls, $1)
+      ON CONFLICT (call) DO NOTHING RETURNING number, ended, tags)
+    INSERT INTO call_tags (tag, ended, number)
+    SELECT tag.key || ':' || tag.value, ended, number FROM added CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
+  // A process that finds another one folding leaves the work to it.
+  fold: 'SELECT last, safe FROM folds WHERE log = $1 FOR UPDATE SKIP LOCKED',
+  folded: 'UPDATE folds SET last = $2 WHERE log = $1',
+  confirm:
+    'UPDATE folds SET safe = next, horizon = 0 WHERE log = $1 AND safe < next AND horizon > 0 AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon',
+  aim: `
+    UPDATE folds SET next = CASE log WHEN 'entries' THEN (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers)
+      ELSE (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM calls_number_seq) END
+    WHERE log = $1 AND safe = next`,
+  // A statement of its own: its snapshot comes after the number was read.
+  horizon: `
+    UPDATE folds SET horizon = pg_snapshot_xmax(pg_current_snapshot())::text::bigint WHERE log = $1 AND safe < next AND horizon = 0`,
+  behind: `
+    SELECT greatest(0, (SELECT coalesce(max(number), 0) FROM entries) - (SELECT last FROM folds WHERE log = 'entries'))
+      + greatest(0, (SELECT coalesce(max(number), 0) FROM calls) - (SELECT last FROM folds WHERE log = 'calls')) AS numbers`,
+});
+
+async function within<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
+  await query(sql.begin);
+  const result = await work();
+  await query(sql.commit);
+  return result;
+}
+
+export function addCalls(query: Query, { text }: { readonly text: string }): Promise<void> {
+  return within(query, async () => {
+    await query(sql.identify);
+    await query(sql.add, [text]);
+  });
+}
+
+/** Moves the number up to which none can still appear. It takes two folds: one names it, the next confirms it. */
+async function advance(query: Query, log: Log): Promise<void> {
+  await query(sql.confirm, [log]);
+  await query(sql.aim, [log]);
+  await query(sql.horizon, [log]);
+}
+
+async function foldLog(query: Query, log: Log, limit: number): Promise<boolean> {
+  const [row] = await query(sql.fold, [log]);
+  if (!row) return true;
+  const [last, safe] = [count(row, 'last'), count(row, 'safe')];
+  const to = Math.min(last + limit, safe);
+  if (to > last) {
+    for (const text of foldSql[log]) await query({ text }, [last, to]);
+    await query(sql.folded, [log, to]);
+  }
+  if (to < safe) return false;
+  await advance(query, log);
+  return true;
+}
+
+export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
+  let isDone = true;
+  for (const log of logs) isDone = (await within(query, () => foldLog(query, log, limit))) && isDone;
+  return { isDone };
+}
+
+export function sweepCalls(query: Query, { before, limit, at }: SweepRequest): Promise<number> {
+  return within(query, async () => {
+    await query({ text: sweepSql.steps }, [units['5m'], at - shortestKept]);
+    await query({ text: sweepSql.tags }, [before, limit]);
+    return (await query({ text: sweepSql.calls }, [before, limit])).length;
+  });
+}
+
+export async function listCalls(query: Query, asked: CallQuery): Promise<readonly CallRow[]> {
+  const probe = probeSql(asked);
+  const [probed] = probe ? await query({ text: probe.text }, probe.values) : [];
+  const { text, values } = callsSql(asked, probed !== undefined && count(probed, 'found') <= fewCalls);
+  return (await query({ text }, values)).map(callRowOf);
+}
+
+export async function storedCall(query: Query, id: string): Promise<StoredCall | undefined> {
+  const [row] = await query({ text: callSql }, [id]);
+  return row && storedCallOf(row);
+}
+
+export async function overview(query: Query, asked: OverviewQuery): Promise<readonly OverviewRow[]> {
+  const { text, values } = overviewSql(asked);
+  return (await query({ text }, values)).map(overviewRowOf);
+}
+
+export async function behind(query: Query): Promise<number> {
+  const [row] = await query(sql.behind);
+  return row ? count(row, 'numbers') : 0;
+}
+
+export async function creditedBefore(
+  query: Query,
+  { account, at }: { readonly account: string; readonly at: number },
+): Promise<bigint> {
+  const [row] = await query({ text: statementSql.credited }, [account, at]);
+  return row ? integer(row, 'credited') : 0n;
+}
