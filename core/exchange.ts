@@ -15,6 +15,7 @@ import type { Loss } from './loss.ts';
 import type { Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
 import type { Cancellation } from './util/cancellation.ts';
+import type { Trace } from './util/trace.ts';
 
 /** The headers of a request. The body is not read and the caller not known. */
 export interface Received {
@@ -40,6 +41,8 @@ export interface Received {
   readonly logger: Logger;
   /** Set if nobody called: the gateway only shows what it would send. Plugins must remember nothing of it. */
   readonly preview?: true;
+  /** When its steps ended, and how its targets were chosen. */
+  readonly trace: Trace;
 }
 
 /** Who calls: a key of an account. */
@@ -167,7 +170,7 @@ interface EndFacts {
 /** No provider was called. */
 export interface Refused extends EndFacts {
   readonly type: 'refused';
-  readonly exchange: Received & Partial<Parsed>;
+  readonly exchange: Received & Partial<Planned>;
   readonly error: GatewayError;
 }
 

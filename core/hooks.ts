@@ -33,6 +33,8 @@ export interface TapPlace {
   readonly name: string;
   readonly before?: string;
   readonly stage?: number;
+  /** On `route`: why it removes targets, for the record of a call. */
+  readonly because?: string;
 }
 
 /** A tap that changes bodies says which exchanges it applies to; all others stay in the verbatim lane. */

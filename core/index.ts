@@ -40,6 +40,7 @@ export type { OwnModels } from './host/own-models.ts';
 export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './preview.ts';
+export type { RouteStep, Trace } from './util/trace.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';

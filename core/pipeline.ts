@@ -52,6 +52,7 @@ import { buildModelError, chooseProtocols } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
 import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
+import { mark } from './util/trace.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -87,8 +88,11 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
   let planned: Planned;
   try {
     const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user', received.method);
+    mark(received, 'authenticated');
     const parsed = await parseCall(advance(received, { principal }), client);
+    mark(parsed, 'read');
     const replay = await core.hooks.replay.promise(parsed);
+    mark(parsed, 'replayed');
     if (replay) {
       const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
       checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
@@ -98,6 +102,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
     }
     planned = advance(parsed, { targets: await routeCall(core, parsed) });
+    mark(planned, 'routed');
   } catch (thrown) {
     const end = refusal(received, thrown);
     sendError(client.reply, client.protocol, end.error, client.match);
@@ -128,9 +133,12 @@ export async function parseCall(
 export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const offered = core.targetsFor(parsed.call.model, parsed.protocol);
   const targets = await core.hooks.route.promise(offered, parsed);
-  if (targets.length > 0)
-    return chooseProtocols(filterPriced(filterPermitted(targets, parsed.principal), parsed), parsed);
-  throw buildModelError(core.catalog, parsed.call.model);
+  if (targets.length === 0) throw buildModelError(core.catalog, parsed.call.model);
+  const permitted = filterPermitted(targets, parsed.principal);
+  parsed.trace.note('key', 'the key may not call it', targets, permitted);
+  const priced = filterPriced(permitted, parsed);
+  parsed.trace.note('prices', 'it has no price for what the call asks for', permitted, priced);
+  return chooseProtocols(priced, parsed);
 }
 
 /**
@@ -140,10 +148,13 @@ export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Ta
 async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
   const meter: Meter = async (end) => {
+    mark(planned, 'settling');
     await withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold);
+    mark(planned, 'settled');
   };
   try {
     const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
+    mark(planned, 'authorized');
     return await tryTargets(core, { planned, grant }, client, meter);
   } catch (thrown) {
     const end = refusal(planned, thrown);

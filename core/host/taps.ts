@@ -3,7 +3,7 @@
  * conditions and isolation. `call-taps.ts` calls the taps and checks their answers.
  */
 import type { Logger } from 'pino';
-import type { End, Routed } from '../exchange.ts';
+import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { namingPlugin } from '../plugin.ts';
 import { withTimeout } from '../util/timeouts.ts';
@@ -32,6 +32,21 @@ function checked<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Ta
   return {
     tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap),
     tap: (place, tap) => hook.tap(placeOf(place), tap),
+  };
+}
+
+/** Notes which targets each tap of `route` removed or moved. */
+function noted({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
+  type Route = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
+  const note = (place: string | TapPlace, left: readonly Target[], ...[given, parsed]: Parameters<Route>) => {
+    const { name, because } = placeOf(place);
+    if (Array.isArray(left)) parsed.trace.note(name, because, given, left);
+    return left;
+  };
+  return {
+    tap: (place, route) => tap(place, (...args) => note(place, route(...args), ...args)),
+    tapPromise: (place, route) =>
+      tapPromise(place, async (...args) => note(place, await route(...args), ...args)),
   };
 }
 
@@ -150,7 +165,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
     ready: opening(hooks.ready),
     authenticate: checked(hooks.authenticate),
     replay: checked(hooks.replay),
-    route: checked(hooks.route),
+    route: noted(checked(hooks.route)),
     authorize: checked(hooks.authorize),
     ...transforms(hooks),
     attempt: {

@@ -4,6 +4,7 @@ import type { Core } from '../core.ts';
 import type { Principal, Received } from '../exchange.ts';
 import type { Operation } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
+import { Trace } from '../util/trace.ts';
 import { resolveClientAddress } from './client-address.ts';
 import { createRequestId } from './request-id.ts';
 
@@ -29,6 +30,7 @@ export class Arrival implements Received {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly cancellation = new Cancellation();
+  readonly trace = new Trace();
   readonly principal = undefined;
   readonly protocol = undefined;
   readonly bytes = undefined;

@@ -72,14 +72,17 @@ export const health = definePlugin({
       stopHearing.push(...(await shareBook(workers, () => book)));
     });
     hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
-    hooks.route.tap({ name: 'health', stage: stages.health }, (offered, { preview }) => {
-      const targets = book.filter(offered);
-      // A preview must not take the turn of the one call that tests a failing target.
-      if (targets.length < 2 || preview) return targets;
-      const now = Date.now();
-      const well = targets.filter((target) => book.targets.of(target).condition.isWell(now));
-      return well.length === 0 || well.length === targets.length ? targets : well;
-    });
+    hooks.route.tap(
+      { name: 'health', stage: stages.health, because: 'it fails, or rests after a refusal' },
+      (offered, { preview }) => {
+        const targets = book.filter(offered);
+        // A preview must not take the turn of the one call that tests a failing target.
+        if (targets.length < 2 || preview) return targets;
+        const now = Date.now();
+        const well = targets.filter((target) => book.targets.of(target).condition.isWell(now));
+        return well.length === 0 || well.length === targets.length ? targets : well;
+      },
+    );
     hooks.dispatch.tap({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, (_, { id, attempt }) => {
       book.admit(id, attempt);
       return undefined;

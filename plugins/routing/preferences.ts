@@ -97,30 +97,34 @@ export const preferences = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     const { hooks, catalog } = host;
-    hooks.route.tap({ name: 'preferences', stage: stages.preferences }, (targets, parsed) => {
-      const { call, protocol } = parsed;
-      const wanted = call.preferences;
-      if (wanted === noPreferences) return targets;
-      checkRanking(wanted, host);
-      const others = new Set(wanted.fallback);
-      others.delete(call.model);
-      const fallbacks = [...others].map((model) => {
-        const found = host.targetsFor(model, protocol);
-        if (found.length === 0) throw catalog.missing(model, 'provider.fallback');
-        return filtered(found, parsed);
-      });
-      const left = [filtered(targets, parsed), ...fallbacks].flat();
-      if (targets.length > 0 && left.length === 0) {
-        throw new GatewayError(
-          'model_not_found',
-          'The `provider` object of the request leaves no provider for this model.',
-          { param: 'provider' },
-        );
-      }
-      return left;
-    });
-    hooks.route.tap({ name: 'preferences', stage: stages.limit }, (targets, { call }) =>
-      call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets,
+    hooks.route.tap(
+      { name: 'preferences', stage: stages.preferences, because: 'the request leaves it out' },
+      (targets, parsed) => {
+        const { call, protocol } = parsed;
+        const wanted = call.preferences;
+        if (wanted === noPreferences) return targets;
+        checkRanking(wanted, host);
+        const others = new Set(wanted.fallback);
+        others.delete(call.model);
+        const fallbacks = [...others].map((model) => {
+          const found = host.targetsFor(model, protocol);
+          if (found.length === 0) throw catalog.missing(model, 'provider.fallback');
+          return filtered(found, parsed);
+        });
+        const left = [filtered(targets, parsed), ...fallbacks].flat();
+        if (targets.length > 0 && left.length === 0) {
+          throw new GatewayError(
+            'model_not_found',
+            'The `provider` object of the request leaves no provider for this model.',
+            { param: 'provider' },
+          );
+        }
+        return left;
+      },
+    );
+    hooks.route.tap(
+      { name: 'preferences', stage: stages.limit, because: 'the request allows no fallback' },
+      (targets, { call }) => (call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets),
     );
   },
 });

@@ -52,6 +52,7 @@ beforeEach(() => {
     lease: 60,
     longestCall: 1e9,
     auditEvery: 0,
+    retention: 0,
   });
 });
 afterEach(() => service.close());

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
 import { conditionOf, freezeTaps, tappable } from '../../core/host/taps.ts';
+import { Trace } from '../../core/util/trace.ts';
 
 let core: CoreHooks;
 let hooks: Hooks;
@@ -53,10 +54,16 @@ describe('tapping', () => {
     expect(asked).toEqual(['none', 'one']);
   });
 
-  it('passes each route tap the targets that the previous tap returned', async () => {
-    hooks.route.tapPromise('drop', async (targets) => targets.slice(1));
+  it('passes each route tap the targets that the previous tap returned, and notes who changed them', async () => {
+    hooks.route.tapPromise({ name: 'drop', because: 'it is first' }, async (targets) => targets.slice(1));
+    hooks.route.tapPromise('same', async (targets) => [...targets]);
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
-    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({}))).toEqual(['c', 'b']);
+    const trace = new Trace();
+    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({ trace }))).toEqual(['c', 'b']);
+    expect(trace.steps).toEqual([
+      { by: 'drop', because: 'it is first', given: ['a', 'b', 'c'], left: ['b', 'c'] },
+      { by: 'reverse', because: undefined, given: ['b', 'c'], left: ['c', 'b'] },
+    ]);
   });
 
   it('refuses a waterfall tap that returns nothing; tapable would keep the old value', async () => {
@@ -74,7 +81,10 @@ describe('tapping', () => {
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     hooks.authenticate.tap('none', () => undefined);
     hooks.authenticate.tap('one', () => ({ kind: 'user', account: 'a', key: 'k' }));
-    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({}))).toEqual(['c', 'b']);
+    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({ trace: new Trace() }))).toEqual([
+      'c',
+      'b',
+    ]);
     expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
   });
 

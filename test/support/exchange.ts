@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
+import { Trace } from '../../core/util/trace.ts';
 import { plainProtocol } from './plain-protocol.ts';
 
 const logger = pino({ level: 'silent' });
@@ -30,6 +31,7 @@ export function received(
     startedAt: 1000,
     cancellation,
     signal: cancellation.signal,
+    trace: new Trace(),
   };
 }
 

@@ -18,7 +18,9 @@ import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { ledgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
+import { callRoutes } from './operator/call-routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
+import { ownKeyRoutes } from './own-key.ts';
 import { PriceBook } from './prices.ts';
 import { balanceRoutes } from './routes.ts';
 import { settlementOf } from './settlement.ts';
@@ -69,6 +71,8 @@ const options = z.strictObject({
   lease: z.number().min(0.1).max(longestDeadline).default(3),
   /** Hours after which a reservation is given back, even if its call never ended. */
   longestCall: z.number().positive().default(24),
+  /** Days for which ended calls are kept; 0: none are stored. */
+  retention: z.number().min(0).max(3650).default(30),
   /** Seconds between two audits of new entries; 0: only `tollgate audit` audits. */
   auditEvery: z.number().min(0).max(longestDeadline).default(60),
 });
@@ -81,7 +85,8 @@ function register(
   { store, addresses, topUps }: Options,
   opened: () => LedgerService | undefined,
 ): void {
-  const ledger = (): Store => openedOrThrow(opened()).store;
+  const service = (): LedgerService => openedOrThrow(opened());
+  const ledger = (): Store => service().store;
   const open = (): Promise<Store> => openStore(store, host.dataFolder);
   host.readiness.add({
     name: 'ledger',
@@ -96,6 +101,8 @@ function register(
   const routes = [
     ...balanceRoutes(addresses, ledger),
     ...operatorRoutes(ledger),
+    ...callRoutes(service),
+    ...ownKeyRoutes(service),
     ...(topUps ? [topUpRoute(topUps, ledger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
@@ -150,6 +157,8 @@ function tapCalls(
     const settled = service().settle(settlementOf(end, Date.now()));
     if (settle === 'before-reply' || end.recording) await settled;
   });
+
+  hooks.observe.tap('balance', (end) => void service().calls.add(end));
 }
 
 export const balance = definePlugin({
@@ -163,6 +172,7 @@ export const balance = definePlugin({
       lease: chosen.lease * 1000,
       longestCall: chosen.longestCall * 3_600_000,
       auditEvery: chosen.auditEvery * 1000,
+      retention: chosen.retention * 24 * 3_600_000,
     };
     let opened: LedgerService | undefined;
     let sweeping: NodeJS.Timeout | undefined;

@@ -3,6 +3,7 @@
  * reservations its own, the audits, and the entries that wait until the ledger works again.
  */
 import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
+import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
 import { settleDurably, unsent } from './settlement.ts';
@@ -18,6 +19,15 @@ export interface LedgerServiceOptions {
   readonly longestCall: number;
   /** Milliseconds between two audits of what was written since the last one; 0: there are no such audits. */
   readonly auditEvery: number;
+  /** Milliseconds for which ended calls are kept; 0: none are. */
+  readonly retention: number;
+}
+
+/** How the last audit of this process ended. */
+export interface LastAudit {
+  readonly ok: boolean;
+  readonly at: number;
+  readonly findings: number;
 }
 
 /** So many that a process is not taken for dead when one beat or two come late. */
@@ -27,6 +37,9 @@ const mostDoubtful = 100_000;
 
 export class LedgerService {
   readonly store: Store;
+  /** What ended calls leave behind. */
+  readonly calls: CallKeeper;
+  #lastAudit: LastAudit | undefined;
   readonly #options: LedgerServiceOptions;
   readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
@@ -50,8 +63,19 @@ export class LedgerService {
       onBeat: () => this.#giveBack(),
     });
     this.#heartbeat.start();
+    this.calls = new CallKeeper({
+      store,
+      logger,
+      retention: options.retention,
+      onLost: (calls) => metrics.lost.inc(calls),
+    });
+    this.calls.start();
     metrics.watch(store);
     if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
+  }
+
+  get lastAudit(): LastAudit | undefined {
+    return this.#lastAudit;
   }
 
   /** From now on each beat reports how far the call has come, until it is settled. */
@@ -110,6 +134,7 @@ export class LedgerService {
     try {
       const report = await this.store.audit();
       metrics.audited(report.broken);
+      this.#lastAudit = { ok: report.ok, at: Date.now(), findings: report.broken };
       if (!report.ok)
         logger.error(
           { broken: report.broken, findings: report.findings.slice(0, 5) },
@@ -129,6 +154,7 @@ export class LedgerService {
     this.#closing.abort();
     await Promise.all(this.#settling);
     await this.#heartbeat.stop();
+    await this.calls.close();
     await this.store.close();
   }
 

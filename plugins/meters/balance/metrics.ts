@@ -35,6 +35,7 @@ export interface LedgerMetrics {
   readonly budgetRefusals: Counter<'scope'>;
   readonly budgetWarnings: Counter<'event'>;
   readonly budgetWebhooks: Counter<'outcome'>;
+  readonly lost: Counter;
   /** Counts one group of writes. */
   onGroup(group: { readonly operations: number; readonly seconds: number }): void;
   /** From now on scrapes read from this store. */
@@ -128,6 +129,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     budgetWebhooks: counter(metrics, 'tollgate_budget_webhooks_total', 'Tries to deliver a warning.', [
       'outcome',
     ]),
+    lost: counter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
     onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);
       sizes.observe(size);

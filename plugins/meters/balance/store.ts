@@ -29,9 +29,9 @@ import type {
   UsageRow,
 } from './books.ts';
 import { budgetOperations } from './budgets/requests.ts';
+import { callOperations } from './calls/operations.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
-import { callOperations } from './calls/operations.ts';
 import type {
   Beat,
   ClaimRecord,

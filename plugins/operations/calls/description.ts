@@ -10,6 +10,8 @@ const losses = {
 
 const cost = z.string().meta({ description: 'USD, as a decimal string.' });
 
+const target = z.object({ provider: z.string(), key: z.int().optional(), model: z.string() });
+
 const attempt = z.object({
   number: z.int(),
   provider: z.string(),
@@ -19,6 +21,7 @@ const attempt = z.object({
   message: z.string().optional(),
   sent: z.boolean(),
   status: z.int().nullable(),
+  start_ms: z.int().nullable(),
   first_event_ms: z.int().nullable(),
   duration_ms: z.int().nullable(),
   cost,
@@ -46,6 +49,20 @@ const call = z
     usage: z.record(z.string(), z.unknown()),
     ...losses,
     not_granted: z.array(z.object({ provider: z.string(), model: z.string() })).optional(),
+    routing: z
+      .array(
+        z.object({
+          by: z.string(),
+          reason: z.string().nullable(),
+          removed: z.array(target),
+          order: z.array(target),
+        }),
+      )
+      .optional()
+      .meta({ description: 'The plugins that removed or reordered providers, and what each left.' }),
+    timing: z
+      .record(z.string(), z.number())
+      .meta({ description: 'Milliseconds of each step; `authorize` and `settle` wait for the ledger.' }),
     attempts: z.array(attempt),
   })
   .meta({ title: 'Call' });

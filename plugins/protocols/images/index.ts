@@ -71,8 +71,9 @@ export const images = definePlugin({
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example, 'image');
     // Runs after the taps that add targets.
-    host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) =>
-      keepReachable(targets, parsed),
+    host.hooks.route.tap(
+      { name: protocolName, stage: 1, because: 'it does not make what the call asks for' },
+      (targets, parsed) => keepReachable(targets, parsed),
     );
   },
 });

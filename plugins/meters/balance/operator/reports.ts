@@ -82,7 +82,7 @@ function ruleOf(usage: unknown): string | undefined {
   return usageSchema.safeParse(usage).data?.rule;
 }
 
-function shownEntry({
+export function shownEntry({
   at,
   credits,
   available,

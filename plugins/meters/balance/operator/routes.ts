@@ -54,7 +54,7 @@ import {
   usageQuery,
 } from './reports.ts';
 
-function csvFile(name: string, text: string): RouteReply {
+export function csvFile(name: string, text: string): RouteReply {
   return {
     status: 200,
     headers: {

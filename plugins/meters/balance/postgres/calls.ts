@@ -1,5 +1,5 @@
-import { shortestKept, units } from '../calls/figures.ts';
 /** Stored calls and roll-ups in PostgreSQL. What writes has a transaction and a connection of its own. */
+import { shortestKept, units } from '../calls/figures.ts';
 import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
 import {
   callColumns,

@@ -5,8 +5,8 @@
  * what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
-import { documentTable } from '../documents.ts';
 import { callTables } from '../calls/tables.ts';
+import { documentTable } from '../documents.ts';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';

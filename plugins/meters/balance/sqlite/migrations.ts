@@ -1,3 +1,4 @@
+import { callTables } from '../calls/tables.ts';
 /**
  * The steps that make the tables. Each entry is one row, with its legs in columns, and is never changed. What
  * does change is kept apart and can be computed from the entries: the sums of accounts and keys, and the
@@ -5,7 +6,6 @@
  * version.
  */
 import { documentTable } from '../documents.ts';
-import { callTables } from '../calls/tables.ts';
 import type { Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
 

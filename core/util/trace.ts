@@ -1,0 +1,44 @@
+/**
+ * When the steps of a call ended, and which targets each `route` tap left: for the record of the call. Steps
+ * are noted as they are; what they mean is worked out when the record is written.
+ */
+import type { Target } from '../exchange.ts';
+
+/** A `route` tap that removed or reordered targets. */
+export interface RouteStep {
+  /** The name of the tap. */
+  readonly by: string;
+  /** Why it removes targets, as its place says. */
+  readonly because: string | undefined;
+  readonly given: readonly Target[];
+  readonly left: readonly Target[];
+}
+
+/** Times are whole microseconds since the headers arrived, which V8 keeps without allocating; 0: not reached. */
+export class Trace {
+  authenticated = 0;
+  read = 0;
+  replayed = 0;
+  routed = 0;
+  authorized = 0;
+  settling = 0;
+  settled = 0;
+  steps: RouteStep[] | undefined = undefined;
+
+  /** Notes a step that changed the targets or their order. */
+  note(by: string, because: string | undefined, given: readonly Target[], left: readonly Target[]): void {
+    if (left === given) return;
+    if (left.length === given.length && left.every((target, index) => target === given[index])) return;
+    (this.steps ??= []).push({ by, because, given, left });
+  }
+}
+
+export type Mark = Exclude<keyof Trace, 'steps' | 'note'>;
+
+/** Notes that a step ends now. */
+export function mark(
+  { trace, startedAt }: { readonly trace: Trace; readonly startedAt: number },
+  step: Mark,
+): void {
+  trace[step] = Math.round((performance.now() - startedAt) * 1000);
+}

@@ -1,0 +1,214 @@
+/** What the routes of stored calls take and return, for the OpenAPI document. */
+import { z } from 'zod';
+import type { Description } from '../../../../core/index.ts';
+import { operatorError } from '../../../shared/operator-description.ts';
+import { errorSchema } from '../../../shared/wire-kit/reply-schemas.ts';
+import { callQuery, ownCallQuery } from '../operator/calls.ts';
+import { overviewQuery } from '../operator/overview.ts';
+import { statementQuery } from '../operator/statement.ts';
+import { keyQuery } from '../own-key.ts';
+
+const usd = z.string().meta({ description: 'USD, as a decimal string.' });
+const time = z.iso.datetime();
+const json = (schema: z.ZodType) => ({ 'application/json': schema });
+const csv = { 'text/csv': z.string() };
+
+const tokens = { input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() };
+
+const ownCall = z
+  .object({
+    id: z.string(),
+    started: time,
+    ended: time,
+    protocol: z.string(),
+    operation: z.string(),
+    stream: z.boolean(),
+    model: z.string().nullable().meta({ description: 'What the client asked for.' }),
+    answered_by: z.string().nullable(),
+    provider: z.string().nullable(),
+    outcome: z.enum(['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed']),
+    error_code: z.string().nullable(),
+    first_event_ms: z.int().nullable(),
+    duration_ms: z.int(),
+    attempts: z.int(),
+    ...tokens,
+    cost: usd,
+    cost_basis: z.string(),
+  })
+  .meta({ title: 'OwnCall' });
+
+const call = ownCall
+  .extend({
+    account: z.string(),
+    key: z.string(),
+    status: z.int(),
+    flags: z.array(z.string()),
+    tags: z.record(z.string(), z.string()),
+  })
+  .meta({ title: 'StoredCall' });
+
+const target = z.looseObject({ provider: z.string(), model: z.string() });
+const detail = z
+  .looseObject({
+    ...call.shape,
+    attempts: z.array(z.looseObject({ number: z.int(), provider: z.string(), outcome: z.string() })),
+    timing: z.array(
+      z.looseObject({ name: z.string(), start_ms: z.number(), duration_ms: z.number().nullable() }),
+    ),
+    routing: z.array(
+      z.object({
+        by: z.string(),
+        reason: z.string().nullable(),
+        removed: z.array(target),
+        order: z.array(target),
+      }),
+    ),
+    entries: z.array(z.looseObject({ number: z.int(), kind: z.string(), at: time, revenue: usd })),
+  })
+  .meta({ title: 'CallDetail' });
+
+const totals = z.object({
+  calls: z.int(),
+  errors: z.int(),
+  cost: usd,
+  ...tokens,
+  cache_hits: z.int(),
+  first_event_ms: z.object({ count: z.int(), p50: z.int().nullable(), p95: z.int().nullable() }),
+});
+
+const counts = z.array(z.int());
+const series = z.object({
+  name: z.string().nullable().meta({ description: 'Null: all other series.' }),
+  totals,
+  calls: counts,
+  errors: counts,
+  cost: z.array(usd),
+  input: counts,
+  output: counts,
+  cached: counts,
+  reasoning: counts,
+  cache_hits: counts,
+  p50: z.array(z.int().nullable()),
+  p95: z.array(z.int().nullable()),
+});
+
+const overview = z
+  .object({
+    from: time,
+    to: time,
+    by: z.string(),
+    step: z.string(),
+    times: z.array(time),
+    totals,
+    series: z.array(series),
+    others: z.int(),
+    pending: z.object({ calls: z.int(), amount: usd, oldest: time.nullable() }),
+    audit: z.object({ ok: z.boolean(), at: time, findings: z.int() }).nullable(),
+    behind: z.int().meta({ description: 'Entries and calls that are not summed up yet.' }),
+  })
+  .meta({ title: 'Overview' });
+
+const statement = z
+  .object({
+    account: z.string(),
+    currency: z.literal('USD'),
+    from: time,
+    to: time,
+    opening: usd,
+    closing: usd,
+    credited: usd,
+    used: usd,
+    lines: z.array(
+      z.object({
+        at: time,
+        kind: z.enum(['credit', 'usage']),
+        text: z.string(),
+        reference: z.string().nullable(),
+        calls: z.int().nullable(),
+        amount: usd,
+        balance: usd,
+      }),
+    ),
+  })
+  .meta({ title: 'Statement' });
+
+function list(item: z.ZodType): z.ZodObject {
+  return z.looseObject({ data: z.array(item), next: z.string().nullable() });
+}
+
+const described: Readonly<Record<string, Omit<Description, 'error'>>> = {
+  '/admin/calls': {
+    summary: 'Ended calls, newest first',
+    query: callQuery,
+    replies: { 200: { ...json(list(call)), ...csv } },
+  },
+  '/admin/calls/:id': {
+    summary: 'One ended call: its steps, attempts, losses, routing and ledger entries',
+    replies: { 200: json(detail) },
+  },
+  '/admin/overview': {
+    summary: 'Spend, calls, tokens, errors and times over a range',
+    query: overviewQuery,
+    replies: { 200: json(overview) },
+  },
+  '/admin/accounts/:account/statement': {
+    summary: "An account's statement of a month or other range of days",
+    query: z.object(statementQuery.shape),
+    replies: { 200: { ...json(statement), ...csv } },
+  },
+};
+
+export function callDescription(path: string): Description {
+  return { ...(described[path] ?? { summary: path, replies: { 200: {} } }), error: operatorError };
+}
+
+export const ownCalls: Description = {
+  summary: 'Ended calls of the key, newest first',
+  query: ownCallQuery,
+  replies: { 200: json(list(ownCall)) },
+  error: errorSchema,
+};
+
+export const ownKey: Description = {
+  summary: 'Balance, limits and usage of the key',
+  query: keyQuery,
+  replies: {
+    200: json(
+      z
+        .object({
+          object: z.literal('key'),
+          id: z.string(),
+          name: z.string(),
+          last_four: z.string(),
+          account: z.string(),
+          created: time,
+          currency: z.literal('USD'),
+          balance: z.object({ balance: usd, total: usd, used: usd, pending: usd, available: usd }),
+          limits: z.object({
+            spend_cap: usd.nullable(),
+            spend_used: usd,
+            spend_left: usd.nullable(),
+            models: z.array(z.string()).nullable(),
+            expires: time.nullable(),
+            calls_per_minute: z.int().nullable(),
+          }),
+          usage: z.object({
+            from: time,
+            to: time,
+            data: z.array(
+              z.object({
+                day: z.iso.date(),
+                model: z.string().nullable(),
+                calls: z.int(),
+                errors: z.int(),
+                cost: usd,
+                ...tokens,
+              }),
+            ),
+          }),
+        })
+        .meta({ title: 'OwnKey' }),
+    ),
+  },
+  error: errorSchema,
+};

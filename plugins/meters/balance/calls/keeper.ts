@@ -1,0 +1,160 @@
+/**
+ * Keeps ended calls: it queues them behind the calls, stores them in batches, adds them to the roll-ups, and
+ * deletes them after their time. No call waits for any of it, and when the database is away for long, calls are
+ * lost and counted, never memory.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
+import type { Store } from '../store.ts';
+import { writeCall } from './written-call.ts';
+
+export interface CallKeeperOptions {
+  readonly store: Store;
+  readonly logger: Host['logger'];
+  /** Milliseconds for which calls are kept; 0: none are stored. */
+  readonly retention: number;
+  /** Counts calls that could not be stored. */
+  onLost(calls: number): void;
+}
+
+/** Milliseconds between two batches. */
+const pause = 1000;
+/** Milliseconds between two looks for old calls, and for entries that no call of this process made. */
+const idlePause = 60_000;
+/** Calls of one batch, and numbers of one fold: so few that the ledger's writes wait for milliseconds. */
+const batchSize = 250;
+const foldSize = 500;
+const sweepSize = 500;
+/** Folds, and slices of a sweep, in one turn. */
+const mostSlices = 40;
+/** Calls and characters that may wait. */
+const mostWaiting = 20_000;
+const mostCharacters = 32 * 1024 * 1024;
+/** Turns after the last call: PostgreSQL folds an entry once all earlier transactions have ended. */
+const lastTurns = 3;
+
+function isOutage(error: unknown): boolean {
+  return isGatewayError(error) && error.code === 'ledger_unavailable';
+}
+
+export class CallKeeper {
+  readonly #options: CallKeeperOptions;
+  readonly #closing = new AbortController();
+  #waiting: string[] = [];
+  #characters = 0;
+  #lost = 0;
+  #turnsLeft = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: CallKeeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#idle = setInterval(() => this.#work(() => this.#sweep()), idlePause).unref();
+    // What another process or version left is folded at once.
+    this.#schedule();
+  }
+
+  add(end: End): void {
+    if (this.#options.retention === 0) return;
+    const text = writeCall(end);
+    if (text === undefined) return;
+    if (this.#waiting.length >= mostWaiting || this.#characters + text.length > mostCharacters) {
+      this.#lost += 1;
+    } else {
+      this.#waiting.push(text);
+      this.#characters += text.length;
+    }
+    this.#schedule();
+  }
+
+  /** Stores what waits. Rejects never: what could not be stored waits on, or is lost and counted. */
+  flush(): Promise<void> {
+    return (this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    }));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#idle);
+    clearTimeout(this.#timer);
+    this.#closing.abort();
+    await this.#working;
+    await this.flush();
+    this.#lose(this.#waiting.length, new Error('the gateway stopped'));
+  }
+
+  #schedule(): void {
+    this.#turnsLeft = lastTurns;
+    this.#timer ??= setTimeout(() => this.#turn(), pause).unref();
+  }
+
+  #turn(): void {
+    this.#timer = undefined;
+    this.#turnsLeft -= 1;
+    this.#work(async () => {
+      await this.flush();
+      await this.#fold();
+    });
+    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted)
+      this.#timer = setTimeout(() => this.#turn(), pause).unref();
+  }
+
+  /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
+  #work(work: () => Promise<void>): void {
+    this.#working = this.#working.then(work).catch((error: unknown) => {
+      // An outage is reported by readiness and by the calls that it refuses.
+      if (!this.#closing.signal.aborted && !isOutage(error))
+        this.#options.logger.warn({ error }, 'stored calls could not be summed up; it is tried again');
+    });
+  }
+
+  async #flush(): Promise<void> {
+    this.#lose(0, new Error('too many calls waited to be stored'));
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, batchSize);
+      try {
+        await this.#options.store.addCalls({ text: `[${batch.join(',')}]` });
+      } catch (error) {
+        // They wait for the database, and are lost only when too many do.
+        if (isOutage(error)) return;
+        this.#lose(batch.length, error);
+      }
+      this.#waiting = this.#waiting.slice(batch.length);
+      this.#characters = this.#waiting.reduce((sum, { length }) => sum + length, 0);
+    }
+  }
+
+  #lose(more: number, error: unknown): void {
+    const calls = this.#lost + more;
+    this.#lost = 0;
+    if (calls === 0) return;
+    this.#options.onLost(calls);
+    this.#options.logger.error(
+      { error, calls },
+      'ended calls could not be stored; they are charged all the same',
+    );
+  }
+
+  async #fold(): Promise<void> {
+    for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1)
+      if ((await this.#options.store.fold({ limit: foldSize })).isDone) return;
+    // There is much more: the next turn continues.
+    this.#schedule();
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, retention } = this.#options;
+    await this.#fold();
+    for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1) {
+      const at = Date.now();
+      const before = retention === 0 ? at : at - retention;
+      if ((await store.sweepCalls({ before, limit: sweepSize, at })) < sweepSize) return;
+      await sleep(10);
+    }
+  }
+}

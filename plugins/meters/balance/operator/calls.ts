@@ -1,0 +1,207 @@
+/** What operators read of stored calls: pages of them, and one with all that is known of it. */
+import { z } from 'zod';
+import { formatUsd, GatewayError, usd } from '../../../../core/index.ts';
+import type { CallRow, StoredCall, Store } from '../store.ts';
+import { csv } from './csv.ts';
+import { accountName, moment } from './reading.ts';
+import { shownEntry } from './reports.ts';
+
+const name = z.string().min(1).max(200);
+const outcomes = ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed', 'error'] as const;
+
+const cursor = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,15}$/, 'it is the `next` of the page before')
+  .transform((text) => {
+    const [ended = 0, number = 0] = text.split('-').map(Number);
+    return { ended, number };
+  });
+
+const paging = {
+  model: name.optional(),
+  outcome: z.enum(outcomes, `the outcomes are ${outcomes.join(', ')}`).optional(),
+  from: moment.optional(),
+  to: moment.optional(),
+  after: cursor.optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+};
+
+export const callQuery = z.strictObject({
+  id: name.optional(),
+  account: accountName.optional(),
+  key: name.optional(),
+  provider: name.optional(),
+  protocol: name.optional(),
+  tag: name.regex(/^[^:]+:/, 'a tag is written name:value').optional(),
+  minCost: usd.optional(),
+  maxCost: usd.optional(),
+  format: z.enum(['json', 'csv']).default('json'),
+  ...paging,
+});
+
+export const ownCallQuery = z.strictObject(paging);
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** A call as key holders see it in a list. */
+function ownCall(row: CallRow) {
+  return {
+    id: row.call,
+    started: iso(row.started),
+    ended: iso(row.ended),
+    protocol: row.protocol,
+    operation: row.operation,
+    stream: row.stream,
+    model: row.asked ?? null,
+    answered_by: row.provider === '' ? null : row.model,
+    provider: row.provider === '' ? null : row.provider,
+    outcome: row.outcome,
+    error_code: row.code ?? null,
+    first_event_ms: row.firstEvent ?? null,
+    duration_ms: row.duration,
+    attempts: row.attempts,
+    input: row.input,
+    output: row.output,
+    cached: row.cached,
+    reasoning: row.reasoning,
+    cost: formatUsd(row.cost),
+    cost_basis: row.basis,
+  };
+}
+
+export function shownCall(row: CallRow) {
+  return {
+    ...ownCall(row),
+    account: row.account,
+    key: row.key,
+    status: row.status,
+    flags: row.flags.split(' ').filter((flag) => flag !== ''),
+    tags: row.tags,
+  };
+}
+
+function nextOf(rows: readonly CallRow[], limit: number): string | null {
+  const last = rows.at(-1);
+  return last && rows.length === limit ? `${last.ended}-${last.number}` : null;
+}
+
+export async function listCalls(store: Store, { id, format: _format, ...query }: z.output<typeof callQuery>) {
+  const rows = await store.listCalls({ ...query, call: id });
+  return { data: rows.map(shownCall), next: nextOf(rows, query.limit) };
+}
+
+export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
+  const rows = await store.listCalls({ ...query, key });
+  return { object: 'list', data: rows.map(ownCall), next: nextOf(rows, query.limit) };
+}
+
+const columns = [
+  'id',
+  'started',
+  'ended',
+  'account',
+  'key',
+  'protocol',
+  'operation',
+  'stream',
+  'model',
+  'answered_by',
+  'provider',
+  'outcome',
+  'status',
+  'error_code',
+  'first_event_ms',
+  'duration_ms',
+  'attempts',
+  'input',
+  'output',
+  'cached',
+  'reasoning',
+  'cost',
+  'cost_basis',
+  'flags',
+  'tags',
+] as const;
+
+export async function callsCsv(store: Store, query: z.output<typeof callQuery>): Promise<string> {
+  const { data } = await listCalls(store, query);
+  return csv(
+    columns,
+    data.map(({ flags, tags, stream, ...row }) => ({
+      ...row,
+      stream: String(stream),
+      flags: flags.join(' '),
+      tags: Object.entries(tags)
+        .map(([tag, value]) => `${tag}:${value}`)
+        .join(' '),
+    })),
+  );
+}
+
+/** What the record of a call says of its times; other members pass as they are. */
+const recordSchema = z.looseObject({
+  timing: z.record(z.string(), z.number()).default({}),
+  routing: z.array(z.unknown()).default([]),
+  attempts: z
+    .array(
+      z.looseObject({
+        number: z.number(),
+        start_ms: z.number().nullish(),
+        duration_ms: z.number().nullish(),
+        first_event_ms: z.number().nullish(),
+        outcome: z.string(),
+      }),
+    )
+    .default([]),
+});
+
+type Timing = { name: string; start_ms: number; duration_ms: number | null };
+
+const steps = ['authenticate', 'read', 'replay', 'route', 'authorize'] as const;
+
+/** The steps of a call as a waterfall: those before its attempts follow one another. */
+function spansOf({ timing, attempts }: z.output<typeof recordSchema>): Timing[] {
+  let start = 0;
+  const spans: Timing[] = steps.flatMap((step) => {
+    const duration = timing[step];
+    if (duration === undefined) return [];
+    const span = { name: step, start_ms: start, duration_ms: duration };
+    start = Math.round((start + duration) * 1000) / 1000;
+    return [span];
+  });
+  const tries = attempts.map(({ number, start_ms, duration_ms, first_event_ms, outcome }) => ({
+    name: `attempt ${number}`,
+    start_ms: start_ms ?? 0,
+    duration_ms: duration_ms ?? null,
+    first_event_ms: first_event_ms ?? null,
+    error: outcome === 'completed' ? null : outcome,
+  }));
+  const { settle, settle_start: settling } = timing;
+  return [
+    ...spans,
+    ...tries,
+    ...(settle === undefined || settling === undefined
+      ? []
+      : [{ name: 'settle', start_ms: settling, duration_ms: settle }]),
+  ];
+}
+
+/** One call, with its record and what the ledger booked for it. */
+export async function callDetails(store: Store, id: string) {
+  const call: StoredCall | undefined = await store.storedCall(id);
+  if (!call)
+    throw new GatewayError(
+      'not_found',
+      `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
+    );
+  const record = recordSchema.parse(JSON.parse(call.body));
+  const entries = await store.entries({ call: id, limit: 20 });
+  return {
+    ...shownCall(call),
+    ...record,
+    provider: call.provider === '' ? null : call.provider,
+    answered_by: call.provider === '' ? null : call.model,
+    timing: spansOf(record),
+    entries: entries.map(shownEntry),
+  };
+}

@@ -1,0 +1,145 @@
+/** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
+import { z } from 'zod';
+import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { dimensions, percentile, shortestKept, units, type Unit } from '../calls/figures.ts';
+import type { LastAudit } from '../ledger-service.ts';
+import type { OverviewRow, Store } from '../store.ts';
+import { accountName, moment } from './reading.ts';
+
+const name = z.string().min(1).max(200).optional();
+const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
+
+export const overviewQuery = z.strictObject({
+  from: moment.optional(),
+  to: moment.optional(),
+  by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
+  tag: name,
+  step: z.enum(unitNames, `a step is one of ${unitNames.join(', ')}`).optional(),
+  top: z.coerce.number().int().min(1).max(100).default(12),
+  account: accountName.optional(),
+  key: name,
+  model: name,
+  provider: name,
+});
+
+type Query = z.output<typeof overviewQuery>;
+
+/** Points of a series that an overview may have. */
+const mostSteps = 1000;
+const hour = units['1h'];
+
+function refusal(param: string, message: string): GatewayError {
+  return new GatewayError('invalid_request', message, { param });
+}
+
+function unitFor({ step, account, key, model, provider }: Query, from: number, to: number): Unit {
+  const isFiltered = [account, key, model, provider].some((filter) => filter !== undefined);
+  const isKept = from >= Date.now() - shortestKept;
+  if (step === '5m' && isFiltered) throw refusal('step', 'step: with a filter it is 1h or 1d');
+  if (step === '5m' && !isKept)
+    throw refusal('step', 'step: steps of 5m are kept for 48 hours; ask for 1h or 1d');
+  if (step !== undefined) return step;
+  if (to - from <= 6 * hour && isKept && !isFiltered) return '5m';
+  return to - from <= 8 * units['1d'] ? '1h' : '1d';
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly unit: Unit;
+}
+
+/** The range in whole steps. */
+function rangeOf(query: Query): Range {
+  const to = query.to ?? Date.now();
+  const from = query.from ?? to - units['1d'];
+  if (from >= to) throw refusal('from', 'from: it has to be before "to"');
+  if (query.tag !== undefined && query.by !== 'tag') throw refusal('tag', 'tag: it goes with by=tag only');
+  const unit = unitFor(query, from, to);
+  const length = units[unit];
+  const range = { from: Math.floor(from / length) * length, to: Math.ceil(to / length) * length, unit };
+  if ((range.to - range.from) / length > mostSteps)
+    throw refusal('step', `step: at most ${mostSteps} steps fit into an overview; ask for longer ones`);
+  if (query.by === 'tag' && [query.account, query.key, query.model, query.provider].some((filter) => filter))
+    throw refusal('by', 'by: an overview by tag has no other filter');
+  return range;
+}
+
+export function totalsOf(rows: readonly OverviewRow[]) {
+  const sum = (read: (row: OverviewRow) => number): number =>
+    rows.reduce((total, row) => total + read(row), 0);
+  const counts = rows[0]?.buckets.map((_, index) => sum(({ buckets }) => buckets[index] ?? 0)) ?? [];
+  return {
+    calls: sum((row) => row.counts.calls),
+    errors: sum((row) => row.counts.errors),
+    cost: formatUsd(rows.reduce((total, { cost }) => total + cost, 0n)),
+    input: sum((row) => row.counts.input),
+    output: sum((row) => row.counts.output),
+    cached: sum((row) => row.counts.cached),
+    reasoning: sum((row) => row.counts.reasoning),
+    cache_hits: sum((row) => row.counts.cache_hits),
+    first_event_ms: {
+      count: counts.reduce((total, count) => total + count, 0),
+      p50: percentile(counts, 0.5),
+      p95: percentile(counts, 0.95),
+    },
+  };
+}
+
+/** One value for each step, in their order. */
+function columnsOf(rows: readonly OverviewRow[], starts: readonly number[]) {
+  const byStart = new Map(rows.map((row) => [row.start, row]));
+  const column = <Value>(read: (row: OverviewRow) => Value, none: Value): Value[] =>
+    starts.map((start) => {
+      const row = byStart.get(start);
+      return row ? read(row) : none;
+    });
+  return {
+    calls: column(({ counts }) => counts.calls, 0),
+    errors: column(({ counts }) => counts.errors, 0),
+    cost: column(({ cost }) => formatUsd(cost), '0'),
+    input: column(({ counts }) => counts.input, 0),
+    output: column(({ counts }) => counts.output, 0),
+    cached: column(({ counts }) => counts.cached, 0),
+    reasoning: column(({ counts }) => counts.reasoning, 0),
+    cache_hits: column(({ counts }) => counts.cache_hits, 0),
+    p50: column(({ buckets }) => percentile(buckets, 0.5), null),
+    p95: column(({ buckets }) => percentile(buckets, 0.95), null),
+  };
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+export async function overview(store: Store, audit: LastAudit | undefined, query: Query) {
+  const { from, to, unit } = rangeOf(query);
+  const { by, tag, top, account, key, model, provider } = query;
+  const [rows, totals, behind] = await Promise.all([
+    store.overview({ from, to, unit, by, tag, top, account, key, model, provider }),
+    store.totals(),
+    store.behind(),
+  ]);
+  const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
+  const series = [...Map.groupBy(rows, (row) => row.name ?? null)].map(([named, own]) => ({
+    name: named,
+    totals: totalsOf(own),
+    ...columnsOf(own, starts),
+  }));
+  const { pendingCalls, pendingAmount, oldestPending } = totals;
+  return {
+    from: iso(from),
+    to: iso(to),
+    by,
+    step: unit,
+    times: starts.map(iso),
+    totals: totalsOf(rows),
+    series,
+    others: Math.max(0, (rows[0]?.names ?? 0) - top),
+    pending: {
+      calls: pendingCalls,
+      amount: formatUsd(pendingAmount),
+      oldest: oldestPending === undefined ? null : iso(oldestPending),
+    },
+    audit: audit ? { ok: audit.ok, at: iso(audit.at), findings: audit.findings } : null,
+    behind,
+  };
+}

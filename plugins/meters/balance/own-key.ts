@@ -1,0 +1,95 @@
+/** What the holder of a key reads of it: its balance, limits and usage, and its own calls. */
+import { z } from 'zod';
+import { formatUsd, GatewayError, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
+import { read } from '../../shared/operator-routes.ts';
+import { encodeError } from '../../shared/wire-kit/openai-error.ts';
+import { units } from './calls/figures.ts';
+import type { LedgerService } from './ledger-service.ts';
+import { accountBalance } from './operator/accounts.ts';
+import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
+import { totalsOf } from './operator/overview.ts';
+import type { KeyRecord, Store } from './store.ts';
+
+const day = units['1d'];
+
+export const keyQuery = z.strictObject({ days: z.coerce.number().int().min(1).max(366).default(30) });
+
+async function recordOf(store: Store, { key }: Principal): Promise<KeyRecord> {
+  const found = await store.listKeys({ wanted: key, limit: 20 });
+  const record = found.find(({ id }) => id === key);
+  if (record) return record;
+  throw new GatewayError('not_found', 'The key is in no ledger of this gateway.');
+}
+
+/** How often each model was called on each day. */
+async function usageOf(store: Store, { account, key }: Principal, days: number) {
+  const to = Math.ceil(Date.now() / day) * day;
+  const from = to - days * day;
+  const rows = await store.overview({ account, key, from, to, by: 'model', unit: '1d', top: 10_000 });
+  const data = rows
+    .toSorted((one, other) => other.start - one.start || one.place - other.place)
+    .map((row) => {
+      const { cache_hits: _hits, first_event_ms: _times, ...sums } = totalsOf([row]);
+      return { day: new Date(row.start).toISOString().slice(0, 10), model: row.name ?? null, ...sums };
+    });
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), data };
+}
+
+async function ownKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
+  const record = await recordOf(store, principal);
+  const { account: _account, currency, ...balance } = await accountBalance(store, principal.account);
+  const { spendCap, used, pending, models, expires, callsPerMinute } = record;
+  return {
+    object: 'key',
+    id: record.id,
+    name: record.name,
+    last_four: record.lastFour,
+    account: principal.account,
+    created: new Date(record.created).toISOString(),
+    currency,
+    balance,
+    limits: {
+      spend_cap: spendCap === undefined ? null : formatUsd(spendCap),
+      spend_used: formatUsd(used),
+      spend_left: spendCap === undefined ? null : formatUsd(spendCap - used - pending),
+      models: models ?? null,
+      expires: expires === undefined ? null : new Date(expires).toISOString(),
+      calls_per_minute: callsPerMinute ?? null,
+    },
+    usage: await usageOf(store, principal, days),
+  };
+}
+
+/** `opened` is the ledger of this process. */
+export function ownKeyRoutes(opened: () => LedgerService): Route[] {
+  const shared = {
+    method: 'GET',
+    access: 'user',
+    errors: (error: unknown) => encodeError(toGatewayError(error)),
+  } as const;
+  const headers = { 'cache-control': 'no-store' };
+  return [
+    {
+      ...shared,
+      name: 'own key',
+      path: '/v1/key',
+      openapi: async () => (await import('./calls/description.ts')).ownKey,
+      handle: async ({ query }, principal) => ({
+        status: 200,
+        headers,
+        body: await ownKey(opened().store, principal, read(keyQuery, Object.fromEntries(query))),
+      }),
+    },
+    {
+      ...shared,
+      name: 'own calls',
+      path: '/v1/calls',
+      openapi: async () => (await import('./calls/description.ts')).ownCalls,
+      async handle({ query }, { key }) {
+        const asked = read(ownCallQuery, Object.fromEntries(query));
+        await opened().calls.flush();
+        return { status: 200, headers, body: await listOwnCalls(opened().store, key, asked) };
+      },
+    },
+  ];
+}
