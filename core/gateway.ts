@@ -10,6 +10,7 @@ import { ConfigError, type Config } from './config.ts';
 import type { Core } from './core.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
+import type { Archive } from './host/archive.ts';
 import { Commands } from './host/commands.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
@@ -133,6 +134,7 @@ function createRegistries() {
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),
+    archives: new Registry<Archive>('archive'),
     credentials: new Registry<Credential>('credential'),
     guards: new Registry<Guard>('guard'),
     documents: new Registry<DocumentStore>('document store'),

@@ -15,6 +15,7 @@ export type {
 } from './plugin.ts';
 export type * from './host/workers.ts';
 export type { Command, CommandOption, CommandResult } from './host/commands.ts';
+export type { Archive, ArchivedCall } from './host/archive.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
 export { fileMode, folderMode, tighten } from './process/data-folder.ts';

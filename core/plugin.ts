@@ -10,6 +10,7 @@ import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
+import type { Archive } from './host/archive.ts';
 import type { Command } from './host/commands.ts';
 import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
@@ -125,6 +126,7 @@ export interface Host {
   readonly protocols: Registry<Protocol>;
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
+  readonly archives: Registry<Archive>;
   readonly credentials: Registry<Credential>;
   readonly routes: Entries<Route>;
   /** The family of a route for credentials: the name of its plugin. */

@@ -19,6 +19,7 @@ import type { ClientHeaders, ErrorReply, Match, Protocol } from './protocol.ts';
 import { canCountTokens } from './upstream/token-count.ts';
 import { buildUnsigned } from './upstream/upstream-request.ts';
 import { Cancellation } from './util/cancellation.ts';
+import { Trace } from './util/trace.ts';
 
 /** A request as a client would send it. */
 export interface PreviewRequest {
@@ -142,6 +143,7 @@ function receive(
     signal: cancellation.signal,
     cancellation,
     logger,
+    trace: new Trace(),
     preview: true,
     principal: { kind: 'user', account: '', key: '' },
   };

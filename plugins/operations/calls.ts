@@ -1,8 +1,9 @@
 /**
  * `GET /v1/calls/{id}`: what became of a call, for the key that made it; the id is what its reply carried in
  * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room for.
- * The last calls are kept in memory and the oldest forgotten; prompts and replies are never kept. Where
- * several workers share the port, each keeps its own calls and asks the others for those it does not know.
+ * The last calls are kept in memory, and for longer where an archive keeps them, such as the ledger; prompts
+ * and replies are never kept. Where several workers share the port, each keeps its own calls and asks the
+ * others for those it does not know.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -10,6 +11,7 @@ import {
   definePlugin,
   GatewayError,
   toGatewayError,
+  type Host,
   type Principal,
   type Workers,
 } from '../../core/index.ts';
@@ -54,13 +56,16 @@ function remember(most: number, workers: Workers): Memory {
   };
 }
 
+/** Asks memory first, then the other workers, then what keeps calls for longer. */
 async function find(
   memory: Memory | undefined,
   id: string,
   { key }: Principal,
-  workers: Workers,
+  { workers, archives }: Host,
 ): Promise<Kept> {
-  const kept = memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
+  let kept: Kept | undefined =
+    memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
+  for (const archive of archives.all()) kept ??= await archive.find(id);
   // Another key's call gets the same answer as one that never was, so that ids cannot be probed.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {
@@ -71,7 +76,8 @@ async function find(
 export const calls = definePlugin({
   name: 'calls',
   options,
-  apply({ hooks, routes, resource, workers }, { most }) {
+  apply(host, { most }) {
+    const { hooks, routes, resource, workers } = host;
     let memory: Memory | undefined;
     hooks.ready.tapPromise('calls', async () => {
       memory = await resource(
@@ -93,7 +99,7 @@ export const calls = definePlugin({
       errors: (error) => encodeError(toGatewayError(error)),
       openapi: async () => (await import('./calls/description.ts')).oneCall,
       handle: async ({ params: { id = '' } }, principal) => {
-        const { body } = await find(memory, id, principal, workers);
+        const { body } = await find(memory, id, principal, host);
         return {
           status: 200,
           headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },

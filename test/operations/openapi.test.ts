@@ -307,7 +307,7 @@ describe('what is sent and answered is as it says', () => {
     for (const { method, path, told } of operations().filter(({ method: asked }) => asked === 'GET')) {
       const isOperators = told.tags.includes('on the admin listener');
       const at = path
-        .replace('/v1/calls/{id}', `/v1/calls/${id}`)
+        .replace('/calls/{id}', `/calls/${id}`)
         .replace('{account}', account)
         .replace('{budget}', '1')
         .replace('{key}', key.slice(-4))

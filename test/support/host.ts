@@ -8,6 +8,7 @@ import { createHooks, type CoreHooks } from '../../core/hooks.ts';
 import { Registry } from '../../core/host/registry.ts';
 import { tappable } from '../../core/host/taps.ts';
 import type {
+  Archive,
   Command,
   Credential,
   DocumentStore,
@@ -63,6 +64,7 @@ export function hostWith(
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),
+    archives: new Registry<Archive>('archive'),
     credentials: new Registry<Credential>('credential'),
     routes: new Registry<Route>('route'),
     familyOf: ({ name }) => name,

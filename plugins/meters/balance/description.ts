@@ -168,7 +168,7 @@ const operators: Readonly<Record<string, Operator>> = {
 
 /** Describes an operators' route, which is named by its method and path. */
 export function operatorDescription(name: string): Description {
-  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: operatorError };
+  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: errorSchema };
 }
 
 export const topUp: Description = {
@@ -180,5 +180,5 @@ export const topUp: Description = {
   }),
   body: json(creditOrder.extend({ reference })),
   replies: { 200: json(credited) },
-  error: operatorError,
+  error: errorSchema,
 };

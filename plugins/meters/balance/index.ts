@@ -98,6 +98,13 @@ function register(
   host.examinations.add(ledgerExamination(open));
   host.documents.add(documentStore(() => opened()?.store, open));
   host.keyrings.add(createKeyring(ledger));
+  host.archives.add({
+    name: 'balance',
+    async find(id) {
+      await service().calls.flush();
+      return ledger().storedCall(id);
+    },
+  });
   const routes = [
     ...balanceRoutes(addresses, ledger),
     ...operatorRoutes(ledger),

@@ -20,22 +20,27 @@ export const statementQuery = z
     to: date.optional(),
     format: z.enum(['json', 'csv']).default('json'),
   })
-  .refine(({ month, from }) => (month === undefined) !== (from === undefined), {
-    message: 'say the month, or from and to (days, the second is not included)',
-    path: ['month'],
-  });
+  .refine(
+    ({ month, from, to }) =>
+      (month === undefined || from === undefined) && (to === undefined || from !== undefined),
+    {
+      message: 'say a month, or from and to (days; the second is not included)',
+      path: ['month'],
+    },
+  );
 
 type Query = z.output<typeof statementQuery>;
 
+/** The current month, if neither a month nor a day is said. */
 function rangeOf({ month, from, to }: Query): { from: number; to: number } {
-  if (month === undefined) {
-    const start = from ?? 0;
+  if (from !== undefined) {
+    const start = from;
     const end = to ?? Math.ceil(Date.now() / day) * day;
     if (start >= end)
       throw new GatewayError('invalid_request', 'from: it has to be before "to"', { param: 'from' });
     return { from: start, to: end };
   }
-  const [year = 0, number = 1] = month.split('-').map(Number);
+  const [year = 0, number = 1] = (month ?? new Date().toISOString()).split('-').map(Number);
   return { from: Date.UTC(year, number - 1), to: Date.UTC(year, number) };
 }
 
