@@ -52,7 +52,7 @@ import { buildModelError, chooseProtocols } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
 import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
-import { mark } from './util/trace.ts';
+import { mark, notPermitted, notPriced } from './util/trace.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -131,13 +131,10 @@ export async function parseCall(
 
 /** The targets of a call, in the order to try. */
 export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
-  const offered = core.targetsFor(parsed.call.model, parsed.protocol);
-  const targets = await core.hooks.route.promise(offered, parsed);
+  const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
   if (targets.length === 0) throw buildModelError(core.catalog, parsed.call.model);
-  const permitted = filterPermitted(targets, parsed.principal);
-  parsed.trace.note('key', 'the key may not call it', targets, permitted);
-  const priced = filterPriced(permitted, parsed);
-  parsed.trace.note('prices', 'it has no price for what the call asks for', permitted, priced);
+  const allowed = parsed.trace.note('key', notPermitted, targets, filterPermitted(targets, parsed.principal));
+  const priced = parsed.trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed));
   return chooseProtocols(priced, parsed);
 }
 
@@ -148,7 +145,6 @@ export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Ta
 async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
   const meter: Meter = async (end) => {
-    mark(planned, 'settling');
     await withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold);
     mark(planned, 'settled');
   };

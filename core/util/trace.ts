@@ -14,6 +14,10 @@ export interface RouteStep {
   readonly left: readonly Target[];
 }
 
+/** Why core itself removes targets. */
+export const notPermitted = 'the key may not call it';
+export const notPriced = 'it has no price for what the call asks for';
+
 /** Times are whole microseconds since the headers arrived, which V8 keeps without allocating; 0: not reached. */
 export class Trace {
   authenticated = 0;
@@ -21,15 +25,19 @@ export class Trace {
   replayed = 0;
   routed = 0;
   authorized = 0;
-  settling = 0;
   settled = 0;
   steps: RouteStep[] | undefined = undefined;
 
-  /** Notes a step that changed the targets or their order. */
-  note(by: string, because: string | undefined, given: readonly Target[], left: readonly Target[]): void {
-    if (left === given) return;
-    if (left.length === given.length && left.every((target, index) => target === given[index])) return;
-    (this.steps ??= []).push({ by, because, given, left });
+  /** Notes a step that changed the targets or their order, and returns what it left. */
+  note(
+    by: string,
+    because: string | undefined,
+    given: readonly Target[],
+    left: readonly Target[],
+  ): readonly Target[] {
+    const isSame = left.length === given.length && left.every((target, index) => target === given[index]);
+    if (!isSame) (this.steps ??= []).push({ by, because, given, left });
+    return left;
   }
 }
 

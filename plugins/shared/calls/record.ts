@@ -71,8 +71,10 @@ function stepOf({ by, because, given, left }: RouteStep): object {
 }
 
 /** Milliseconds of each step. A step that was not reached is left out. */
-function timingOf({ exchange: { trace } }: End): object {
-  const { authenticated, read, replayed, routed, authorized, settling, settled } = trace;
+function timingOf({ exchange: { trace }, duration }: End): object {
+  const { authenticated, read, replayed, routed, authorized, settled } = trace;
+  // The end of a call is known when it begins to be settled.
+  const settling = settled === 0 ? 0 : Math.min(settled, Math.round(duration * 1000));
   const steps = [
     ['authenticate', 0, authenticated],
     ['read', authenticated, read],

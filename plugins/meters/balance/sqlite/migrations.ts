@@ -1,10 +1,10 @@
-import { callTables } from '../calls/tables.ts';
 /**
  * The steps that make the tables. Each entry is one row, with its legs in columns, and is never changed. What
  * does change is kept apart and can be computed from the entries: the sums of accounts and keys, and the
  * pending reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's
  * version.
  */
+import { callTables } from '../calls/tables.ts';
 import { documentTable } from '../documents.ts';
 import type { Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
