@@ -1,10 +1,15 @@
 /** A gateway with its console, and a browser session of an operator. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { webConsole } from '../../plugins/operations/console/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
@@ -21,16 +26,28 @@ export interface ConsoleHouse {
   close(): Promise<void>;
 }
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
 export async function openConsole(
   options: Parameters<typeof webConsole>[0] = {},
   plugins: ConfigInput['plugins'] = [],
 ): Promise<ConsoleHouse> {
   const house = await openHouse({
+    // The console says where clients reach the public listener, so it needs a port that is known.
+    settings: { server: { port: await freePort() } },
     plugins: [
       apiKeyHeader(),
       messages(),
       demo(),
       calls(),
+      catalogue(),
       admin({ port: 0 }),
       webConsole(options),
       ...plugins,
@@ -53,4 +70,53 @@ export async function openConsole(
     },
     close: () => house.close(),
   };
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  /** What the browser complained of: broken rules of the page, errors of its scripts. */
+  readonly complaints: readonly string[];
+  /** Origins that the page asked for anything. */
+  readonly origins: ReadonlySet<string>;
+}
+
+export async function openPage(
+  browser: Browser,
+  options: Parameters<Browser['newPage']>[0] = {},
+): Promise<WatchedPage> {
+  const page = await browser.newPage(options);
+  const complaints: string[] = [];
+  const origins = new Set<string>();
+  page.on('console', (message) => {
+    // The browser reports each error reply too, which the page shows to its reader.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => void complaints.push(String(error)));
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith('http')) origins.add(origin);
+  });
+  return { page, complaints, origins };
+}
+
+/** Opens the console and signs in as a person would. */
+export async function signInOn(page: Page, { door, secret }: ConsoleHouse): Promise<void> {
+  await page.goto(door);
+  await page.getByLabel('Operator secret or key').fill(secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+}
+
+/** What keeps people with disabilities from using the page: serious findings of axe-core, each with its place. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // As the debugger, since the page's policy lets in no script of others.
+  await page.evaluate(axe.source);
+  const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  const { violations = [] } = (
+    typeof found === 'object' && found !== null ? found : {}
+  ) as Partial<axe.AxeResults>;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
