@@ -214,6 +214,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     <p class="dim">Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.</p>
     <${Table}
       name="Models"
+      key=${search}
       columns=${columns}
       rows=${error ? [] : rows}
       rowKey=${({ id }: Model) => id}
