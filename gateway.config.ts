@@ -11,6 +11,7 @@ import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
+import { configuration } from './plugins/operations/configuration.ts';
 import { webConsole } from './plugins/operations/console/index.ts';
 import { crossing } from './plugins/operations/crossing.ts';
 import { openapi } from './plugins/operations/openapi.ts';
@@ -118,8 +119,9 @@ export default defineConfig({
     // only.
     // Sheds new calls while the event loop lags or memory runs low.
     overload(),
-    // What would be sent for a call, shown on the admin listener.
+    // On the admin listener: what would be sent for a call, and the configuration in force.
     crossing(),
+    configuration(),
     // The admin listener uses the next port by default.
     admin({
       port:

@@ -123,6 +123,8 @@ export interface Config {
   readonly timeouts: z.output<typeof settingsSchema>['timeouts'];
   readonly retries: RetrySettings;
   readonly plugins: readonly Plugin[];
+  /** Everything but the plugins, as written. */
+  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** An error in the configuration. Its message is complete; no stack is needed. */
@@ -177,7 +179,8 @@ export function checkConfig(input: unknown, file: string): Config {
     repliesLimit = computeRepliesLimit(settings.server),
   } = settings.server;
   const server = { ...settings.server, maxConnections, bodiesLimit, repliesLimit };
-  return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
+  const { plugins: _, ...given } = { ...z.looseObject({}).parse(input) };
+  return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present, given };
 }
 
 /** Default names of the configuration file. */
@@ -208,8 +211,8 @@ function loadFault(error: unknown, path: string): string {
 let readings = 0;
 
 /**
- * Loads a configuration file. Modules that it imports are not read again, so a reload takes new options and
- * never new code. The bare name `tollgate` means the running copy in all of them, so there is one core.
+ * Loads a configuration file. The operator's own modules that it imports are read again each time. Packages and
+ * the gateway itself keep their code until the next start. The bare name `tollgate` means the running copy in all of them, so there is one core.
  */
 export async function loadConfig(path: string): Promise<Config> {
   if (!existsSync(path))
@@ -219,7 +222,7 @@ export async function loadConfig(path: string): Promise<Config> {
   meanRunningCopy();
   const address = pathToFileURL(path);
   readings += 1;
-  if (readings > 1) address.searchParams.set('reading', String(readings));
+  address.searchParams.set('reading', String(readings));
   let module: unknown;
   try {
     module = await import(address.href);

@@ -28,6 +28,8 @@ export interface Core {
   readonly readiness: Registry<Readiness>;
   readonly guards: Registry<Guard>;
   readonly catalog: Catalog;
+  /** Paths of the admin listener below which calls are served. */
+  readonly callPaths: Set<string>;
   /** The calls that run now. */
   readonly calls: RunningCalls;
   readonly logger: Logger;

@@ -12,6 +12,7 @@ import { createDispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
 import type { Archive } from './host/archive.ts';
 import { Commands } from './host/commands.ts';
+import type { Control } from './host/configuration.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
 import { metrics, scrape } from './host/metrics.ts';
@@ -19,6 +20,7 @@ import { watchListing } from './host/model-discovery.ts';
 import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
 import { freezeTaps, tappable } from './host/taps.ts';
+import { configurationOf, noService, toolsOf } from './host/tools.ts';
 import { BodyBudget } from './http/bodies.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
@@ -34,7 +36,6 @@ import {
   type Plugin,
   type Readiness,
 } from './plugin.ts';
-import { previewCall } from './preview.ts';
 import { tightenFolder } from './process/data-folder.ts';
 import { workers } from './process/worker-messages.ts';
 import type { Protocol } from './protocol.ts';
@@ -97,18 +98,21 @@ function noteTakers(
   };
 }
 
-/** What plugins may do with the finished core. */
-function toolsOf(
+/** A reload finds the listener open and switches its routes once all of the configuration is ready. */
+function adminOpener(
   core: Core,
-  listener: Host['listener'],
-): Pick<Host, 'targetsFor' | 'preview' | 'addresses' | 'listener' | 'running'> {
-  const { targetsFor, addresses, calls } = core;
-  return {
-    targetsFor,
-    preview: (request) => previewCall(core, request),
-    addresses,
-    listener,
-    running: calls,
+  resources: Resources,
+  servers: Set<GatewayServer>,
+): Host['openAdminListener'] {
+  return async (address) => {
+    const server = await resources.open(
+      'admin listener',
+      address,
+      (at) => openServer(core, at, 'operators'),
+      (opened) => opened.close(),
+    );
+    servers.add(server);
+    return server.url;
   };
 }
 
@@ -143,7 +147,7 @@ function createRegistries() {
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
-export function createGateway(config: Config, logger: Logger): Gateway {
+export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
   const hooks = createHooks();
   const registries = createRegistries();
   const { protocols, providers, keyrings, guards, examinations } = registries;
@@ -175,6 +179,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     logger,
     targetsFor,
     addresses: notes.addresses,
+    callPaths: new Set(),
     calls: new RunningCalls(),
     bodies: new BodyBudget(config.server),
     replies: new ReplyBudget(config.server),
@@ -185,20 +190,13 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const adminServers = new Set<GatewayServer>();
   let ending: NodeJS.Timeout | undefined;
 
-  /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
-  async function openAdminListener(address: {
-    readonly host: string;
-    readonly port: number;
-  }): Promise<string> {
-    const server = await resources.open(
-      'admin listener',
-      address,
-      (at) => openServer(core, at, 'operators'),
-      (opened) => opened.close(),
-    );
-    adminServers.add(server);
-    return server.url;
-  }
+  const openAdminListener = adminOpener(core, resources, adminServers);
+  const configuration = configurationOf(
+    config,
+    control,
+    { protocols, providers, keyrings, hooks },
+    notes.off,
+  );
 
   const plugins = new Set(config.plugins.map(({ name }) => name));
   for (const plugin of config.plugins) {
@@ -219,7 +217,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       dataFolder: config.dataFolder,
       resource: resources.open,
       openAdminListener,
-      ...toolsOf(core, config.server),
+      ...toolsOf(core, config.server, configuration),
       ...noteTakers(notes, plugin, config.file, pluginLogger),
       discover: (provider, source) =>
         watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),

@@ -12,11 +12,13 @@ import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Archive } from './host/archive.ts';
 import type { Command } from './host/commands.ts';
+import type { Configuration } from './host/configuration.ts';
 import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
 import { faultsOf } from './host/option-errors.ts';
 import type { Entries, Registry } from './host/registry.ts';
+import type { GivenOptions } from './host/shown-options.ts';
 import type { Supervisor, Workers } from './host/workers.ts';
 import type { Preview, PreviewRequest } from './preview.ts';
 import type { Protocol } from './protocol.ts';
@@ -147,6 +149,10 @@ export interface Host {
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
   targetsFor(model: string, client: Protocol): readonly Target[];
+  /** The configuration as operators see it, without secrets. */
+  readonly configuration: Configuration;
+  /** Serves calls of all protocols on the admin listener too, below this path. */
+  serveCalls(path: string): void;
   /** Shows what would be sent for a call, to each target of its model. Nothing is sent or charged. */
   preview(request: PreviewRequest): Promise<Preview>;
   /**
@@ -192,6 +198,8 @@ export interface Plugin {
   readonly name: string;
   /** The interface version the plugin was made for. `definePlugin` writes its own. */
   readonly interface: number;
+  /** The options as given, with their schema, for operators to look at. */
+  readonly options?: GivenOptions;
   /** Receives the host, once per reading of the configuration. Throwing stops the start. */
   apply(host: Host): void;
   /** Runs in the process that starts several workers, for state kept once. A reload does not run it. */
@@ -254,6 +262,7 @@ export function definePlugin<Options extends z.ZodType>(parts: {
     return {
       name,
       interface: pluginInterface,
+      options: { schema: parts.options, given: options },
       apply: (host) => parts.apply(host, checked.data),
       ...(supervise ? { supervise } : {}),
     };

@@ -85,7 +85,8 @@ function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback
   });
   const pages: Pages = new LRUCache({ max: mostPages });
   app.use(servePages(core, pages));
-  if (audience === 'everyone') app.use(serveCalls(core));
+  const paths = audience === 'everyone' ? [''] : [...core.callPaths];
+  for (const path of paths) app.use(serveCalls(core, path));
   app.use(createRouter(core, audience, pages).routes());
   app.use((context) => {
     const id = createRequestId();
@@ -120,10 +121,12 @@ function decodePath(path: string): string {
   }
 }
 
-function serveCalls(core: Core): Koa.Middleware {
+/** Serves calls at the paths of their protocols, below a prefix. */
+function serveCalls(core: Core, prefix: string): Koa.Middleware {
   const protocols = [...core.protocols.all()];
   return async (context, next) => {
-    const path = decodePath(context.path);
+    if (!context.path.startsWith(`${prefix}/`)) return next();
+    const path = decodePath(context.path.slice(prefix.length));
     for (const protocol of protocols) {
       const match = protocol.client.match(context.method, path, context.querystring);
       if (match) return takeCall(core, context, protocol, match);

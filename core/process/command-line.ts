@@ -6,16 +6,15 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
-import { ConfigError, configFile, loadConfig, type Config } from '../config.ts';
+import { ConfigError, configFile, loadConfig } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, verbOf } from '../host/commands.ts';
 import type { Command } from '../host/commands.ts';
 import { namingPlugin, PluginError } from '../plugin.ts';
 import { banner, isFirstStart } from './banner.ts';
-import { shortcomingsOf } from './config-warnings.ts';
+import { shortcomingsOf, warningsOf } from './config-warnings.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
-import { connectionFault } from './open-files.ts';
 import { serve, type Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
@@ -40,12 +39,6 @@ function print(text: string): void {
 /** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
-}
-
-/** Resources that the configuration asks for and this machine lacks. */
-function warningsOf({ server }: Config): string[] {
-  const fault = connectionFault(server.maxConnections);
-  return fault === undefined ? [] : [`Warning: ${fault}`];
 }
 
 async function start(): Promise<void> {

@@ -1,5 +1,7 @@
 /** Warnings about a configuration that is valid but would refuse every call. */
+import type { Config } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
+import { connectionFault } from './open-files.ts';
 
 /** One line for each problem, with what to add. */
 export function shortcomingsOf({
@@ -21,4 +23,10 @@ export function shortcomingsOf({
   if (providers.all().next().done)
     told.push("No provider is on, so there are no models: set a provider's key, or add demo().");
   return told;
+}
+
+/** What the configuration asks for and this machine has no room for. */
+export function warningsOf({ server }: Config): string[] {
+  const fault = connectionFault(server.maxConnections);
+  return fault === undefined ? [] : [`Warning: ${fault}`];
 }

@@ -21,6 +21,11 @@ function read(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
+/** The version of this gateway. */
+export function ownVersion(): string {
+  return read(findPackageJSON(import.meta.url) ?? '').version ?? '';
+}
+
 /** `importer` is the importing module. Throws if its package works with other versions than this one. */
 export function checkPeer(module: string | undefined): void {
   const file = module === undefined ? undefined : findPackageJSON(module);
@@ -36,7 +41,7 @@ function checkRange(name: string, range: string): void {
   // Read on demand, synchronously, because a module is being resolved. Most gateways have no third-party
   // plugins.
   const semver: typeof Semver = require('semver');
-  const { version = '' } = read(findPackageJSON(import.meta.url) ?? '');
+  const version = ownVersion();
   // A peer may also be a path or a tag, which has no version.
   if (semver.validRange(range) === null || semver.satisfies(version, range, { includePrerelease: true }))
     return;

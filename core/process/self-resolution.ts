@@ -6,6 +6,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { basename, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { checkPeer } from './peer-versions.ts';
 
 const here = import.meta.url;
@@ -41,6 +42,26 @@ function siblings(plugin: string): string {
   return `${dirname(plugin)} has ${[...names].join(', ')}`;
 }
 
+/** Files of the operator's own modules, besides the configuration: plugins that are in no package. */
+export const ownModules = new Set<string>();
+
+/** Code that is read once: packages, and this copy of the gateway. */
+function isKept(url: string): boolean {
+  return (
+    !/^file:[^?#]*\.m?[jt]s$/.test(url) ||
+    url.includes('/node_modules/') ||
+    ['core/', 'plugins/', 'test/'].some((folder) => url.startsWith(new URL(folder, root).href))
+  );
+}
+
+/** A module that a configuration imports has the number of its reading, so that each reading loads it again. */
+function withReading(url: string, parent: string | undefined): string {
+  const [, reading] = /[?&]reading=(\d+)$/.exec(parent ?? '') ?? [];
+  if (reading === undefined || isKept(url)) return url;
+  ownModules.add(fileURLToPath(url));
+  return `${url}?reading=${reading}`;
+}
+
 let registered = false;
 
 /** Once is enough for a process. */
@@ -52,7 +73,10 @@ export function meanRunningCopy(): void {
       const name = /^tollgate(?=$|\/)/.test(specifier)
         ? exported(specifier.slice('tollgate'.length))
         : undefined;
-      if (!name) return next(specifier, context);
+      if (!name) {
+        const found = next(specifier, context);
+        return { ...found, url: withReading(found.url, context.parentURL) };
+      }
       checkPeer(context.parentURL);
       return next(name.href, context);
     },

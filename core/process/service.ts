@@ -7,9 +7,13 @@
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
+import type { Control, Reloaded } from '../host/configuration.ts';
 import { openServer } from '../server.ts';
 import { withTimeout } from '../util/timeouts.ts';
+import { checkConfigFile, faultOf, unchangeable } from './check-config.ts';
+import { ownModules } from './self-resolution.ts';
 import { watchFiles } from './watch.ts';
+import { workers } from './worker-messages.ts';
 
 export interface Service {
   readonly url: string;
@@ -26,11 +30,16 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** Asks another worker to read the configuration again too. */
+const reloading = 'core:reload';
+
+type Outcome = Omit<Reloaded, 'workers'>;
+
 /** Milliseconds to send and settle the ends of calls that had to be cut. */
 const longestEnd = 6000;
 
-async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
-  const gateway = createGateway(config, logger);
+async function openGateway(config: Config, logger: Logger, control: Control): Promise<Gateway> {
+  const gateway = createGateway(config, logger, control);
   try {
     await gateway.open();
     return gateway;
@@ -38,13 +47,6 @@ async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
     await gateway.close();
     throw error;
   }
-}
-
-/** Settings of a new configuration that change only with the next start. */
-function unchangeable(before: Config['server'], after: Config['server']): string[] {
-  return (['host', 'port', 'maxConnections', 'workers'] as const)
-    .filter((name) => before[name] !== after[name])
-    .map((name) => `server.${name}`);
 }
 
 /** Closes a replaced configuration after its last call. */
@@ -60,25 +62,33 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
 /** Opens the gateway of a configuration. Throws if it cannot. */
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
-  let gateway = await openGateway(config, logger);
+  const control: Control = {
+    check: () => checkConfigFile(first, config, logger),
+    async reload() {
+      const outcome = await reloadOnce();
+      const others = outcome.ok ? await workers.askEach(reloading, {}) : [];
+      return { ...outcome, workers: others.length };
+    },
+  };
+  let gateway = await openGateway(config, logger, control);
   const server = await openServer(gateway, config.server);
   /** Replaced configurations that still have calls, each with its end. */
   const leaving = new Map<Gateway, Promise<void>>();
   let stopping = false;
-  const filesOf = (): string[] => [config.file, ...gateway.files];
+  const filesOf = (): string[] => [config.file, ...ownModules, ...gateway.files];
   const watcher = watchFiles(filesOf(), () => void reload(), logger);
 
-  async function replace(): Promise<boolean> {
+  async function replace(): Promise<Outcome> {
     try {
       watcher.reading();
       const next = await loadConfig(config.file);
-      const opened = await openGateway(next, logger);
+      const opened = await openGateway(next, logger, control);
       if (stopping) {
         await opened.close();
-        return false;
+        return { ok: false, fault: 'The gateway is stopping.', waiting: [] };
       }
-      const staying = unchangeable(first.server, next.server);
-      if (staying.length > 0) logger.warn(`${staying.join(', ')} will change with the next start`);
+      const later = unchangeable(first.server, next.server);
+      if (later.length > 0) logger.warn(`${later.join(', ')} will change with the next start`);
       const old = gateway;
       gateway = opened;
       config = next;
@@ -89,24 +99,31 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
         leave(old, logger).then(() => void leaving.delete(old)),
       );
       logger.info('the configuration was read again');
-      return true;
+      return { ok: true, fault: undefined, waiting: later };
     } catch (error) {
       logger.error({ error }, 'the new configuration was refused and the old one stays');
-      return false;
+      return { ok: false, fault: faultOf(error), waiting: [] };
     }
   }
 
-  let running = Promise.resolve(true);
-  let waiting: Promise<boolean> | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  let waiting: Promise<Outcome> | undefined;
 
-  function reload(): Promise<boolean> {
+  function reloadOnce(): Promise<Outcome> {
     waiting ??= running.then(() => {
       waiting = undefined;
-      running = replace();
-      return running;
+      const replacing = replace();
+      running = replacing;
+      return replacing;
     });
     return waiting;
   }
+
+  const reload = async (): Promise<boolean> => (await reloadOnce()).ok;
+  const stopAnswering = workers.answer(reloading, () => {
+    void reload();
+    return true;
+  });
 
   return {
     url: server.url,
@@ -114,6 +131,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
     reload,
     async stop() {
       stopping = true;
+      stopAnswering();
       watcher.close();
       // Calls of replaced configurations may finish too.
       const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);

@@ -4,7 +4,9 @@
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
+import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
+import { viewConfig } from '../../core/host/configuration.ts';
 import { Registry } from '../../core/host/registry.ts';
 import { tappable } from '../../core/host/taps.ts';
 import type {
@@ -81,6 +83,18 @@ export function hostWith(
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],
+    serveCalls: () => undefined,
+    configuration: {
+      view: () =>
+        viewConfig(checkConfig({ plugins: [] }, 'test'), {
+          version: '',
+          readAt: 0,
+          warnings: [],
+          off: new Map(),
+        }),
+      check: async () => Promise.reject(new Error('a host for tests has no configuration')),
+      reload: async () => Promise.reject(new Error('a host for tests has no configuration')),
+    },
     preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
     applied: () => undefined,
     async resource<Options extends object, Thing>(

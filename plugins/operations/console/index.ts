@@ -169,6 +169,9 @@ export const webConsole = definePlugin({
     });
     hooks.close.tapPromise('console', async () => stopAnswering?.());
 
+    // For the playground: a page may not call the public listener, which is another origin. The cookie says
+    // nothing there; calls need a key and are paid as always.
+    host.serveCalls('/console/calls');
     host.credentials.add({ name: 'console', openapi: {} });
     hooks.authenticate.tapPromise('console', async ({ access, headers, method }) =>
       access === 'operator' ? principalOf(signIn, headers, method) : undefined,

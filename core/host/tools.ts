@@ -1,0 +1,51 @@
+/** What plugins get of a finished gateway: its configuration, previews, and where else calls are served. */
+import type { Config } from '../config.ts';
+import type { Core } from '../core.ts';
+import { GatewayError } from '../errors.ts';
+import type { Host } from '../plugin.ts';
+import { previewCall } from '../preview.ts';
+import { shortcomingsOf, warningsOf } from '../process/config-warnings.ts';
+import { ownVersion } from '../process/peer-versions.ts';
+import { viewConfig, type Configuration, type ConfigView, type Control } from './configuration.ts';
+
+/** What plugins may do with the finished core. */
+export function toolsOf(
+  core: Core,
+  listener: Host['listener'],
+  configuration: Configuration,
+): Pick<
+  Host,
+  'targetsFor' | 'preview' | 'addresses' | 'listener' | 'running' | 'configuration' | 'serveCalls'
+> {
+  const { targetsFor, addresses, calls, callPaths } = core;
+  return {
+    targetsFor,
+    preview: (request) => previewCall(core, request),
+    addresses,
+    listener,
+    running: calls,
+    configuration,
+    serveCalls: (path) => void callPaths.add(path),
+  };
+}
+
+/** The configuration as operators see it. */
+export function configurationOf(
+  config: Config,
+  control: Control,
+  parts: Parameters<typeof shortcomingsOf>[0],
+  off: ReadonlyMap<string, string>,
+): Configuration {
+  const readAt = Date.now();
+  const view = (): ConfigView => {
+    const warnings = [...shortcomingsOf(parts), ...warningsOf(config)];
+    return viewConfig(config, { version: ownVersion(), readAt, warnings, off });
+  };
+  return { ...control, view };
+}
+
+/** Without a service, nothing can be reloaded. */
+export const noService: Control = {
+  check: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
+  reload: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
+};

@@ -1,0 +1,198 @@
+/** The configuration over HTTP: what an operator sees of it, and changes to it, in a process of its own. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askAdmin, type AdminReply } from '../support/admin-door.ts';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+
+const folder = makeDataFolder();
+const file = join(folder, 'gateway.config.ts');
+const plugin = join(folder, 'greeter.ts');
+const secrets = {
+  OPENAI_API_KEY: 'sk-the-key-of-the-environment',
+  OWN_SECRET: 'a secret of the operator',
+  LEDGER_URL: 'postgres://ledger:hunter22@127.0.0.1:1/ledger',
+};
+
+interface Written {
+  readonly server?: string;
+  readonly restWhenFull?: number;
+  readonly apiKey?: string;
+  readonly extra?: string;
+}
+
+function configure({
+  server = '',
+  restWhenFull = 7,
+  apiKey = 'sk-written-in-the-file',
+  extra = '',
+}: Written = {}): void {
+  writeFileSync(
+    file,
+    `
+    import { defineConfig } from 'tollgate';
+    import { bearer } from 'tollgate/plugins/auth/bearer';
+    import { admin } from 'tollgate/plugins/operations/admin';
+    import { configuration } from 'tollgate/plugins/operations/configuration';
+    import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
+    import { deepseek } from 'tollgate/plugins/providers/deepseek';
+    import { mistral } from 'tollgate/plugins/providers/mistral';
+    import { openai } from 'tollgate/plugins/providers/openai';
+    import { health } from 'tollgate/plugins/routing/health';
+    import { greeter } from './greeter.ts';
+    export default defineConfig({
+      server: { port: Number(process.env.PORT), ${server} },
+      dataFolder: ${JSON.stringify(folder)},
+      plugins: [
+        bearer(), chatCompletions(), openai(), deepseek({ apiKey: ['${apiKey}', 'short'] }), mistral(),
+        health({ restWhenFull: ${restWhenFull} }),
+        greeter({ note: process.env.OWN_SECRET, store: process.env.LEDGER_URL, headers: { authorization: 'x' } }),
+        admin({ port: 0 }), configuration(), ${extra}
+      ],
+    });
+  `,
+  );
+}
+
+function writePlugin(greeting: string): void {
+  writeFileSync(
+    plugin,
+    `
+    import { definePlugin } from 'tollgate';
+    import { z } from '${import.meta.resolve('zod')}';
+    export const greeter = definePlugin({
+      name: 'greeter',
+      options: z.looseObject({}),
+      apply(host) {
+        host.routes.add({
+          name: 'greeting', method: 'GET', path: '/greeting', access: 'public',
+          errors: () => ({ status: 500, body: '' }),
+          handle: async () => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: '${greeting}' }),
+        });
+      },
+    });
+  `,
+  );
+}
+
+let gateway: RunningGateway;
+let door = '';
+let secret = '';
+beforeAll(async () => {
+  writePlugin('first');
+  configure();
+  gateway = await startProcess({ TOLLGATE_CONFIG: file, TOLLGATE_DATA: folder, ...secrets });
+  door = /listener: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
+  secret = readFileSync(join(folder, 'operator-secret'), 'utf8').trim();
+});
+afterAll(async () => {
+  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
+});
+
+const texts: string[] = [];
+
+async function ask(method: string, path: string): Promise<AdminReply> {
+  const reply = await askAdmin(door, secret, [method, path]);
+  texts.push(reply.text);
+  return reply;
+}
+
+async function greeting(): Promise<string> {
+  return (await fetch(`${gateway.url}/greeting`)).text();
+}
+
+describe('the configuration in force', () => {
+  it('is shown with what is written, what defaults add, and which plugins are off', async () => {
+    expect((await ask('GET', '/config')).body).toMatchObject({
+      file,
+      dataFolder: folder,
+      version: expect.stringMatching(/^\d+\./),
+      workers: 1,
+      settings: expect.arrayContaining([
+        { path: 'timeouts.connect', value: 10, isDefault: true, isSecret: false },
+        { path: 'dataFolder', value: folder, isDefault: false, isSecret: false },
+      ]),
+      plugins: expect.arrayContaining([
+        { name: 'mistral', off: 'set MISTRAL_API_KEY', options: expect.anything() },
+        {
+          name: 'health',
+          options: expect.arrayContaining([
+            { path: 'restWhenFull', value: 7, isDefault: false, isSecret: false },
+            { path: 'restWhenBarred', value: 60, isDefault: true, isSecret: false },
+          ]),
+        },
+        {
+          name: 'deepseek',
+          options: expect.arrayContaining([
+            { path: 'apiKey[0]', isDefault: false, isSecret: true },
+            { path: 'apiKey[1]', isDefault: false, isSecret: true },
+          ]),
+        },
+        {
+          name: 'greeter',
+          options: [
+            { path: 'note', isDefault: false, isSecret: true },
+            { path: 'store', value: 'postgres://••••@127.0.0.1:1/ledger', isDefault: false, isSecret: false },
+            { path: 'headers.authorization', isDefault: false, isSecret: true },
+          ],
+        },
+      ]),
+    });
+  });
+
+  it('changes nothing when it is checked, and the check names every difference', async () => {
+    configure({ server: 'maxConnections: 77,', restWhenFull: 9, apiKey: 'sk-another-in-the-file' });
+    const { body } = await ask('POST', '/config/check');
+    expect(body).toMatchObject({
+      ok: true,
+      waiting: ['server.maxConnections'],
+      changes: {
+        settings: [{ path: 'server.maxConnections', after: 77 }],
+        added: [],
+        removed: [],
+        isReordered: false,
+        changed: [
+          { plugin: 'deepseek', options: [{ path: 'apiKey[0]', isSecret: true }] },
+          { plugin: 'health', options: [{ path: 'restWhenFull', before: 7, after: 9 }] },
+        ],
+      },
+    });
+  });
+
+  it('is replaced by a reload, with the code of plugins that are files of the operator', async () => {
+    writePlugin('second');
+    configure({ restWhenFull: 11 });
+    expect((await ask('POST', '/reload')).body).toEqual({ ok: true, waiting: [], workers: 0 });
+    expect(await greeting()).toBe('second');
+    expect((await ask('POST', '/config/check')).body).toMatchObject({
+      changes: { settings: [], added: [], removed: [], changed: [] },
+    });
+  });
+
+  it('stays as it is if the new one is wrong, and says why without a secret', async () => {
+    configure({
+      extra: `(() => { throw new Error('wrong: ' + process.env.OWN_SECRET + process.env.LEDGER_URL); })(),`,
+    });
+    for (const path of ['/config/check', '/reload'])
+      expect((await ask('POST', path)).body).toMatchObject({
+        ok: false,
+        fault: expect.stringContaining('wrong: ••••'),
+      });
+    expect(await greeting()).toBe('second');
+  });
+
+  it('never shows a secret', () => {
+    expect(texts.length).toBeGreaterThan(5);
+    for (const hidden of [...Object.values(secrets), 'hunter22', 'sk-written', 'sk-another', secret])
+      expect(texts.join('\n')).not.toContain(hidden);
+  });
+
+  it('is for operators alone', async () => {
+    for (const [method, path] of [
+      ['GET', 'config'],
+      ['POST', 'config/check'],
+      ['POST', 'reload'],
+    ] as const)
+      expect((await fetch(`${door}/admin/${path}`, { method })).status).toBe(401);
+  });
+});

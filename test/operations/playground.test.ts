@@ -1,0 +1,57 @@
+/** Calls of the console's playground: on the admin listener, with a key of a user, and paid as always. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openConsole, type ConsoleHouse } from '../support/operated-console.ts';
+
+let open: ConsoleHouse;
+beforeAll(async () => {
+  open = await openConsole();
+});
+afterAll(() => open.close());
+
+function call(
+  headers: Readonly<Record<string, string>>,
+  stream = false,
+  path = '/console/calls/v1/chat/completions',
+): Promise<Response> {
+  return fetch(open.door + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      model: 'demo/echo',
+      stream,
+      max_tokens: 20,
+      messages: [{ role: 'user', content: 'Hello!' }],
+    }),
+  });
+}
+
+describe('a call of the playground', () => {
+  it('is served and paid with a key, and streams', async () => {
+    const headers = { authorization: `Bearer ${open.house.key}` };
+    const whole = await call(headers);
+    expect([whole.status, await whole.json()]).toMatchObject([
+      200,
+      { choices: [{ finish_reason: 'length' }] },
+    ]);
+    const streamed = await call(headers, true);
+    expect(streamed.headers.get('content-type')).toContain('text/event-stream');
+    expect(await streamed.text()).toContain('data: [DONE]');
+    const [first] = await open.house.gateway.ended(2);
+    expect(first).toMatchObject({
+      type: 'answered',
+      exchange: { principal: { kind: 'user', account: 'tester' } },
+    });
+  });
+
+  it('needs a key, whoever is signed in', async () => {
+    const cookie = await open.signIn();
+    expect((await call({ cookie, origin: open.door })).status).toBe(401);
+    expect((await call({ authorization: `Bearer ${open.secret}` })).status).toBe(403);
+  });
+
+  it('is served nowhere else on the admin listener', async () => {
+    const headers = { authorization: `Bearer ${open.house.key}` };
+    expect((await call(headers, false, '/v1/chat/completions')).status).toBe(404);
+    expect((await call(headers, false, '/console/callsv1/chat/completions')).status).toBe(404);
+  });
+});
