@@ -1,6 +1,6 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`,
- * `slow-disk`, `clock`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, the contract
+ * `slow-disk`, `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, the contract
  * with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
+import { budgetRace } from '../balance/budget-race.ts';
 import { clockRun } from '../balance/clock.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
@@ -15,6 +16,7 @@ import { lastWord, leavers } from '../balance/leavers.ts';
 import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-file.ts';
 import { mixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
+import { openFresh } from '../balance/postgres-database.ts';
 import { powerLoss } from '../balance/power-loss.ts';
 import { repricing } from '../balance/repricing.ts';
 import { rolling } from '../balance/rolling.ts';
@@ -53,6 +55,23 @@ describe('a hundred thousand calls of sixty-four keys', () => {
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
     expect(perSecond).toBeGreaterThan(5000);
   });
+});
+
+describe('two hundred calls at once, two hundred times', () => {
+  it.each([
+    ['SQLite', 1, openTemporary],
+    ['SQLite', 4, openTemporary],
+    ['PostgreSQL', 1, openFresh],
+    ['PostgreSQL', 4, openFresh],
+  ] as const)(
+    'spend no more from a monthly budget in %s than it has, from %i processes',
+    async (_, processes, open) => {
+      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: drawer(seed) };
+      const { wrong, audit } = await budgetRace(race);
+      expect(wrong).toEqual([]);
+      expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+    },
+  );
 });
 
 describe('a hundred gateways that are killed under two hundred streams', () => {

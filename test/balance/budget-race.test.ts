@@ -1,0 +1,27 @@
+/** Calls that race for a budget; `npm run faults` has two hundred rounds of two hundred calls each. */
+import { expect, it } from 'vitest';
+import { budgetRace } from './budget-race.ts';
+import { drawer } from './drawer.ts';
+import { openTemporary } from './ledger-file.ts';
+import { openFresh } from './postgres-database.ts';
+
+it.each([
+  ['SQLite', 1, openTemporary],
+  ['SQLite', 4, openTemporary],
+  ['PostgreSQL', 1, openFresh],
+  ['PostgreSQL', 4, openFresh],
+] as const)(
+  'a budget in %s that affords one call affords one of many asked at once by processes: %i',
+  { timeout: 120_000 },
+  async (_, processes, open) => {
+    const { wrong, audit } = await budgetRace({
+      opened: await open(),
+      processes,
+      rounds: 6,
+      calls: 80,
+      draw: drawer(20 + processes),
+    });
+    expect(wrong).toEqual([]);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  },
+);
