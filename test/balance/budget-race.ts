@@ -59,7 +59,7 @@ async function startRacer(kind: string, address: string): Promise<Racer> {
   return {
     async run(wave) {
       child.stdin.write(`${JSON.stringify(wave)}\n`);
-      return JSON.parse((await lines.next()).value);
+      return JSON.parse(String((await lines.next()).value));
     },
     async close() {
       child.stdin.end();
@@ -69,7 +69,7 @@ async function startRacer(kind: string, address: string): Promise<Racer> {
 }
 
 export interface Race {
-  readonly opened: OpenedStore & ({ readonly file: string } | { readonly url: string });
+  readonly opened: OpenedStore & { readonly file?: string; readonly url?: string };
   readonly processes: number;
   readonly rounds: number;
   readonly calls: number;
@@ -79,8 +79,8 @@ export interface Race {
 /** What went wrong in any round, and what the audit says at the end. */
 export async function budgetRace({ opened, processes, rounds, calls, draw }: Race) {
   const { store } = opened;
-  const kind = 'file' in opened ? 'sqlite' : 'postgres';
-  const address = 'file' in opened ? opened.file : opened.url;
+  const kind = opened.file === undefined ? 'postgres' : 'sqlite';
+  const address = opened.file ?? opened.url ?? '';
   const own: Racer = { run: (wave) => runWave(store, wave), close: async () => undefined };
   const racers =
     processes === 1
