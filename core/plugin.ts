@@ -40,7 +40,10 @@ export interface RouteRequest {
 export interface RouteReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string or bytes is sent as it is, anything else as JSON. Null or undefined sends no body. */
+  /**
+   * A string or bytes is sent as it is, a Node stream as it comes, anything else as JSON. Null or undefined
+   * sends no body.
+   */
   readonly body: unknown;
 }
 

@@ -2,6 +2,7 @@
  * Validates and serializes the reply of a plugin's route before any of it is sent. A reply that cannot be
  * sent is the plugin's fault, and is logged with its name.
  */
+import { Readable } from 'node:stream';
 import type { Core } from '../core.ts';
 import { toGatewayError, type GatewayError } from '../errors.ts';
 import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
@@ -10,7 +11,7 @@ import { findHeaderFault, isStatus } from './valid-headers.ts';
 export interface SendableReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer;
+  readonly body: string | Buffer | Readable;
 }
 
 const json = 'application/json; charset=utf-8';
@@ -29,6 +30,7 @@ function serializeReply({ status, headers = {}, body }: RouteReply): SendableRep
   if (typeof body === 'string') return { status, headers, body };
   if (body instanceof Uint8Array)
     return { status, headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+  if (body instanceof Readable) return { status, headers, body };
   const text: unknown = JSON.stringify(body);
   if (typeof text !== 'string') throw new TypeError(`a body that is not JSON: a ${typeof body}`);
   const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');

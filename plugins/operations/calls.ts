@@ -16,7 +16,9 @@ import {
   type Workers,
 } from '../../core/index.ts';
 import { recordText } from '../shared/calls/record.ts';
+import { errors, noStore } from '../shared/operator-routes.ts';
 import { encodeError } from '../shared/wire-kit/openai-error.ts';
+import { LiveCalls } from './calls/live.ts';
 
 const options = z.strictObject({
   /** How many calls are remembered. */
@@ -79,7 +81,9 @@ export const calls = definePlugin({
   apply(host, { most }) {
     const { hooks, routes, resource, workers } = host;
     let memory: Memory | undefined;
+    let live: LiveCalls | undefined;
     hooks.ready.tapPromise('calls', async () => {
+      live = new LiveCalls(workers);
       memory = await resource(
         'calls',
         { most },
@@ -89,7 +93,28 @@ export const calls = definePlugin({
     });
     hooks.observe.tap('calls', (end) => {
       const { id, principal } = end.exchange;
+      live?.ended(end);
       if (principal) memory?.calls.set(id, { key: principal.key, body: recordText(end) });
+    });
+    hooks.attempt.tap('calls', (attempt, exchange) => {
+      if (attempt.phase === 'start' && attempt.number === 1) live?.started(attempt, exchange);
+    });
+    hooks.close.tapPromise('calls', async () => live?.close());
+    routes.add({
+      name: 'live calls',
+      method: 'GET',
+      path: '/admin/events',
+      access: 'operator',
+      errors,
+      openapi: async () => (await import('./calls/description.ts')).liveCalls,
+      async handle() {
+        if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
+        return {
+          status: 200,
+          headers: { ...noStore, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+          body: live.open(),
+        };
+      },
     });
     routes.add({
       name: 'calls',

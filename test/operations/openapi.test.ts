@@ -304,7 +304,8 @@ describe('what is sent and answered is as it says', () => {
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       body: JSON.stringify({ scope: 'account', subject: account, limit: '5' }),
     });
-    for (const { method, path, told } of operations().filter(({ method: asked }) => asked === 'GET')) {
+    const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
+    for (const { method, path, told } of pages) {
       const isOperators = told.tags.includes('on the admin listener');
       const at = path
         .replace('/calls/{id}', `/calls/${id}`)

@@ -1,6 +1,7 @@
 /** What the look-up of a call returns, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
+import { operatorError } from '../../shared/operator-description.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 
 const losses = {
@@ -72,4 +73,12 @@ export const oneCall: Description = {
   details: 'By the id its reply carried in `x-request-id`, for the key that made it.',
   replies: { 200: { 'application/json': call } },
   error: errorSchema,
+};
+
+export const liveCalls: Description = {
+  summary: 'Calls as they start and end, as server-sent events',
+  details:
+    'Events are named `start` and `end`; the data of each is a list of calls. A client that reads too slowly gets `dropped`.',
+  replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
+  error: operatorError,
 };

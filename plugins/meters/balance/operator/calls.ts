@@ -1,6 +1,7 @@
 /** What operators read of stored calls: pages of them, and one with all that is known of it. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, usd } from '../../../../core/index.ts';
+import { GatewayError, usd } from '../../../../core/index.ts';
+import { ownCall, shownCall, type ListedColumns } from '../../../shared/calls/columns.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment } from './reading.ts';
@@ -41,43 +42,10 @@ export const callQuery = z.strictObject({
 
 export const ownCallQuery = z.strictObject(paging);
 
-const iso = (time: number): string => new Date(time).toISOString();
-
-/** A call as key holders see it in a list. */
-function ownCall(row: CallRow) {
-  return {
-    id: row.call,
-    started: iso(row.started),
-    ended: iso(row.ended),
-    protocol: row.protocol,
-    operation: row.operation,
-    stream: row.stream,
-    model: row.asked ?? null,
-    answered_by: row.provider === '' ? null : row.model,
-    provider: row.provider === '' ? null : row.provider,
-    outcome: row.outcome,
-    error_code: row.code ?? null,
-    first_event_ms: row.firstEvent ?? null,
-    duration_ms: row.duration,
-    attempts: row.attempts,
-    input: row.input,
-    output: row.output,
-    cached: row.cached,
-    reasoning: row.reasoning,
-    cost: formatUsd(row.cost),
-    cost_basis: row.basis,
-  };
-}
-
-export function shownCall(row: CallRow) {
-  return {
-    ...ownCall(row),
-    account: row.account,
-    key: row.key,
-    status: row.status,
-    flags: row.flags.split(' ').filter((flag) => flag !== ''),
-    tags: row.tags,
-  };
+/** A row as calls are listed. */
+function listed(row: CallRow): ListedColumns {
+  const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;
+  return { ...columns, asked, code, first_event };
 }
 
 function nextOf(rows: readonly CallRow[], limit: number): string | null {
@@ -87,12 +55,12 @@ function nextOf(rows: readonly CallRow[], limit: number): string | null {
 
 export async function listCalls(store: Store, { id, format: _format, ...query }: z.output<typeof callQuery>) {
   const rows = await store.listCalls({ ...query, call: id });
-  return { data: rows.map(shownCall), next: nextOf(rows, query.limit) };
+  return { data: rows.map((row) => shownCall(listed(row))), next: nextOf(rows, query.limit) };
 }
 
 export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
   const rows = await store.listCalls({ ...query, key });
-  return { object: 'list', data: rows.map(ownCall), next: nextOf(rows, query.limit) };
+  return { object: 'list', data: rows.map((row) => ownCall(listed(row))), next: nextOf(rows, query.limit) };
 }
 
 const columns = [
@@ -197,7 +165,7 @@ export async function callDetails(store: Store, id: string) {
   const record = recordSchema.parse(JSON.parse(call.body));
   const entries = await store.entries({ call: id, limit: 20 });
   return {
-    ...shownCall(call),
+    ...shownCall(listed(call)),
     ...record,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,

@@ -1,0 +1,203 @@
+/** Calls as operators see them live: over a socket, from other workers, and by clients that read slowly. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { GatewayError, type End, type Workers } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { calls } from '../../plugins/operations/calls.ts';
+import { LiveCalls } from '../../plugins/operations/calls/live.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { received } from '../support/exchange.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway | undefined;
+const opened: LiveCalls[] = [];
+afterEach(async () => {
+  for (const live of opened.splice(0)) live.close();
+  await gateway?.close();
+  gateway = undefined;
+});
+
+const list = z.array(z.looseObject({ id: z.string() }));
+
+/** Reads events until one of a name comes; answers its data. */
+async function next(reader: AsyncIterator<string>, name: string): Promise<z.output<typeof list>> {
+  for (let text = ''; ;) {
+    const { value, done } = await reader.next();
+    if (done) throw new Error(`the stream ended before "${name}" came`);
+    text += value;
+    const found = new RegExp(`event: ${name}\\ndata: (.*)\\n\\n`).exec(text);
+    if (found?.[1] !== undefined) return list.parse(JSON.parse(found[1]));
+  }
+}
+
+describe('live calls', () => {
+  it('come as they start and end, as they are listed afterwards, until the gateway closes', async () => {
+    gateway = await startGateway({
+      plugins: [bearer(), chatCompletions(), demo(), balance(), calls(), admin({ port: 0 })],
+    });
+    const door = /listener: (http:\S+),/.exec(gateway.told.join('\n'))?.[1] ?? '';
+    const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const made = await fetch(`${door}/admin/keys`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ account: 'acme', credit: '1' }),
+    });
+    const { key } = z.object({ key: z.string() }).parse(await made.json());
+    expect(
+      (await fetch(`${door}/admin/events`, { headers: { authorization: `Bearer ${key}` } })).status,
+    ).toBe(403);
+    const response = await fetch(`${door}/admin/events`, { headers });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const body = response.body?.pipeThrough(new TextDecoderStream());
+    if (!body) throw new Error('there is no body');
+    const reader = body[Symbol.asyncIterator]();
+    const call = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers, authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'SECRET' }] }),
+    });
+    const said = await call.text();
+    expect(said).toContain('SECRET');
+    const id = call.headers.get('x-request-id');
+    const text: string[] = [];
+    const recorded: AsyncIterator<string> = {
+      async next() {
+        const piece = await reader.next();
+        if (!piece.done) text.push(piece.value);
+        return piece;
+      },
+    };
+    const [started] = await next(recorded, 'start');
+    expect(started).toMatchObject({
+      id,
+      account: 'acme',
+      model: 'demo/echo',
+      provider: 'demo',
+      stream: false,
+    });
+    const ended = text.join('').includes('event: end')
+      ? list.parse(JSON.parse(/event: end\ndata: (.*)\n/.exec(text.join(''))?.[1] ?? ''))
+      : await next(recorded, 'end');
+    const listed = z
+      .object({ data: list })
+      .parse(await (await fetch(`${door}/admin/calls`, { headers })).json());
+    expect(ended).toEqual(listed.data);
+    expect(text.join('')).not.toContain('SECRET');
+    await gateway.close();
+    gateway = undefined;
+    for (let isDone = false; !isDone;) isDone = (await recorded.next()).done === true;
+  });
+});
+
+/** Two workers that reach each other, and what each asked. */
+function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
+  const answers: ((question: unknown) => unknown)[][] = [[], []];
+  const asked: unknown[] = [];
+  const worker = (own: number): Workers => ({
+    several: true,
+    async askOthers(_topic, question) {
+      asked.push(question);
+      // Questions cross as JSON.
+      return answers[1 - own]?.map((answer) => answer(JSON.parse(JSON.stringify(question))))[0];
+    },
+    askEach: async () => [],
+    askSupervisor: async () => undefined,
+    answer(_topic, answer) {
+      answers[own]?.push(answer);
+      return () => undefined;
+    },
+  });
+  return { workers: [worker(0), worker(1)], asked };
+}
+
+/** The end of a call that was refused; reading its id is counted. */
+function refused(id: string, onRead: () => void = () => undefined): End {
+  const exchange = received('messages');
+  Object.defineProperty(exchange, 'id', {
+    get() {
+      onRead();
+      return id;
+    },
+  });
+  return {
+    type: 'refused',
+    exchange,
+    error: new GatewayError('invalid_request', 'no'),
+    attempts: [],
+    duration: 5,
+    losses: [],
+    recording: undefined,
+  };
+}
+
+function textOf(stream: Readable): string {
+  return String(stream.read() ?? '');
+}
+
+describe('events of other workers', () => {
+  it('come while somebody listens, and nothing is made of a call before', async () => {
+    const { workers, asked } = pair();
+    const [here, there] = workers.map((worker) => new LiveCalls(worker));
+    if (!here || !there) throw new Error('there are two');
+    opened.push(here, there);
+    let reads = 0;
+    there.ended(refused('unheard', () => (reads += 1)));
+    expect(reads).toBe(0);
+    const stream = here.open();
+    there.ended(refused('heard', () => (reads += 1)));
+    expect(reads).toBeGreaterThan(0);
+    let text = '';
+    await vi.waitFor(() => {
+      text += textOf(stream);
+      expect(text).toContain('"id":"heard"');
+    });
+    expect(text).not.toContain('unheard');
+    expect(asked[0]).toBe('listen');
+  });
+
+  it('travel in batches', async () => {
+    const { workers, asked } = pair();
+    const [here, there] = workers.map((worker) => new LiveCalls(worker));
+    if (!here || !there) throw new Error('there are two');
+    opened.push(here, there);
+    const stream = here.open();
+    for (let index = 0; index < 500; index += 1) there.ended(refused(`call-${index}`));
+    let text = '';
+    await vi.waitFor(() => {
+      text += textOf(stream);
+      expect(text).toContain('"id":"call-499"');
+    });
+    expect(asked).toHaveLength(2);
+    expect(text.match(/event: end/g)).toHaveLength(1);
+  });
+});
+
+describe('a client that reads nothing', () => {
+  it('is dropped with a message, and others go on', async () => {
+    const { workers } = pair();
+    const live = new LiveCalls(workers[0]);
+    opened.push(live);
+    const [slow, quick] = [live.open(), live.open()];
+    const heard: string[] = [];
+    quick.on('data', (piece) => heard.push(String(piece)));
+    const long = 'x'.repeat(1_000_000);
+    let isSlow = true;
+    for (let batch = 0; batch < 100 && isSlow; batch += 1) {
+      live.ended(refused(`${batch}-${long}`));
+      await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
+      isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
+    }
+    let text = '';
+    for await (const piece of slow) text += String(piece);
+    expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
+    live.ended(refused('last'));
+    await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
+  });
+});
