@@ -7,7 +7,7 @@ import type { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import { GatewayError } from './errors.ts';
 import { endFacts, type Answered, type Attempt } from './exchange.ts';
-import type { Piece } from './lanes.ts';
+import { textOf, type Piece } from './lanes.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
@@ -30,8 +30,8 @@ export async function deliverReply(
   const { routed, tally } = running;
   const { pieces } = started;
   const { reply, protocol } = delivery.client;
-  let first = '';
-  let last = '';
+  let first: Piece | undefined;
+  let last: Piece | undefined;
   try {
     for (let step = started.first; !step.done; step = await pieces.next()) {
       const { text, last: isLast } = step.value;
@@ -39,11 +39,13 @@ export async function deliverReply(
         if (routed.call.stream) void finishTail(pieces, running);
         return await settleCall(running, started, delivery, {
           outcome: running.drain() ? 'aborted' : 'completed',
-          lastText: text,
+          lastText: textOf(step.value),
         });
       }
-      first ||= text;
-      last = text || last;
+      if (text.length > 0) {
+        first ??= step.value;
+        last = step.value;
+      }
       await reply.write(text);
       if (routed.cancellation.cancelled)
         throw new GatewayError('client_gone', 'The client disconnected before the reply was complete.');
@@ -57,7 +59,8 @@ export async function deliverReply(
     pieces.return(undefined).catch(() => undefined);
     // If the client is gone, only the recording for `replay` gets this error. Without it the recording would
     // look complete.
-    const lastText = protocol.client.encodeStreamError(error, routed.call, true, { first, last });
+    const sent = { first: first ? textOf(first) : '', last: last ? textOf(last) : '' };
+    const lastText = protocol.client.encodeStreamError(error, routed.call, true, sent);
     const { left } = routed.cancellation;
     if (left && hadAll) return settleCall(running, started, delivery, { outcome: 'completed', lastText });
     return settleCall(running, started, delivery, { outcome: left ? 'aborted' : 'cut', error, lastText });

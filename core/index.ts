@@ -44,6 +44,7 @@ export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './preview.ts';
 export type { RouteStep, Trace } from './util/trace.ts';
+export type { AlikeEvent } from './crossing/alike-run.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';

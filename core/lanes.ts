@@ -19,12 +19,16 @@ import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 
-/** Text for the client. `last` means success, and is held until the call is settled. */
+/** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
 export interface Piece {
-  readonly text: string;
+  readonly text: string | Uint8Array;
   readonly last: boolean;
   /** Whether everything so far only opens the reply, so that the client need not be sent it yet. */
   readonly opening: boolean;
+}
+
+export function textOf({ text }: Piece): string {
+  return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 
 export interface EncodedBody {

@@ -9,6 +9,7 @@ import type { Fee } from './billing/fees.ts';
 import type { Mode } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
+import type { AlikeEvent } from './crossing/alike-run.ts';
 import type { Edit } from './crossing/splice.ts';
 import type { GatewayError } from './errors.ts';
 import type { CallDescription } from './host/description.ts';
@@ -192,6 +193,8 @@ export interface WireEvent {
 /** Decodes a provider's stream; a state machine for one reply. */
 export interface EventDecoder {
   push(event: WireEvent): CanonicalEvent[];
+  /** The last event, if the next ones need not be read where they differ only in their text. */
+  readonly alike?: AlikeEvent | undefined;
   /** Ends the stream: returns what was open, and `response-end` only if the reply is complete. */
   end(): CanonicalEvent[];
 }

@@ -9,6 +9,7 @@ import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
 import type { UpstreamResponse } from '../provider.ts';
+import { AlikeRun, type AlikeEvent } from './alike-run.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
@@ -29,6 +30,8 @@ export async function* forwardStream(
   let begun = false;
   /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
   let terminated = false;
+  let alike: AlikeEvent | undefined;
+  let run: AlikeRun | undefined;
   const forward = (blocks: readonly SseBlock[]): void => {
     for (const { raw, event } of blocks) {
       if (tally.complete) break;
@@ -52,25 +55,43 @@ export async function* forwardStream(
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
       if (isLast) lastText += written;
       else text += written;
+      if (alike !== decoder.alike) {
+        alike = decoder.alike;
+        run = event && alike && !isLast ? AlikeRun.after(raw, event.data, written, alike) : undefined;
+      }
       if (lastText.length > longestBlock)
         throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
     }
   };
   /** Takes the text to send. Not a generator: `yield*` kept replies in memory long after their calls. */
-  const takePiece = (): Piece => {
-    const piece = { text, last: false, opening: !begun };
+  const takePiece = (bytes?: Buffer): Piece => {
+    const all = bytes && text !== '' ? Buffer.concat([Buffer.from(text), bytes]) : (bytes ?? text);
     text = '';
-    return piece;
+    return { text: all, last: false, opening: !begun };
   };
   const reader = new SseReader();
   const held = memory.slot();
   for await (const chunk of response.body) {
     if (tally.complete) continue;
-    const blocks = reader.push(chunk);
-    held.set(reader.waiting + weighLongest(blocks) + text.length + lastText.length + tally.keptLength);
     // If a chunk cannot be read to its end, the text before the fault is sent.
     try {
-      forward(blocks);
+      for (let rest = toBuffer(chunk); rest.length > 0 && !tally.complete;) {
+        const taken = reader.waiting === 0 && lastText === '' ? run?.take(rest) : undefined;
+        if (taken) {
+          tally.deliveredBytes += run?.textBytes ?? 0;
+          rest = rest.subarray(taken.end);
+          yield takePiece(taken.bytes);
+          continue;
+        }
+        // A run can begin after the first output, and go on where a cut event ends.
+        const mayRun = begun ? run && reader.waiting > 0 : true;
+        const blockEnd = mayRun ? rest.indexOf('\n\n') + 2 : 0;
+        const end = blockEnd > 1 ? blockEnd : rest.length;
+        const blocks = reader.push(rest.subarray(0, end));
+        rest = rest.subarray(end);
+        held.set(reader.waiting + weighLongest(blocks) + text.length + lastText.length + tally.keptLength);
+        forward(blocks);
+      }
     } finally {
       // Comments before the first event do not open a reply.
       if (opened && text) yield takePiece();
@@ -88,6 +109,10 @@ export async function* forwardStream(
     last: true,
     opening: false,
   };
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Writes the events of a stream as elements of one JSON array. The caller closes the array. */

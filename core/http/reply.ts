@@ -53,7 +53,7 @@ export class Reply {
    * Returns a promise only if the client is slower than the provider. It resolves when the client has caught
    * up or disconnected.
    */
-  write(text: string): Promise<void> | undefined {
+  write(text: string | Uint8Array): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();
     this.#keep(text);

@@ -4,7 +4,7 @@
  */
 import type { RunningAttempt } from '../attempt.ts';
 import { GatewayError } from '../errors.ts';
-import type { Piece } from '../lanes.ts';
+import { textOf, type Piece } from '../lanes.ts';
 import type { Loss } from '../loss.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
@@ -33,14 +33,14 @@ export async function awaitOutput(
   let held = '';
   while (!first.done && first.value.opening) {
     running.opened();
-    held += first.value.text;
+    held += textOf(first.value);
     if (held.length > longestOpening)
       throw new GatewayError('upstream_failed', 'The provider sent too much before its first output.');
     opening.set(held.length);
     first = await pieces.next();
   }
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
-  if (held !== '') first = { done: false, value: { ...first.value, text: held + first.value.text } };
+  if (held !== '') first = { done: false, value: { ...first.value, text: held + textOf(first.value) } };
   opening.set(0);
   return { ...facts, pieces, first };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
-import { crossReply, type Piece } from '../../core/lanes.ts';
+import { crossReply, textOf as pieceText, type Piece } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
@@ -62,7 +62,7 @@ async function crossed(
 }
 
 function textOf(pieces: readonly Piece[]): string {
-  return pieces.map(({ text }) => text).join('');
+  return pieces.map(pieceText).join('');
 }
 
 describe('translated streams', () => {
@@ -72,7 +72,7 @@ describe('translated streams', () => {
       said('three ') + said('four') + finished,
     ]);
     expect(error).toBeUndefined();
-    expect(pieces.map(({ text, last }) => [text.match(/one|two|three|four|done/g), last])).toEqual([
+    expect(pieces.map((piece) => [pieceText(piece).match(/one|two|three|four|done/g), piece.last])).toEqual([
       [['one', 'two'], false],
       [['three', 'four'], false],
       [['done'], true],

@@ -2,7 +2,13 @@
  * Skips JSON parsing for events that differ from the one before only in their piece of text, as most events
  * of a stream do. Parsing them would cost more than everything else done with them.
  */
-import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../../core/index.ts';
+import {
+  detached,
+  type AlikeEvent,
+  type CanonicalEvent,
+  type EventDecoder,
+  type WireEvent,
+} from '../../../core/index.ts';
 
 type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
 
@@ -21,17 +27,9 @@ export class AlikeEvents implements EventDecoder {
   /** The text block that started last. */
   #block: number | undefined;
   /**
-   * The last event that only added text to that block, as its name, its delta and the JSON around the text.
+   * The last event that only added text to that block.
    */
-  #known:
-    | {
-        readonly name: string | undefined;
-        readonly delta: Delta;
-        readonly before: string;
-        readonly after: string;
-        readonly padded: boolean;
-      }
-    | undefined;
+  #known: (AlikeEvent & { readonly name: string | undefined; readonly delta: Delta }) | undefined;
 
   constructor(decoder: EventDecoder) {
     this.#decoder = decoder;
@@ -46,6 +44,10 @@ export class AlikeEvents implements EventDecoder {
     const events = this.#decoder.push(event);
     this.#learn(event, events);
     return events;
+  }
+
+  get alike(): AlikeEvent | undefined {
+    return this.#known;
   }
 
   end(): CanonicalEvent[] {

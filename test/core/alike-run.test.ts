@@ -1,0 +1,86 @@
+/** Events that differ only in their text go on as bytes: what the client gets and what is counted stay the same. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Tally } from '../../core/billing/reply-progress.ts';
+import { freePrice, type Provider } from '../../core/index.ts';
+import { crossReply, textOf } from '../../core/lanes.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
+import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
+import { modelWith } from '../chat-completions/bodies.ts';
+import { routed } from '../support/exchange.ts';
+import { readCall } from '../support/families.ts';
+
+const provider: Provider = { name: 'p', endpoints: {}, sign: (request) => request };
+const target = { provider, model: modelWith({}), price: freePrice, protocol: chat };
+const body = {
+  model: target.model.id,
+  stream: true,
+  stream_options: { include_usage: true },
+  messages: [{ role: 'user', content: 'x' }],
+};
+
+interface Said {
+  readonly text: string;
+  /** Characters of padding; undefined: none. */
+  readonly padding: number | undefined;
+  readonly logprobs: boolean;
+}
+
+function written({ text, padding, logprobs }: Said, model: string): string {
+  const choice = { index: 0, delta: { content: text }, ...(logprobs ? { logprobs: null } : {}) };
+  const end = padding === undefined ? {} : { obfuscation: 'x'.repeat(padding) };
+  return `data: ${JSON.stringify({ id: 'c', created: 1, model, choices: [choice], ...end })}\n\n`;
+}
+
+function streamOf(said: readonly Said[], model: string): string {
+  const chunk = (more: object): string =>
+    `data: ${JSON.stringify({ id: 'c', created: 1, model, ...more })}\n\n`;
+  const start = chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
+  const finish = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  const usage = chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+  return `${start}${said.map((each) => written(each, model)).join('')}${finish}${usage}data: [DONE]\n\n`;
+}
+
+async function cross(text: string, cuts: readonly number[]): Promise<{ sent: string; tally: Tally }> {
+  const bytes = Buffer.from(text);
+  const places = [...new Set(cuts.map((cut) => cut % bytes.length))].toSorted((one, other) => one - other);
+  const stream = async function* (): AsyncGenerator<Uint8Array> {
+    for (const [index, from] of [0, ...places].entries())
+      yield bytes.subarray(from, places[index] ?? bytes.length);
+  };
+  const call = readCall('chat-completions', body);
+  const exchange = { ...routed(target), call, protocol: chat };
+  const tally = new Tally();
+  const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: stream() };
+  const memory = new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 }));
+  let sent = '';
+  const lane = { verbatim: true, stops: [], expects: undefined, transform: undefined };
+  for await (const piece of crossReply(exchange, response, { tally, memory }, lane)) sent += textOf(piece);
+  return { sent, tally };
+}
+
+const words = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom('a', ' toll', 'gate.', ' für', '世界', ' 😀', '0') },
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.constantFrom('"', '\\', '\n', 'model', '"}', 'é"'),
+);
+const saids = fc.array(
+  fc.record({
+    text: words,
+    padding: fc.option(fc.nat(8), { nil: undefined, freq: 3 }),
+    logprobs: fc.constantFrom(false, false, false, true),
+  }),
+  { maxLength: 40 },
+);
+
+it('sends every byte but the model, and counts the same text, however a stream is cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
+      const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts);
+      expect(sent).toBe(streamOf(said, target.model.id));
+      expect(tally.deliveredBytes).toBe(said.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
+      expect(tally.complete).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
