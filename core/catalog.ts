@@ -38,6 +38,14 @@ export type FindNamed = (name: string) => readonly string[];
 /** An alias may lead to another one, but not in a circle. */
 const mostNames = 4;
 
+/** Prices that take the place of the catalogue's, such as those of a price feed. */
+export interface PriceSource {
+  /** The price of a provider's model at a time; `own` is the catalogue's, which holds if it is undefined. */
+  find(provider: string, model: Model, own: Price, at: number): Price | undefined;
+  /** When a price changes next: milliseconds since the epoch. */
+  nextChange(at: number): number;
+}
+
 /** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
@@ -48,6 +56,7 @@ export class Catalog {
   #gone = new Map<string, Model>();
   readonly #listings = new Set<() => Promise<void>>();
   readonly #names: FindNamed[] = [];
+  #prices: PriceSource | undefined;
   #nextEnd = Infinity;
   #version = 0;
   /** Milliseconds that a call may last, and so how far ahead its price is looked up. */
@@ -110,6 +119,21 @@ export class Catalog {
   get version(): number {
     if (Date.now() >= this.#nextEnd) this.#sort();
     return this.#version;
+  }
+
+  /** Replaces prices from the next call on. Calls that run keep theirs. */
+  setPrices(prices: PriceSource): void {
+    this.#prices = prices;
+    this.#sort();
+  }
+
+  #priced(offer: Offer, now: number): Offer {
+    const { provider, model, price } = offer;
+    const current = this.#prices?.find(provider.name, model, price, now);
+    if (!current) return offer;
+    const repriced = { ...model, free: undefined, price: current };
+    freeze(repriced);
+    return this.#offerOf(provider, repriced);
   }
 
   /** Adds names for models. They are looked up, in the order of the plugins, if no model has the name as id. */
@@ -177,7 +201,8 @@ export class Catalog {
 
   #sort(): void {
     const now = Date.now();
-    const [gone, served] = divide([...this.#byProvider.values()].flat(), ({ model }) => endOf(model) <= now);
+    const offers = [...this.#byProvider.values()].flat().map((offer) => this.#priced(offer, now));
+    const [gone, served] = divide(offers, ({ model }) => endOf(model) <= now);
     this.#byModel = Map.groupBy(served, ({ model }) => model.id);
     this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
     this.#aliases = new Map(
@@ -185,7 +210,8 @@ export class Catalog {
         [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id]),
       ),
     );
-    this.#nextEnd = served.reduce((next, { model }) => Math.min(next, endOf(model)), Infinity);
+    const nextPrice = this.#prices?.nextChange(now) ?? Infinity;
+    this.#nextEnd = served.reduce((next, { model }) => Math.min(next, endOf(model)), nextPrice);
     this.#version += 1;
   }
 }

@@ -33,7 +33,7 @@ export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamRespons
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, findPriceOrigin, readCatalogue } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
-export type { Catalog, Offer } from './catalog.ts';
+export type { Catalog, Offer, PriceSource } from './catalog.ts';
 export type * from './host/configuration.ts';
 export type * from './host/description.ts';
 export type * from './host/documents.ts';

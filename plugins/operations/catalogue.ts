@@ -1,22 +1,26 @@
 /**
- * The verbs about models: `models` lists them, and `prices diff` compares a new snapshot of facts with the
- * catalogue. The difference is never applied: prices are money, so a person reads it and edits the file.
+ * The models and their prices: `models` lists them, `prices diff` compares new facts with the catalogue, and
+ * `prices update` applies new prices, which a feed can also do by itself.
  */
-import { readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   definePlugin,
   formatUsd,
-  readCatalogue,
+  longestDeadline,
   type Catalog,
   type CommandResult,
+  type Documents,
   type Model,
 } from '../../core/index.ts';
 import { differences, lineOf } from './catalogue/difference.ts';
+import { publicKeySchema } from './catalogue/load-feed.ts';
 import { modelsRoute } from './catalogue/models-route.ts';
+import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
+import { priceRoutes } from './catalogue/price-routes.ts';
+import { PriceService } from './catalogue/price-service.ts';
+import { modelsOf } from './catalogue/price-updates.ts';
 import { figuresOf, readSnapshot, type Facts } from './catalogue/snapshot.ts';
-
-const folder = new URL('../providers/catalogue/', import.meta.url);
 
 function describe(catalog: Catalog, model: Model): object {
   const { id, name, contextLength, outputLimit, input, output, expires, successor, aliases, price } = model;
@@ -67,20 +71,14 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
-/**
- * The catalogue's facts about a vendor's models: from its file, even if the provider is off, or else from
- * what a provider of that name offers.
- */
+/** The catalogue's facts about a vendor's models. */
 function ownFacts(catalog: Catalog, vendor: string): Facts | undefined {
-  const hasFile = readdirSync(folder).includes(`${vendor}.json`);
-  const offered = (): Model[] =>
-    catalog.models().filter(({ id }) => catalog.find(id).some(({ provider }) => provider.name === vendor));
-  const models = hasFile ? readCatalogue(new URL(`${vendor}.json`, folder)) : offered();
+  const models = modelsOf(catalog, vendor);
   return models.length > 0 ? new Map(models.map((model) => [model.upstream, figuresOf(model)])) : undefined;
 }
 
 function comparePrices(catalog: Catalog, file: string, vendor: string | undefined): CommandResult {
-  const { complete, vendors } = readSnapshot(file, vendor);
+  const { complete, vendors } = readSnapshot(readFileSync(file, 'utf8'), file, vendor);
   const snapshot = [...vendors].filter(([name]) => vendor === undefined || name === vendor);
   const compared: string[] = [];
   const found = snapshot.flatMap(([name, theirs]) => {
@@ -93,15 +91,54 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
     const vendors = snapshot.map(([name]) => `"${name}"`).join(', ');
     throw new Error(`the catalogue has no models of ${vendors}; name the vendor with --vendor`);
   }
-  const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied: prices are changed in plugins/providers/catalogue.`;
+  const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied.`;
   return { json: { compared, differences: found }, text: [...found.map(lineOf), summary].join('\n') };
 }
 
+/** Milliseconds in which a change of prices reaches a running gateway. */
+const lookEvery = 2000;
+
+const options = z.strictObject({
+  prices: z
+    .strictObject({
+      /** A file or URL whose prices are applied by themselves. */
+      feed: z.string().min(1).optional(),
+      /** Seconds between two reads. */
+      every: z.int().min(60).max(longestDeadline).default(21_600),
+      /** Feeds need a signature of this Ed25519 key. */
+      publicKey: publicKeySchema.optional(),
+    })
+    .prefault({}),
+});
+
 export const catalogue = definePlugin({
   name: 'catalogue',
-  options: z.strictObject({}),
-  apply({ catalog, commands, routes }) {
-    routes.add(modelsRoute(catalog));
+  options,
+  apply(host, { prices }) {
+    const { catalog, commands, documents, hooks } = host;
+    const work: PriceWork = {
+      catalog,
+      publicKey: prices.publicKey,
+      use: <Result>(task: (all: Documents) => Promise<Result>): Promise<Result> => {
+        const [store] = documents.all();
+        if (!store) throw new Error('prices are kept with the ledger: add balance() to the configuration');
+        return store.use(task);
+      },
+    };
+    const { feed, every } = prices;
+    const service = new PriceService(host, work.use, {
+      automatic: feed === undefined ? undefined : { feed, every: every * 1000 },
+      publicKey: prices.publicKey,
+      lookEvery,
+    });
+    host.routes.add(modelsRoute(catalog));
+    for (const command of priceCommands(work)) commands.add(command);
+    for (const route of priceRoutes(work, () => void service.look())) host.routes.add(route);
+    // After the plugin that keeps documents has opened its store.
+    hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
+      if (documents.all().next().done !== true) await service.start();
+    });
+    hooks.close.tapPromise({ name: 'catalogue', stage: -10 }, () => service.stop());
     commands.add({
       name: 'models [owner]',
       description:

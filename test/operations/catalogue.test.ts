@@ -145,7 +145,7 @@ describe('prices diff', () => {
 
   it('reports a file of neither form, and a missing vendor name', async () => {
     await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
-      /neither a catalogue file of ours nor one of models\.dev/,
+      /no price list or catalogue file of ours, of models\.dev or of LiteLLM/,
     );
     await expect(run('prices diff', [file('stranger.json', { models: [one] })])).rejects.toThrow(
       /no models of "stranger"; name the vendor with --vendor/,

@@ -1,13 +1,13 @@
 /**
- * Reads facts about models from a file: a catalogue file like ours, a vendor's part of models.dev, or its
- * whole `api.json`. From each form come the prices, as decimal strings under our names, and the limits of
- * each model.
+ * Reads facts about models: our own price list, a catalogue file like ours, a vendor's part of models.dev, its
+ * whole `api.json`, or LiteLLM's `model_prices_and_context_window.json`. From each form come the prices, as
+ * decimal strings under our names, and the limits of each model.
  */
-import { readFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename } from 'node:path';
 import { z } from 'zod';
-import { formatUsd, parseUsd, readCatalogue, type Model } from '../../../core/index.ts';
+import { formatUsd, parseUsd, priceSchema, type Model, type Price } from '../../../core/index.ts';
+import { isLiteLlm, readLiteLlm } from './litellm.ts';
+import { isPriceList, priceFigures, readPriceList } from './price-list.ts';
 
 /** The figures of one model by their names: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
 export type Figures = Readonly<Record<string, string>>;
@@ -63,12 +63,23 @@ const models = z.union([
   z.array(listedModel),
   z.record(z.string(), listedModel).transform((byId) => Object.values(byId)),
 ]);
-const ownFile = z.looseObject({ vendor: z.string(), asOf: z.string() });
+const ownFile = z.looseObject({
+  vendor: z.string(),
+  asOf: z.string(),
+  models: z.array(
+    z.looseObject({
+      upstream: z.string(),
+      price: priceSchema.optional(),
+      contextLength: z.int(),
+      outputLimit: z.int(),
+    }),
+  ),
+});
 const oneVendor = z.looseObject({ models });
 const allVendors = z.record(z.string(), oneVendor);
 
 /** Vendors that have another name at models.dev. */
-const otherNames: Readonly<Record<string, string>> = { togetherai: 'together' };
+const otherNames: Readonly<Record<string, string>> = { togetherai: 'together', 'fireworks-ai': 'fireworks' };
 
 const names = [
   ['input', 'input'],
@@ -102,22 +113,17 @@ function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Fi
   return Object.assign({}, ratesOf(cost), ...tiers, long, fast, limits);
 }
 
-function priceFigures(rates: object, suffix = ''): [string, string][] {
-  return Object.entries(rates).flatMap(([name, rate]) =>
-    typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : [],
-  );
-}
-
 /** A model in our own catalogue form. */
-export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
-  const { tiers = [], modes = {}, ...plain } = price ?? {};
-  return Object.fromEntries([
-    ...priceFigures(plain),
-    ...Object.entries(modes).flatMap(([name, mode]) => priceFigures(mode, inMode(name))),
-    ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)),
-    ['contextLength', String(contextLength)],
-    ['outputLimit', String(outputLimit)],
-  ]);
+export function figuresOf({
+  price,
+  contextLength,
+  outputLimit,
+}: Pick<Model, 'price' | 'contextLength' | 'outputLimit'>): Figures {
+  return {
+    ...(price ? priceFigures(price) : {}),
+    contextLength: String(contextLength),
+    outputLimit: String(outputLimit),
+  };
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {
@@ -135,35 +141,50 @@ export interface Snapshot {
   readonly complete: boolean;
   /** The facts of each vendor of the file. */
   readonly vendors: ReadonlyMap<string, Facts>;
+  /** Whole prices with their rules, of forms that have them. */
+  readonly prices?: ReadonlyMap<string, ReadonlyMap<string, Price>>;
 }
 
-/** `vendor` names the vendor if the file does not. Throws if the file has none of the forms. */
-export function readSnapshot(file: string, vendor?: string): Snapshot {
-  const path = resolve(file);
-  const content: unknown = JSON.parse(readFileSync(path, 'utf8'));
-  if (ownFile.safeParse(content).success) {
-    const listed = readCatalogue(pathToFileURL(path));
-    const facts = new Map(listed.map((model) => [model.upstream, figuresOf(model)]));
-    return { complete: true, vendors: new Map([[vendor ?? ownFile.parse(content).vendor, facts]]) };
+/**
+ * Reads the content of the file `name`. `vendor` names the vendor if the content does not. Throws if it has
+ * none of the forms.
+ */
+export function readSnapshot(text: string, name: string, vendor?: string): Snapshot {
+  const content: unknown = JSON.parse(text);
+  if (isPriceList(content)) {
+    const prices = readPriceList(content);
+    const vendors = [...prices].map(([provider, models]): [string, Facts] => [
+      provider,
+      new Map([...models].map(([model, price]) => [model, priceFigures(price)])),
+    ]);
+    return { complete: true, vendors: new Map(vendors), prices };
   }
+  const own = ownFile.safeParse(content);
+  if (own.success) {
+    const facts = new Map(own.data.models.map((model) => [model.upstream, figuresOf(model)]));
+    const prices = own.data.models.flatMap(({ upstream, price }): [string, Price][] =>
+      price ? [[upstream, price]] : [],
+    );
+    const name = vendor ?? own.data.vendor;
+    return { complete: true, vendors: new Map([[name, facts]]), prices: new Map([[name, new Map(prices)]]) };
+  }
+  if (isLiteLlm(content)) return { complete: false, vendors: readLiteLlm(content) };
   const one = oneVendor.safeParse(content);
   if (one.success) {
-    const name = basename(path, '.json');
-    return {
-      complete: false,
-      vendors: new Map([[vendor ?? otherNames[name] ?? name, pricedModels(one.data.models)]]),
-    };
+    const file = basename(name, '.json');
+    const facts = pricedModels(one.data.models);
+    return { complete: false, vendors: new Map([[vendor ?? otherNames[file] ?? file, facts]]) };
   }
   const all = allVendors.safeParse(content);
   if (!all.success)
     throw new Error(
-      `${path} is neither a catalogue file of ours nor one of models.dev: ${z.prettifyError(one.error)}`,
+      `${name} is no price list or catalogue file of ours, of models.dev or of LiteLLM: ${z.prettifyError(one.error)}`,
     );
   return {
     complete: false,
     vendors: new Map(
-      Object.entries(all.data).map(([name, { models: listed }]) => [
-        otherNames[name] ?? name,
+      Object.entries(all.data).map(([each, { models: listed }]) => [
+        otherNames[each] ?? each,
         pricedModels(listed),
       ]),
     ),

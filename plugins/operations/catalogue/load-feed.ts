@@ -1,0 +1,119 @@
+/**
+ * Gets the text of a price feed from a file or an address that the operator names. Size, time and redirects
+ * are limited, and a redirect never leaves HTTPS. With a public key the feed needs a signature: Ed25519 over
+ * its bytes, in base64, at the same place with `.sig` behind its name.
+ */
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { z } from 'zod';
+
+const mostBytes = 16 * 1024 * 1024;
+const mostSignature = 1024;
+const mostRedirects = 3;
+const patience = 30_000;
+
+function readKey(text: string): KeyObject | undefined {
+  try {
+    const key = text.includes('-----BEGIN')
+      ? createPublicKey(text)
+      : createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export type PublicKey = KeyObject;
+
+/** An Ed25519 public key: PEM, or its DER in base64. */
+export const publicKeySchema = z.string().transform((text, context) => {
+  const key = readKey(text);
+  if (key) return key;
+  context.addIssue({ code: 'custom', message: 'must be an Ed25519 public key, as PEM or as DER in base64' });
+  return z.NEVER;
+});
+
+export interface Feed {
+  readonly text: string;
+  /** Its place without query and credentials, for lists and logs. */
+  readonly name: string;
+}
+
+function isAddress(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}
+
+/** The place of a feed as it may be shown: an address can hold a password or a token. */
+export function nameOf(source: string): string {
+  if (!isAddress(source)) return source;
+  const { origin, pathname } = new URL(source);
+  return origin + pathname;
+}
+
+async function follow(source: string, signal: AbortSignal): Promise<Response> {
+  let address = new URL(source);
+  for (let left = mostRedirects; ; left -= 1) {
+    const response = await fetch(address, { redirect: 'manual', signal });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) return response;
+    await response.body?.cancel();
+    if (left === 0) throw new Error(`it redirects more than ${mostRedirects} times`);
+    const next = new URL(location, address);
+    if (next.protocol !== 'https:' && next.protocol !== address.protocol)
+      throw new Error('it redirects to an address that is not HTTPS');
+    address = next;
+  }
+}
+
+async function download(source: string, most: number): Promise<Buffer> {
+  const signal = AbortSignal.timeout(patience);
+  const response = await follow(source, signal);
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw new Error(`it answers ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.byteLength;
+    if (size > most) throw new Error(`it has more than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function readFromDisk(path: string, most: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size > most) throw new Error(`it has more than ${most} bytes`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+function behind(source: string): string {
+  if (!isAddress(source)) return `${source}.sig`;
+  const address = new URL(source);
+  address.pathname += '.sig';
+  return address.href;
+}
+
+/** Throws an Error that names the place and the reason. */
+export async function loadFeed(source: string, publicKey?: KeyObject): Promise<Feed> {
+  const read = isAddress(source) ? download : readFromDisk;
+  const name = nameOf(source);
+  try {
+    const bytes = await read(source, mostBytes);
+    if (publicKey) {
+      const signature = Buffer.from((await read(behind(source), mostSignature)).toString(), 'base64');
+      if (!verify(null, bytes, publicKey, signature)) throw new Error('its signature does not fit');
+    }
+    return { name, text: bytes.toString() };
+  } catch (error) {
+    const reason =
+      error instanceof Error ? (error.cause instanceof Error ? error.cause : error).message : error;
+    throw new Error(`the price feed ${name} cannot be read: ${String(reason)}`, { cause: error });
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole new
+ * price, and why a person has to look at it first. Models that the catalogue does not have are left out.
+ */
+import { formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
+import { priceVersion, writePrice, type PriceChange } from './price-history.ts';
+import { priceFigures } from './price-list.ts';
+import type { Facts, Figures, Snapshot } from './snapshot.ts';
+
+/** A model of the catalogue, with the price of its file and the price that it has now. */
+export interface PricedModel {
+  readonly provider: string;
+  /** The provider's own name of the model. */
+  readonly model: string;
+  readonly id: string;
+  /** Whether the provider has the id once, so that the id names this price under every name of the provider. */
+  readonly alone: boolean;
+  readonly own: Price;
+  readonly now: Price;
+}
+
+export interface FieldChange {
+  readonly provider: string;
+  readonly model: string;
+  readonly field: string;
+  readonly old: string | undefined;
+  readonly new: string | undefined;
+}
+
+const fees = new Set(['request', 'image', 'webSearch', 'fileSearch', 'container']);
+const limits = new Set(['contextLength', 'outputLimit']);
+
+interface Place {
+  readonly kind: string;
+  readonly above: number | undefined;
+  readonly mode: string | undefined;
+  readonly rule: string | undefined;
+}
+
+function placeOf(figure: string): Place {
+  const [, kind = '', above, mode, rule] =
+    /^(\w+)(?: above (\d+)| served (.+)| by (.+))?$/s.exec(figure) ?? [];
+  return { kind, above: above === undefined ? undefined : Number(above), mode, rule };
+}
+
+/** The kind whose rate holds for a kind that has none. */
+function wholeOf(kind: string): string {
+  return /^(?:reasoning|output)/.test(kind) ? 'output' : 'input';
+}
+
+/** What a figure costs in a price: its own rate, else that of the kind it is a part of, else the usual one. */
+function effective(figures: Figures, figure: string): string | undefined {
+  const { kind } = placeOf(figure);
+  const suffix = figure.slice(kind.length);
+  const known = [figure, wholeOf(kind) + suffix, kind, wholeOf(kind)];
+  return fees.has(kind)
+    ? figures[figure]
+    : known.map((name) => figures[name]).find((rate) => rate !== undefined);
+}
+
+/** A copy of the price with these figures. New tiers and modes take the usual rates that they do not state. */
+function withFigures(price: Price, figures: Figures): Price {
+  const { input, output } = price;
+  const tiers = price.tiers.map((tier) => ({ ...tier }));
+  const modes = Object.fromEntries(
+    Object.entries(price.modes ?? {}).map(([name, mode]) => [name, { ...mode }]),
+  );
+  const plain: Record<string, bigint> = {};
+  for (const [figure, rate] of Object.entries(figures)) {
+    const { kind, above, mode, rule } = placeOf(figure);
+    if (limits.has(kind) || rule !== undefined) continue;
+    if (above !== undefined) {
+      const tier = tiers.find((each) => each.above === above) ?? { above, input, output };
+      if (!tiers.includes(tier)) tiers.push(tier);
+      Object.assign(tier, { [kind]: parseUsd(rate) });
+    } else if (mode !== undefined) {
+      Object.assign((modes[mode] ??= { input, output }), { [kind]: parseUsd(rate) });
+    } else plain[kind] = parseUsd(rate);
+  }
+  return { ...price, ...plain, tiers, ...(Object.keys(modes).length > 0 ? { modes } : {}) };
+}
+
+function dropsIn(before: Figures, after: Figures): string[] {
+  const reasons = new Set<string>();
+  for (const figure of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, rate] = [effective(before, figure), effective(after, figure)];
+    if (old === undefined || rate === undefined || limits.has(figure)) continue;
+    if (parseUsd(old) > 0n && parseUsd(rate) === 0n) reasons.add('becomes free');
+    else if (parseUsd(rate) * 2n < parseUsd(old)) reasons.add('drops by more than half');
+  }
+  return [...reasons];
+}
+
+/** Rates that a feed leaves as they are although it changes others of the price. */
+function unstatedIn(before: Figures, stated: Figures): string[] {
+  const left = Object.keys(before).filter((figure) => {
+    const { kind } = placeOf(figure);
+    return stated[figure] === undefined && !fees.has(kind) && before[figure] !== '0';
+  });
+  return left.length > 0 ? [`does not state ${left.join(', ')}`] : [];
+}
+
+export interface Compared {
+  readonly changes: readonly PriceChange[];
+  readonly fields: readonly FieldChange[];
+  /** Models of the catalogue that the feed has a price for. */
+  readonly matched: number;
+}
+
+function compareOne(model: PricedModel, stated: Figures, whole: Price | undefined): PriceChange | undefined {
+  const before = priceFigures(model.now);
+  const price = priceSchema.parse(writePrice(whole ?? withFigures(model.now, stated)));
+  if (priceVersion(price) === priceVersion(model.now)) return undefined;
+  const { provider, id, alone } = model;
+  return {
+    provider,
+    model: model.model,
+    id,
+    alone,
+    base: priceVersion(model.own),
+    was: writePrice(model.now),
+    price: writePrice(price),
+    reasons: [...dropsIn(before, priceFigures(price)), ...(whole ? [] : unstatedIn(before, stated))],
+  };
+}
+
+/** The figures that differ between the old and the new price of a change. */
+export function fieldsOf({ provider, model, was, price }: PriceChange): FieldChange[] {
+  const [before, after] = [priceFigures(priceSchema.parse(was)), priceFigures(priceSchema.parse(price))];
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((field) => before[field] !== after[field])
+    .map((field) => ({ provider, model, field, old: before[field], new: after[field] }));
+}
+
+/** Compares the models of the catalogue with a feed. */
+export function comparePrices(models: readonly PricedModel[], { vendors, prices }: Snapshot): Compared {
+  let matched = 0;
+  const changes = models.flatMap((model) => {
+    const facts: Facts | undefined = vendors.get(model.provider);
+    const stated = facts?.get(model.model);
+    if (!stated) return [];
+    matched += 1;
+    return compareOne(model, stated, prices?.get(model.provider)?.get(model.model)) ?? [];
+  });
+  return { changes, fields: changes.flatMap(fieldsOf), matched };
+}
+
+/** Rows as text, each column as wide as its widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export function fieldTable(fields: readonly FieldChange[]): string {
+  return table([
+    ['model', 'field', 'old', 'new'],
+    ...fields.map((each) => [
+      `${each.provider} ${each.model}`,
+      each.field,
+      each.old === undefined ? '–' : formatUsd(parseUsd(each.old)),
+      each.new === undefined ? '–' : formatUsd(parseUsd(each.new)),
+    ]),
+  ]);
+}

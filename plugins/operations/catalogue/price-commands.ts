@@ -1,0 +1,159 @@
+/** The verbs that change prices. They write the shared history, which running gateways follow. */
+import { z } from 'zod';
+import type { Catalog, Command, CommandResult, Documents } from '../../../core/index.ts';
+import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
+import { fieldTable, table } from './price-changes.ts';
+import { priceListSchema } from './price-list.ts';
+import {
+  applyFeed,
+  confirmUpdate,
+  listUpdates,
+  showUpdate,
+  undoUpdate,
+  type FeedResult,
+  type ShownUpdate,
+} from './price-updates.ts';
+import { readSnapshot } from './snapshot.ts';
+
+export interface PriceWork {
+  readonly catalog: Catalog;
+  readonly publicKey: PublicKey | undefined;
+  /** Throws if no plugin keeps documents. */
+  use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
+}
+
+const byCommand = 'command line';
+
+const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })])
+  .transform((text) => Date.parse(text));
+
+function readMoment(text: string | boolean | undefined): number {
+  if (text === undefined) return Date.now();
+  const { success, data } = moment.safeParse(text);
+  if (!success) throw new Error('--from is a time: 2027-01-31 or 2027-01-31T09:30:00Z');
+  return data;
+}
+
+function readNumber(text: string | undefined): number {
+  if (text === undefined || !/^\d{1,9}$/.test(text))
+    throw new Error('a price update has a number: `prices list` shows it');
+  return Number(text);
+}
+
+function summaryOf({ applied, held, matched, fields }: FeedResult, isDry: boolean): string[] {
+  if (fields.length === 0) return [`The prices of ${matched} models are as in the feed.`];
+  if (isDry) return ['Nothing was applied.'];
+  return [
+    ...(applied === null ? [] : [`Applied as update ${applied}; "prices undo ${applied}" takes it back.`]),
+    ...(held === null
+      ? []
+      : [`Held back as update ${held}: "prices confirm ${held}" applies it, or --yes at once.`]),
+  ];
+}
+
+async function update(
+  { catalog, publicKey, use }: PriceWork,
+  source: string,
+  options: Parameters<Command['run']>[1],
+): Promise<CommandResult> {
+  const { from, yes, vendor, dryRun } = options;
+  const order = {
+    source: nameOf(source),
+    from: readMoment(from),
+    by: byCommand,
+    confirmed: yes === true,
+    dry: dryRun === true,
+  };
+  const feed = await loadFeed(source, publicKey);
+  const snapshot = readSnapshot(feed.text, feed.name, typeof vendor === 'string' ? vendor : undefined);
+  await catalog.lookAtListings();
+  const result = await use((documents) => applyFeed(documents, catalog, snapshot, order));
+  if (result.matched === 0)
+    throw new Error(`the feed has no price of a model of the catalogue; --vendor names its vendor`);
+  const doubts = result.doubtful.map(
+    ({ provider, model, reasons }) => `${provider} ${model}: ${reasons.join('; ')}`,
+  );
+  const lines = [
+    ...(result.fields.length > 0 ? [fieldTable(result.fields)] : []),
+    ...doubts,
+    ...summaryOf(result, order.dry),
+  ];
+  return { json: result, text: lines.join('\n') };
+}
+
+function listText(updates: readonly ShownUpdate[]): string {
+  if (updates.length === 0) return 'There are no price updates.';
+  return table([
+    ['update', 'state', 'from', 'made', 'models', 'by', 'source', 'reasons'],
+    ...updates.map(({ id, state, from, at, models, by, source, reasons }) => [
+      String(id),
+      state,
+      from,
+      at,
+      String(models),
+      by,
+      source,
+      reasons.join('; '),
+    ]),
+  ]);
+}
+
+function shown(update: ShownUpdate): CommandResult {
+  return { json: update, text: `${listText([update])}\n${fieldTable(update.fields)}` };
+}
+
+export function priceCommands(work: PriceWork): Command[] {
+  const { use } = work;
+  return [
+    {
+      name: 'prices update <feed>',
+      description:
+        'apply the prices of a file or URL (models.dev, LiteLLM or our own list), and show what changes',
+      options: [
+        { flags: '--from <time>', description: 'when they take effect (now unless given)' },
+        {
+          flags: '--yes',
+          description: 'also apply prices that drop by more than half, become free, or are incomplete',
+        },
+        { flags: '--dry-run', description: 'only show what would change' },
+        { flags: '--vendor <name>', description: 'the vendor of the prices, if the feed does not name it' },
+      ],
+      run: ([source = ''], options) => update(work, source, options),
+    },
+    {
+      name: 'prices list',
+      description: 'show all price updates, and which are held back',
+      async run() {
+        const updates = await use(listUpdates);
+        return { json: updates, text: listText(updates) };
+      },
+    },
+    {
+      name: 'prices confirm <update>',
+      description: 'apply a price update that was held back',
+      run: async ([id]) =>
+        shown(showUpdate(await use((documents) => confirmUpdate(documents, readNumber(id), byCommand)))),
+    },
+    {
+      name: 'prices undo [update]',
+      description: 'take a price update back (the last one unless named), or refuse one that is held back',
+      run: async ([id]) =>
+        shown(
+          showUpdate(
+            await use((documents) =>
+              undoUpdate(documents, id === undefined ? undefined : readNumber(id), byCommand),
+            ),
+          ),
+        ),
+    },
+    {
+      name: 'prices schema',
+      description: 'print the JSON schema of our own price list',
+      async run() {
+        const json = z.toJSONSchema(priceListSchema, { io: 'input' });
+        return { json, text: JSON.stringify(json, undefined, 2) };
+      },
+    },
+  ];
+}

@@ -1,0 +1,157 @@
+/**
+ * Follows the shared history of prices in a running gateway, and reads the automatic feed. Each process looks
+ * at the history every few seconds, so that a change reaches all workers and machines without a restart. One
+ * of them reads the feed when it is due.
+ */
+import type { Catalog, Documents, Host } from '../../../core/index.ts';
+import { counter, gauge } from '../../shared/metric.ts';
+import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
+import { AppliedPrices, editHistory, readHistory, type PriceHistory } from './price-history.ts';
+import { applyFeed } from './price-updates.ts';
+import { readSnapshot } from './snapshot.ts';
+
+export interface AutomaticFeed {
+  readonly feed: string;
+  /** Milliseconds. */
+  readonly every: number;
+}
+
+export interface PriceServiceOptions {
+  readonly automatic: AutomaticFeed | undefined;
+  readonly publicKey: PublicKey | undefined;
+  /** Milliseconds between two looks at the history. */
+  readonly lookEvery: number;
+}
+
+type Use = <Result>(work: (documents: Documents) => Promise<Result>) => Promise<Result>;
+
+function metricsIn(registry: Host['metrics']) {
+  return {
+    ok: gauge(registry, 'tollgate_price_feed_ok', '1, or 0 after the price feed could not be read', 'min'),
+    succeeded: gauge(
+      registry,
+      'tollgate_price_feed_last_success_timestamp_seconds',
+      'When the price feed was read last',
+      'max',
+    ),
+    failures: counter(registry, 'tollgate_price_feed_failures_total', 'Failed reads of the price feed'),
+    held: gauge(
+      registry,
+      'tollgate_price_updates_held',
+      'Price updates that wait for an operator to confirm them',
+      'max',
+    ),
+  };
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+}
+
+export class PriceService {
+  readonly #catalog: Catalog;
+  readonly #logger: Host['logger'];
+  readonly #use: Use;
+  readonly #options: PriceServiceOptions;
+  readonly #metrics: ReturnType<typeof metricsIn>;
+  #version = -1;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(
+    { catalog, logger, metrics }: Pick<Host, 'catalog' | 'logger' | 'metrics'>,
+    use: Use,
+    options: PriceServiceOptions,
+  ) {
+    this.#catalog = catalog;
+    this.#logger = logger;
+    this.#use = use;
+    this.#options = options;
+    this.#metrics = metricsIn(metrics);
+    this.#metrics.ok.set(1);
+  }
+
+  /** Rejects if the prices in effect are unknown: the catalogue's could be wrong. */
+  async start(): Promise<void> {
+    await this.#look();
+    this.#timer = setInterval(() => void this.look(), this.#options.lookEvery).unref();
+    if (this.#options.automatic) void this.look();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  /** Follows the history, and reads the feed if it is due. One look at a time. */
+  look(): Promise<void> {
+    this.#running ??= this.#lookAndRead()
+      .catch((error: unknown) => this.#logger.warn({ error }, 'the history of prices could not be read'))
+      .finally(() => void (this.#running = undefined));
+    return this.#running;
+  }
+
+  async #lookAndRead(): Promise<void> {
+    const { feed } = await this.#look();
+    const { automatic } = this.#options;
+    if (!automatic || Date.now() - (feed?.attempted ?? 0) < automatic.every) return;
+    const isOurs = await this.#use((documents) => claimRead(documents, automatic.every));
+    if (!isOurs) return;
+    await this.#readFeed(automatic);
+    await this.#look();
+  }
+
+  async #look(): Promise<PriceHistory> {
+    const { version, history } = await this.#use(readHistory);
+    if (version === this.#version) return history;
+    const { feed, updates } = history;
+    this.#catalog.setPrices(new AppliedPrices(history));
+    if (this.#version >= 0) this.#logger.info({ version }, 'the prices were read again');
+    this.#version = version;
+    this.#metrics.held.set(updates.filter(({ state }) => state === 'held').length);
+    this.#metrics.ok.set(this.#options.automatic && feed?.fault !== undefined ? 0 : 1);
+    if (feed?.succeeded !== undefined) this.#metrics.succeeded.set(feed.succeeded / 1000);
+    return history;
+  }
+
+  async #readFeed({ feed: source }: AutomaticFeed): Promise<void> {
+    let fault: string | undefined;
+    try {
+      const { text, name } = await loadFeed(source, this.#options.publicKey);
+      const order = { source: name, from: Date.now(), by: 'feed', confirmed: false, automatic: true };
+      const snapshot = readSnapshot(text, name);
+      const result = await this.#use((documents) => applyFeed(documents, this.#catalog, snapshot, order));
+      if (result.matched === 0) throw new Error(`the price feed ${name} has no model of the catalogue`);
+      const { applied, held, doubtful } = result;
+      if (applied !== null)
+        this.#logger.info({ update: applied, source: name }, 'the price feed changed prices');
+      if (held !== null)
+        this.#logger.warn(
+          { update: held, source: name, doubtful: doubtful.slice(0, 20) },
+          'the price feed has prices that an operator has to confirm: run `tollgate prices list`',
+        );
+    } catch (error) {
+      fault = messageOf(error);
+      this.#metrics.failures.inc();
+      this.#logger.error({ error, source: nameOf(source) }, 'the price feed failed');
+    }
+    await this.#use((documents) => noteRead(documents, fault));
+  }
+}
+
+/** Whether this process reads the feed now: one of all that share the ledger. */
+function claimRead(documents: Documents, every: number): Promise<boolean> {
+  return editHistory(documents, (history) => {
+    const attempted = Date.now();
+    if (attempted - (history.feed?.attempted ?? 0) < every) return { result: false };
+    return { next: { ...history, feed: { ...history.feed, attempted } }, result: true };
+  });
+}
+
+function noteRead(documents: Documents, fault: string | undefined): Promise<void> {
+  return editHistory(documents, (history) => {
+    const { attempted = Date.now(), succeeded } = history.feed ?? {};
+    const feed = fault === undefined ? { attempted, succeeded: Date.now() } : { attempted, succeeded, fault };
+    return { next: { ...history, feed }, result: undefined };
+  });
+}

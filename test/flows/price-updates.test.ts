@@ -1,0 +1,39 @@
+/** New prices beside a running gateway of several workers, by the command line. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { openOperated, until, type Operated } from '../support/operated.ts';
+
+let operated: Operated;
+beforeAll(async () => void (operated = await openOperated()));
+afterEach(() => operated.reset());
+afterAll(() => operated.close());
+
+it('an update by the command line reaches all workers of a running gateway, and its undoing too', async () => {
+  operated.configure('workers: 2', "(await import('tollgate/plugins/operations/catalogue')).catalogue(),");
+  const gateway = await operated.start();
+  await until(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);
+  /** The prices that connections of their own read, since connections are dealt out among workers. */
+  const prices = async (): Promise<Set<string>> => {
+    const read = async (): Promise<string> => {
+      const response = await fetch(`${gateway.url}/v1/models/openai/gpt-4o-mini`, {
+        headers: { connection: 'close' },
+      });
+      return /"prompt":"([\d.]+)"/.exec(await response.text())?.[1] ?? '';
+    };
+    return new Set(await Promise.all(Array.from({ length: 12 }, read)));
+  };
+  const only = (price: string) => async (): Promise<boolean> => {
+    const read = await prices();
+    return read.size === 1 && read.has(price);
+  };
+  expect(await prices()).toEqual(new Set(['0.00000015']));
+  const feed = join(operated.folder, 'feed.json');
+  const cost = { input: 0.2, output: 0.8, cache_read: 0.08 };
+  writeFileSync(feed, JSON.stringify({ openai: { models: { mini: { id: 'gpt-4o-mini', cost } } } }));
+  expect(await operated.verb('prices', 'update', feed)).toMatchObject({ applied: 1, matched: 1 });
+  await until(only('0.0000002'));
+  expect(await operated.verb('prices', 'undo')).toMatchObject({ state: 'undone' });
+  await until(only('0.00000015'));
+  rmSync(feed);
+});

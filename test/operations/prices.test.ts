@@ -1,0 +1,338 @@
+/**
+ * Prices that change while the gateway runs: feeds of each form, what is held back, undoing, the automatic
+ * feed, and what a call in between pays.
+ */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { formatUsd, parseUsd } from '../../core/index.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
+import { perMillion } from '../../plugins/operations/catalogue/litellm.ts';
+import { openHouse, type House } from '../support/house.ts';
+import { until } from '../support/operated.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+
+let folder: string;
+let web: ScriptedVendor;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-prices-'));
+  web = await startScriptedVendor((response) => void response.writeHead(404).end());
+});
+afterAll(async () => {
+  await web.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const model = 'openai/gpt-4o-mini';
+const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+
+/** models.dev's form. Its cached price is stated, so that no rate of the model is left as it was. */
+const modelsDev = (input: number, output: number, cacheRead = 0.08): string =>
+  JSON.stringify({
+    openai: {
+      models: { 'gpt-4o-mini': { id: 'gpt-4o-mini', cost: { input, output, cache_read: cacheRead } } },
+    },
+    elsewhere: { models: { other: { id: 'other', cost: { input: 1, output: 1 } } } },
+  });
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const result = z.looseObject({
+  applied: z.number().nullable(),
+  held: z.number().nullable(),
+  matched: z.number(),
+  fields: z.array(
+    z.looseObject({ field: z.string(), old: z.string().optional(), new: z.string().optional() }),
+  ),
+  doubtful: z.array(z.object({ provider: z.string(), model: z.string(), reasons: z.array(z.string()) })),
+});
+const updates = z.array(
+  z.looseObject({ id: z.number(), state: z.string(), by: z.string(), source: z.string() }),
+);
+
+let house: House;
+async function open(prices?: NonNullable<Parameters<typeof catalogue>[0]>['prices']): Promise<void> {
+  house = await openHouse({ plugins: [catalogue(prices ? { prices } : {})] });
+  opened.push(house);
+  house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
+}
+const opened: House[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close();
+});
+
+async function update(
+  source: string,
+  options: Record<string, string> = {},
+): Promise<z.output<typeof result>> {
+  return result.parse(await house.gateway.verb('prices update', [source], options));
+}
+
+async function list(): Promise<z.output<typeof updates>> {
+  return updates.parse(await house.gateway.verb('prices list'));
+}
+
+/** What a call costs, in USD for a thousand tokens in and a hundred out. */
+async function paid(): Promise<string> {
+  const before = parseUsd((await house.balance()).used.toFixed(9));
+  await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] });
+  return formatUsd(parseUsd((await house.balance()).used.toFixed(9)) - before);
+}
+
+/** Waits until the gateway has another price for the model's input. */
+async function reaches(prompt: string): Promise<void> {
+  await until(async () => {
+    const listed = await (await fetch(`${house.gateway.url}/v1/models/${model}`)).text();
+    return listed.includes(`"prompt":"${prompt}"`);
+  });
+}
+
+const catalogueCost = formatUsd((1000n * parseUsd('0.15') + 100n * parseUsd('0.60')) / 1_000_000n);
+
+describe('a price update', () => {
+  beforeEach(() => open());
+
+  it('reaches the next call of a running gateway and not one that runs, and can be undone', async () => {
+    expect(await paid()).toBe(catalogueCost);
+    const go = Promise.withResolvers<void>();
+    house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage, hold: go.promise });
+    const running = paid();
+    await until(() => house.vendor.requests.length === 2);
+    const made = await update(file('plain.json', modelsDev(0.2, 0.8)));
+    expect(made).toMatchObject({ applied: 1, held: null, matched: 1, doubtful: [] });
+    expect(made.fields.map(({ field, old, new: next }) => [field, old, next])).toEqual([
+      ['input', '0.15', '0.2'],
+      ['output', '0.6', '0.8'],
+      ['cacheRead', '0.075', '0.08'],
+    ]);
+    await reaches('0.0000002');
+    go.resolve();
+    expect(await running).toBe(catalogueCost);
+    expect(await paid()).toBe(formatUsd((1000n * parseUsd('0.2') + 100n * parseUsd('0.8')) / 1_000_000n));
+    expect(await house.gateway.verb('prices undo')).toMatchObject({ id: 1, state: 'undone' });
+    await reaches('0.00000015');
+    expect(await paid()).toBe(catalogueCost);
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+  });
+
+  it('takes effect at its time, and shows nothing to do once it is known', async () => {
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const source = file('later.json', modelsDev(0.2, 0.8));
+    await update(source, { from: later });
+    expect((await update(source)).fields).toEqual([]);
+    expect(await list()).toMatchObject([{ state: 'applied', from: later }]);
+    await update(file('sooner.json', modelsDev(0.3, 0.9)), { from: '2026-01-01' });
+    await reaches('0.0000003');
+  });
+
+  it.each([
+    ['drops by more than half', 0.07, 0.6, 0.075],
+    ['becomes free', 0, 0.6, 0.075],
+    ['drops by more than half', 0.15, 0.6, 0.03],
+  ])('that %s waits until an operator confirms it', async (reason, input, output, cacheRead) => {
+    const source = file('drop.json', modelsDev(input, output, cacheRead));
+    const made = await update(source);
+    expect(made).toMatchObject({ applied: null, held: 1, doubtful: [{ reasons: [reason] }] });
+    expect(await paid()).toBe(catalogueCost);
+    expect(await house.gateway.verb('prices confirm', ['1'])).toMatchObject({ state: 'applied' });
+    await expect(house.gateway.verb('prices confirm', ['1'])).rejects.toThrow('is applied');
+    await house.gateway.verb('prices undo', ['1']);
+    expect(await update(source, { yes: true } as never)).toMatchObject({ applied: 2, held: null });
+  });
+
+  it('that leaves rates of a price unstated says which', async () => {
+    const source = file(
+      'part.json',
+      JSON.stringify({ models: { a: { id: 'gpt-4o-mini', cost: { input: 0.2, output: 0.8 } } } }),
+    );
+    expect(await update(source, { vendor: 'openai' })).toMatchObject({
+      held: 1,
+      doubtful: [{ reasons: ['does not state cacheRead'] }],
+    });
+  });
+
+  it('shows what would change, and applies nothing, as a dry run', async () => {
+    const made = await update(file('dry.json', modelsDev(0.2, 0.8)), { dryRun: true } as never);
+    expect([made.applied, made.fields.length, await list()]).toEqual([null, 3, []]);
+  });
+
+  it('reads LiteLLM’s form and our own, with rules and tiers', async () => {
+    const litellm = {
+      sample_spec: { litellm_provider: 'one of', input_cost_per_token: 0 },
+      'gpt-4o-mini': {
+        litellm_provider: 'openai',
+        input_cost_per_token: 1.6e-7,
+        output_cost_per_token: 6.4e-7,
+        cache_read_input_token_cost: 8e-8,
+        input_cost_per_token_above_100k_tokens: 3.2e-7,
+        output_cost_per_token_flex: 5e-7,
+      },
+    };
+    const made = await update(file('litellm.json', JSON.stringify(litellm)));
+    expect(made.fields.map(({ field, new: next }) => [field, next])).toEqual(
+      [
+        ['input', '0.16'],
+        ['output', '0.64'],
+        ['cacheRead', '0.08'],
+        ['input served flex', '0.15'],
+        ['output served flex', '0.5'],
+        ['input above 100000', '0.32'],
+        ['output above 100000', '0.6'],
+      ].toSorted(() => 0),
+    );
+    const own = {
+      format: 'tollgate-prices-1',
+      asOf: '2026-11-22',
+      prices: [
+        {
+          provider: 'openai',
+          model: 'gpt-4o-mini',
+          price: {
+            input: '0.2',
+            output: '0.8',
+            cacheRead: '0.1',
+            rules: [{ name: 'from-2090', from: '2090-01-01', times: '2' }],
+          },
+        },
+      ],
+    };
+    expect((await update(file('own.json', JSON.stringify(own)), { yes: true } as never)).applied).toBe(2);
+    await reaches('0.0000002');
+    const wrong = { ...own, prices: [{ provider: 'openai', model: 'gpt-4o-mini', price: { input: 0.2 } }] };
+    await expect(update(file('wrong.json', JSON.stringify(wrong)))).rejects.toThrow('prices[0].price');
+  });
+
+  it('is refused if the source is no feed, has no model of ours, or is not there', async () => {
+    await expect(update(file('text.json', 'no JSON'))).rejects.toThrow();
+    await expect(update(file('list.json', '[1]'))).rejects.toThrow('no price list');
+    await expect(update(file('other.json', '{"elsewhere":{"models":{}}}'))).rejects.toThrow(
+      'no price of a model',
+    );
+    await expect(update(join(folder, 'missing.json'))).rejects.toThrow('missing.json cannot be read');
+  });
+});
+
+describe('a feed at an address', () => {
+  beforeEach(() => open());
+
+  it('is read through at most three redirects, and its query is shown nowhere', async () => {
+    let asked = 0;
+    web.conduct((response) => {
+      asked += 1;
+      if (asked <= 3) response.writeHead(302, { location: `/${asked}?token=secret` }).end();
+      else response.end(modelsDev(0.2, 0.8));
+    });
+    expect((await update(`${web.origin}/feed?token=secret`)).applied).toBe(1);
+    expect(JSON.stringify(await list())).not.toContain('secret');
+    web.conduct((response) => void response.writeHead(302, { location: '/again' }).end());
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('redirects more than 3 times');
+  });
+
+  it('is refused if it is too large or answers an error', async () => {
+    web.conduct((response) => {
+      response.on('error', () => undefined);
+      const chunk = Buffer.alloc(1024 * 1024, ' ');
+      for (let sent = 0; sent < 20; sent += 1) response.write(chunk);
+      response.end('{}');
+    });
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('more than 16777216 bytes');
+    web.conduct((response) => void response.writeHead(500).end());
+    await expect(update(`${web.origin}/feed`)).rejects.toThrow('it answers 500');
+  });
+});
+
+describe('a signed feed', () => {
+  it('is applied if the signature fits, and refused otherwise', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    await open({ publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() });
+    const text = modelsDev(0.2, 0.8);
+    const source = file('signed.json', text);
+    await expect(update(source)).rejects.toThrow('cannot be read');
+    file('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
+    await expect(update(source)).rejects.toThrow('its signature does not fit');
+    file('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
+    expect((await update(source)).applied).toBe(1);
+  });
+
+  it('needs a key that is one', async () => {
+    await open();
+    expect(() => catalogue({ prices: { publicKey: 'abc' } })).toThrow('must be an Ed25519 public key');
+  });
+});
+
+describe('the admin API', () => {
+  it('lists updates, and confirms and undoes them for operators alone', async () => {
+    house = await openHouse({ plugins: [catalogue(), admin({ port: 0 })] });
+    opened.push(house);
+    const url = /http:\/\/[\d.:]+/.exec(house.gateway.told.join(' '))?.[0] ?? '';
+    const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
+      const response = await fetch(`${url}/admin/prices${path}`, {
+        method,
+        headers: { authorization: `Bearer ${key}` },
+      });
+      return [response.status, await response.json()];
+    };
+    await update(file('admin.json', modelsDev(0.01, 0.8)));
+    expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
+    expect(await ask('/1/confirm', 'POST', house.key)).toMatchObject([403, {}]);
+    expect(await ask('/1/confirm', 'POST')).toMatchObject([
+      200,
+      { state: 'applied', by: expect.stringMatching(/^key /) },
+    ]);
+    await reaches('0.00000001');
+    expect(await ask('/1/undo', 'POST')).toMatchObject([200, { state: 'undone' }]);
+    expect(await ask('/1/undo', 'POST')).toMatchObject([409, {}]);
+    expect(await ask('/7/undo', 'POST')).toMatchObject([404, {}]);
+    expect(await ask('/x/undo', 'POST')).toMatchObject([400, {}]);
+    await reaches('0.00000015');
+  });
+});
+
+describe('the automatic feed', () => {
+  it('changes prices by itself, holds back what is doubtful, and does not repeat what was undone', async () => {
+    web.conduct((response) => void response.end(modelsDev(0.01, 0.8)));
+    await open({ feed: `${web.origin}/feed?key=secret` });
+    await until(async () => (await list()).length === 1);
+    expect(await list()).toMatchObject([{ state: 'held', by: 'feed' }]);
+    expect(await paid()).toBe(catalogueCost);
+    expect(house.gateway.log.join('')).toContain('has prices that an operator has to confirm');
+    expect(house.gateway.log.join('')).not.toContain('secret');
+  });
+
+  it('that fails leaves prices alone, and tells the log', async () => {
+    web.conduct((response) => void response.writeHead(500).end());
+    await open({ feed: `${web.origin}/feed` });
+    await until(() => house.gateway.log.some((line) => line.includes('the price feed failed')));
+    expect(await paid()).toBe(catalogueCost);
+  });
+});
+
+describe('LiteLLM’s numbers', () => {
+  it('become decimal strings without a rounding error', () => {
+    expect([2.5e-6, 1.5e-7, 0, 1e-12, 0.00003, 1].map(perMillion)).toEqual([
+      '2.5',
+      '0.15',
+      '0',
+      '0.000001',
+      '30',
+      '1000000',
+    ]);
+    expect([-1, NaN, Infinity].map(perMillion)).toEqual([undefined, undefined, undefined]);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 10 ** 9 }), (micros) => {
+        // So many millionths of a USD for a million tokens.
+        expect(perMillion(Number(`${micros}e-12`))).toBe(formatUsd(BigInt(micros) * 1000n));
+      }),
+    );
+  });
+});
