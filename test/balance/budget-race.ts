@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Nano } from '../../core/index.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGatewayError, type Nano } from '../../core/index.ts';
 import type { Scope, Store } from '../../plugins/meters/balance/store.ts';
 import type { OpenedStore } from '../contract/books.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
@@ -28,9 +29,17 @@ export async function runWave(
 ): Promise<Outcome> {
   const asked = Array.from({ length: calls }, async (_, index) => {
     const { account = '', key = '' } = spenders[index % spenders.length] ?? {};
-    const id = `${name}-${index}`;
-    const reserved = await store.reserve({ id, account, key, tags, quotes: [quote(BigInt(cost))], at });
-    return { id, ...reserved };
+    // On a crowded machine PostgreSQL may end a transaction that waits too long: nothing of it was written.
+    for (let attempt = 0; ; attempt += 1) {
+      const id = `${name}-${index}-${attempt}`;
+      try {
+        const reserved = await store.reserve({ id, account, key, tags, quotes: [quote(BigInt(cost))], at });
+        return { id, ...reserved };
+      } catch (error) {
+        if (!isGatewayError(error) || error.code !== 'ledger_unavailable' || attempt > 100) throw error;
+        await sleep(100);
+      }
+    }
   });
   const answers = await Promise.all(asked);
   return {

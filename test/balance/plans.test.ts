@@ -1,0 +1,129 @@
+/**
+ * How the databases find what a call needs: by an index, whatever the number of entries. So ten million
+ * entries slow a reservation by no more than the few pages by which an index is deeper.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { Client } from 'pg';
+import { describe, expect, it, vi } from 'vitest';
+import { CallBatch } from '../../plugins/meters/balance/postgres/call-batch.ts';
+import type { Query } from '../../plugins/meters/balance/postgres/connection.ts';
+import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
+import { handlersOn } from '../../plugins/meters/balance/sqlite/handlers.ts';
+import type { OpenedStore } from '../contract/books.ts';
+import { newBudget } from '../contract/budgets.ts';
+import { request } from '../contract/store.ts';
+import { newKey, price, settlement } from './calls.ts';
+import { openTemporary, withDatabase } from './ledger-file.ts';
+import { inDatabase, openFresh } from './postgres-database.ts';
+
+const key = '00000000000000a1';
+
+/** An account with a team above it, a key, and a budget of each kind. */
+async function fill({ store }: OpenedStore): Promise<void> {
+  await store.definePrice(price);
+  for (const name of ['a', 'top']) await store.createAccount({ name, at: 1 });
+  await store.moveAccount({ account: 'a', parent: 'top' });
+  await store.createKey(newKey(key, 'a', { spendCap: 900n, callsPerMinute: 100 }));
+  await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  for (const [scope, subject] of [
+    ['account', 'a'],
+    ['team', 'top'],
+    ['key', key],
+    ['tag', 't'],
+  ] as const)
+    await store.createBudget(newBudget(subject, 500n, { scope, thresholds: [1] }));
+}
+
+const asked = (id: string) =>
+  request(id, 'a', { key, tags: ['t'], claim: { name: `claim ${id}`, fingerprint: 'f', expires: 9e15 } });
+
+describe('a reservation and its end', () => {
+  it('scan no table in SQLite, with budgets, a cap, a rate and a claim', async () => {
+    const opened = await openTemporary();
+    await fill(opened);
+    const run = new Set<string>();
+    const database = openDatabase(opened.file, 1000);
+    const prepare = database.prepare.bind(database);
+    vi.spyOn(database, 'prepare').mockImplementation((sql: string): StatementSync => {
+      const statement = prepare(sql);
+      for (const name of ['run', 'get', 'all'] as const) {
+        const real = statement[name].bind(statement);
+        Reflect.set(statement, name, (...values: SQLInputValue[]) => {
+          run.add(sql);
+          return real(...values);
+        });
+      }
+      return statement;
+    });
+    const { handlers, balances } = handlersOn(database, 'o', undefined);
+    for (const id of ['first', 'second'])
+      expect(handlers.reserve(asked(id))).toMatchObject({ status: 'reserved' });
+    balances.write();
+    expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
+    balances.write();
+    expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'already_posted' });
+    database.close();
+    expect(run.size).toBeGreaterThan(15);
+    const plans = withDatabase(opened.file, (other: DatabaseSync) =>
+      [...run].flatMap((sql) =>
+        other
+          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .all()
+          .map(({ detail }) => `${String(detail)}: ${sql.trim()}`),
+      ),
+    );
+    // Whether there is any budget is read from the first row of an index.
+    const scans = plans.filter((plan) => plan.startsWith('SCAN') && !plan.endsWith('LIMIT 1'));
+    expect(scans).toEqual([]);
+    expect(plans.some((plan) => plan.includes('SEARCH entries') || plan.includes('SEARCH made'))).toBe(true);
+    await opened.dispose();
+  });
+
+  it('scan no table in PostgreSQL, with budgets, a cap, a rate and a claim', async () => {
+    const opened = await openFresh();
+    await fill(opened);
+    await opened.store.reserve(asked('first'));
+    await opened.store.reserve(asked('second'));
+    await opened.store.settle(settlement('second', 8n));
+    const run: { readonly text: string; readonly values: readonly unknown[] }[] = [];
+    const recording: Query = async ({ text }, values = []) => {
+      run.push({ text, values });
+      return inDatabase(opened.url, text, [...values]);
+    };
+    const batch = await CallBatch.find(recording, 'o', {
+      accounts: ['a'],
+      keys: [key],
+      claims: ['claim third'],
+      tags: ['t'],
+      moments: [1000],
+      calls: ['first', 'second'],
+    });
+    expect(batch.reserve(asked('third'))).toMatchObject({ status: 'reserved' });
+    expect(batch.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
+    await Promise.all(batch.write());
+    expect(run.length).toBeGreaterThan(12);
+    const scans: string[] = [];
+    for (const { text, values } of run) {
+      const { rows } = await explained(opened.url, text, values);
+      for (const row of rows)
+        if (/Seq Scan on (entries|pending|accounts|keys|claims|budget)/.test(row))
+          scans.push(`${row.trim()}: ${text.trim()}`);
+    }
+    expect(scans).toEqual([]);
+    await opened.dispose();
+  });
+});
+
+/** The plan of a statement where the tables are so large that an index is worth its while. */
+async function explained(url: string, text: string, values: readonly unknown[]): Promise<{ rows: string[] }> {
+  const address = new URL(url);
+  address.searchParams.set('options', '-c enable_seqscan=off -c search_path=tollgate');
+  const client = new Client({ connectionString: address.href });
+  await client.connect();
+  try {
+    const { rows } = await client.query(`EXPLAIN (COSTS OFF) ${text}`, [...values]);
+    return { rows: rows.map((row) => String(row['QUERY PLAN'])) };
+  } finally {
+    await client.end();
+  }
+}
