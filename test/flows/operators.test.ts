@@ -621,7 +621,7 @@ describe('the top-up webhook', () => {
     const { code, errors } = await runVerb(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
     expect([code, errors]).toEqual([
       1,
-      expect.stringContaining('the secret of top-ups has to have at least 32 characters'),
+      expect.stringContaining('option "topUps.secret": the secret has to have at least 32 characters'),
     ]);
   });
 });
