@@ -50,7 +50,7 @@ export function Outcome({ call }: { readonly call: Pick<Call, 'outcome' | 'error
 
 const linked = (
   title: string,
-  name: 'account' | 'key' | 'provider',
+  name: 'account' | 'key',
   value: (call: Call) => string | null,
 ): Column<Call> => ({
   title,
@@ -65,10 +65,12 @@ export const callColumns: readonly Column<Call>[] = [
   {
     title: 'Started',
     value: ({ started }) => started,
-    cell: ({ id, started }) => html`<a href=${href(['calls', id])}><${Time} at=${started} /></a>`,
+    cell: ({ id, started }) =>
+      html`<a href=${href(['calls', id])}><${Time} at=${started} exact=${true} /></a>`,
   },
   {
     title: 'Model',
+    isWide: true,
     value: ({ model }) => model,
     cell: ({ model, answered_by: by, stream }) =>
       html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
@@ -81,8 +83,16 @@ export const callColumns: readonly Column<Call>[] = [
     cell: (call) => html`<${Outcome} call=${call} />`,
   },
   linked('Account', 'account', ({ account }) => account),
-  linked('Provider', 'provider', ({ provider }) => provider),
-  { title: 'Protocol', value: ({ protocol }) => protocol },
+  {
+    title: 'Provider',
+    value: ({ provider, protocol }) => `${provider ?? ''} ${protocol}`.trim(),
+    cell: ({ provider, protocol }) =>
+      html`${provider && html`<a class="plain" href=${href('calls', { provider })}>${provider}</a><br />`}<span
+          class="dim"
+          >${protocol}</span
+        >`,
+    isWide: true,
+  },
   {
     title: 'First event',
     value: ({ first_event_ms: ms }) => ms,

@@ -127,7 +127,11 @@ export function Chart(props: ChartProps) {
       ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
     </div>
     <div class="ticks" aria-hidden="true">
-      ${buckets.map((name, index) => (index % every === 0 ? html`<span>${name}</span>` : null))}
+      ${buckets.map((name, index) =>
+        index % every === 0
+          ? html`<span style=${{ left: `${((index + 0.5) / buckets.length) * 100}%` }}>${name}</span>`
+          : null,
+      )}
     </div>
   </figure>`;
 }

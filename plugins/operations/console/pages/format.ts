@@ -10,12 +10,19 @@ export function count(value: number | null | undefined): string {
 
 /** `12.3K` from 100,000 on. */
 export function short(value: number): string {
+  // Small amounts keep two digits that say something, and no exponent.
+  if (value !== 0 && Math.abs(value) < 0.1)
+    return value
+      .toFixed(12)
+      .replace(/(0\.0*\d\d?)\d*$/, '$1')
+      .replace(/0+$/, '');
   return Math.abs(value) < 100_000 ? whole.format(Math.round(value * 100) / 100) : compact.format(value);
 }
 
 /** Milliseconds as `850 ms`, `12.4 s` or `3 min 20 s`. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';
+  if (ms < 10 && !Number.isInteger(ms)) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
@@ -43,17 +50,28 @@ export const clock = (at: Moment): string => clocks.format(new Date(at));
 export const day = (at: Moment): string => days.format(new Date(at));
 export const minute = (at: Moment): string => minutes.format(new Date(at));
 
-/** A local time; its tooltip is the exact one in UTC. */
-export function Time({
-  at,
-  brief = false,
-}: {
+const seconds = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
+interface TimeProps {
   readonly at: Moment | null | undefined;
+  /** Without seconds; without the year, if it is this one. */
   readonly brief?: boolean;
-}) {
-  if (at === null || at === undefined) return html`<span class="dim">–</span>`;
-  const date = new Date(at);
+  /** With seconds, and without the year. */
+  readonly exact?: boolean;
+}
+
+/** A local time; its tooltip is the exact one in UTC. */
+export function Time({ at, brief = false, exact = false }: TimeProps) {
+  const date = new Date(at ?? '');
   if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
+  const isThisYear = date.getFullYear() === new Date().getFullYear();
+  const style = exact ? seconds : brief && isThisYear ? minutes : times;
   const iso = date.toISOString();
-  return html`<time datetime=${iso} title=${iso}>${(brief ? minutes : times).format(date)}</time>`;
+  return html`<time datetime=${iso} title=${iso}>${style.format(date)}</time>`;
 }

@@ -89,9 +89,12 @@ function valuesOf(series: OverviewSeries, measure: Measure): number[] {
 function chartSeries(data: Overview, measure: Measure, tag: string | undefined): Series[] {
   return data.series.map((each) => {
     const { name } = each;
-    const shown = { name: name ?? `${data.others} others`, values: valuesOf(each, measure) };
+    const shown = {
+      name: name === '' ? 'none' : (name ?? `${data.others} others`),
+      values: valuesOf(each, measure),
+    };
     const texts = measure === 'cost' ? { texts: each.cost.map(dollars) } : {};
-    if (name === null) return { ...shown, ...texts };
+    if (name === null || name === '') return { ...shown, ...texts };
     const error = measure === 'errors' ? { outcome: 'error' } : {};
     const link = (bucket: number): string => {
       const from = data.times[bucket] ?? data.from;
@@ -166,9 +169,12 @@ export function breakdown(data: Overview, tag: string | undefined): Column<Row>[
         html`<i class=${colourClass(index)}></i> ${
             name === null
               ? html`<span class="dim">${data.others} others</span>`
-              : html`<a href=${href('calls', { ...filterOf(data, tag, name), from: data.from, to: data.to })}
-                  >${name}</a
-                >`
+              : name === ''
+                ? html`<span class="dim">none</span>`
+                : html`<a
+                    href=${href('calls', { ...filterOf(data, tag, name), from: data.from, to: data.to })}
+                    >${name}</a
+                  >`
           }`,
     },
     {

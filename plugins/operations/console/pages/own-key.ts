@@ -60,8 +60,8 @@ const ownColumns: readonly Column<Call>[] = callColumns
   .map((column) => {
     if (column.title === 'Started')
       return { ...column, cell: ({ started }: Call) => html`<${Time} at=${started} />` };
-    const { title, value } = column;
-    return title === 'Provider' ? { title, value } : column;
+    const { cell: _cell, ...plain } = column;
+    return column.title === 'Provider' ? plain : column;
   });
 
 export function KeyView({ apiKey }: { readonly apiKey: string }) {

@@ -94,7 +94,13 @@ export function Select(props: {
   >`;
 }
 
-/** Names and values, one pair a line. Values that are undefined are left out. */
+function isEmpty(value: ComponentChildren): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** Names and values, one pair a line. Empty values are left out. */
 export function Facts({
   of,
 }: {
@@ -102,7 +108,7 @@ export function Facts({
 }) {
   return html`<dl class="facts">
     ${of
-      .filter(([, value]) => value !== undefined && value !== null && value !== '')
+      .filter(([, value]) => !isEmpty(value))
       .map(
         ([name, value]) =>
           html`<div>

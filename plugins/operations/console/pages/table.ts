@@ -12,6 +12,8 @@ export interface Column<Row> {
   cell?(row: Row): ComponentChildren;
   /** Figures stand at the right. */
   readonly isFigure?: boolean;
+  /** Long texts get more room. */
+  readonly isWide?: boolean;
 }
 
 interface TableProps<Row> {
@@ -120,7 +122,10 @@ export function Table<Row>(props: TableProps<Row>) {
         ${tools}
         <span class="space"></span>
         <span class="dim" role="status">
-          ${rows && `${isFiltered ? `${shown.length} of ` : ''}${rows.length}${more ? '+' : ''} rows`}
+          ${
+            rows &&
+            `${isFiltered ? `${shown.length} of ` : ''}${rows.length}${more ? '+' : ''} ${rows.length === 1 ? 'row' : 'rows'}`
+          }
         </span>
         <button
           class="quiet"
@@ -152,8 +157,10 @@ export function Table<Row>(props: TableProps<Row>) {
             (row, index) =>
               html`<tr key=${rowKey?.(row) ?? index} class=${rowClass?.(row)}>
                 ${columns.map(
-                  ({ value, cell, isFigure }) =>
-                    html`<td class=${isFigure ? 'figure' : ''}>${cell ? cell(row) : textOf(value(row))}</td>`,
+                  ({ value, cell, isFigure, isWide }) =>
+                    html`<td class=${isFigure ? 'figure' : isWide ? 'wide' : ''}>
+                      ${cell ? cell(row) : textOf(value(row))}
+                    </td>`,
                 )}
               </tr>`,
           )}
