@@ -53,6 +53,7 @@ export function newKey(id: string, account: string | undefined, more: Partial<Ne
     expires: undefined,
     callsPerMinute: undefined,
     tags: [],
+    readOnly: false,
   };
   const kind = account === undefined ? 'operator' : 'user';
   return {

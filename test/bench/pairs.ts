@@ -33,6 +33,7 @@ export async function fill(store: Store): Promise<void> {
     expires: undefined,
     callsPerMinute: undefined,
     tags: [],
+    readOnly: false,
   };
   for (let index = 0; index < keys; index += 1) {
     const id = keyOf(index);

@@ -92,6 +92,40 @@ describe('a session', () => {
     await expect.poll(async () => (await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(401);
   });
 
+  it('of a read-only operator key sees everything and changes nothing, as does the key itself', async () => {
+    open = await openConsole();
+    const admin = { authorization: `Bearer ${open.secret}` };
+    const order = { kind: 'operator', readOnly: true };
+    const made = await ask(`${open.door}/admin/keys`, admin, { method: 'POST', body: order });
+    const { key, id, readOnly } = JSON.parse(made.text);
+    expect(readOnly).toBe(true);
+    const cookie = await open.signIn(key);
+    const said = await ask(`${open.door}/console/session`, { cookie });
+    expect(JSON.parse(said.text)).toMatchObject({ signedIn: true, key: id, readOnly: true });
+    for (const shown of [{ cookie, origin: open.door }, { authorization: `Bearer ${key}` }]) {
+      expect((await ask(`${open.door}/admin/accounts`, shown)).status).toBe(200);
+      for (const [method, path, body] of [
+        ['POST', '/admin/accounts', { name: 'new' }],
+        ['POST', '/admin/keys', order],
+        ['PATCH', `/admin/keys/${id}`, { name: 'mine' }],
+        ['POST', `/admin/keys/${id}/rotate`, {}],
+        ['POST', '/admin/credits', { account: 'tester', amount: '5' }],
+      ] as const) {
+        const refused = await ask(open.door + path, shown, { method, body });
+        expect([path, refused.status, refused.text]).toEqual([
+          path,
+          403,
+          expect.stringContaining('may only read'),
+        ]);
+      }
+    }
+    const user = await ask(`${open.door}/admin/keys`, admin, {
+      method: 'POST',
+      body: { account: 'a', readOnly: true },
+    });
+    expect([user.status, JSON.parse(user.text)]).toMatchObject([400, { error: { param: 'readOnly' } }]);
+  });
+
   it('cannot be forged: a changed, cut or foreign cookie is nobody', async () => {
     open = await openConsole();
     const cookie = await open.signIn();

@@ -52,6 +52,8 @@ export interface KeyLimits {
   readonly callsPerMinute: number | undefined;
   /** Tags that all its calls have. */
   readonly tags: readonly string[];
+  /** Whether an operator key may only read. */
+  readonly readOnly: boolean;
 }
 
 export interface NewKey extends KeyLimits {

@@ -126,13 +126,20 @@ const limitOptions: readonly CommandOption[] = [
 const createKeyWork: Work = async (
   store,
   _,
-  { account, name, credit, operator, tags, budget, ...limits },
+  { account, name, credit, operator, readOnly, tags, budget, ...limits },
 ) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
   return secretResult(
     await createKey(
       store,
-      read(keyOrder, { ...whose, name, credit, ...counting({ tags, budget }), limits: limitsOf(limits) }),
+      read(keyOrder, {
+        ...whose,
+        name,
+        readOnly,
+        credit,
+        ...counting({ tags, budget }),
+        limits: limitsOf(limits),
+      }),
     ),
   );
 };
@@ -197,6 +204,7 @@ const verbs: readonly Verb[] = [
       { flags: '--credit <usd>', description: 'credit to add to the account' },
       ...countingOptions,
       { flags: '--operator', description: 'an operator key: it uses the admin API and spends nothing' },
+      { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
       ...limitOptions,
     ],
     work: createKeyWork,

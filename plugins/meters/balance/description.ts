@@ -49,6 +49,7 @@ const key = z
     name: z.string(),
     kind: z.enum(['user', 'operator']),
     account: z.string().nullable(),
+    readOnly: z.boolean().optional().meta({ description: 'Of operator keys: whether it may only read.' }),
     disabled: z.boolean(),
     created: time,
     limits: z.object({

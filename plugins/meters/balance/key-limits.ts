@@ -14,8 +14,9 @@ export class KeyHolder implements Principal {
   readonly expires: number;
   readonly models: readonly string[] | undefined;
   readonly tags: readonly string[];
+  readonly readOnly: boolean;
 
-  constructor({ id, kind, account = '', disabled, expires = Infinity, models, tags }: KeyRecord) {
+  constructor({ id, kind, account = '', disabled, expires = Infinity, models, tags, readOnly }: KeyRecord) {
     this.kind = kind;
     this.account = account;
     this.key = id;
@@ -23,6 +24,7 @@ export class KeyHolder implements Principal {
     this.expires = expires;
     this.models = models;
     this.tags = tags;
+    this.readOnly = readOnly;
   }
 }
 

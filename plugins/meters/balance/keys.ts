@@ -15,6 +15,7 @@ export const noLimits: KeyLimits = {
   expires: undefined,
   callsPerMinute: undefined,
   tags: [],
+  readOnly: false,
 };
 
 /** A new secret, and the parts of it that may be kept. */

@@ -45,6 +45,7 @@ export function keyOf(row: Row): KeyRecord {
     expires: maybe(row, 'expires', count),
     callsPerMinute: maybe(row, 'calls_per_minute', count),
     tags: maybe(row, 'tags', texts) ?? [],
+    readOnly: flag(row, 'read_only'),
     disabled: flag(row, 'disabled'),
     created: count(row, 'created'),
     used: integer(row, 'root_used'),

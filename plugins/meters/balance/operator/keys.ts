@@ -13,6 +13,8 @@ export const keyOrder = z.strictObject({
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
   name: label.default(''),
+  /** An operator key that sends GET requests only. */
+  readOnly: z.boolean().default(false),
   limits: limits.default({}),
   /** Credit that is added to the account. */
   credit: amount.optional(),
@@ -49,6 +51,7 @@ function shownKey(key: KeyRecord) {
     expires,
     callsPerMinute = null,
     tags: tagged,
+    readOnly,
     used,
     pending,
     rotatedTo = null,
@@ -58,6 +61,7 @@ function shownKey(key: KeyRecord) {
     lastFour,
     name,
     kind,
+    ...(kind === 'operator' ? { readOnly } : {}),
     account,
     disabled,
     created: new Date(created).toISOString(),
@@ -127,12 +131,16 @@ async function creditAdvice(store: Store, account: string): Promise<string | und
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
 
 export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<NewKey> {
-  const { account, kind, name, limits: stated, credit, tags: tagged, budgets } = order;
+  const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   if ((account === undefined) !== (kind === 'operator')) {
     throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', {
       param: 'account',
     });
   }
+  if (kind === 'user' && readOnly)
+    throw new GatewayError('invalid_request', 'readOnly: only an operator key can be limited to reading', {
+      param: 'readOnly',
+    });
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
@@ -142,7 +150,7 @@ export async function createKey(store: Store, order: z.output<typeof keyOrder>):
     expires: expires ?? undefined,
     callsPerMinute: callsPerMinute ?? undefined,
   };
-  const made = await issueKey(store, { account, name, tags: tagged, ...limited });
+  const made = await issueKey(store, { account, name, readOnly, tags: tagged, ...limited });
   if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });

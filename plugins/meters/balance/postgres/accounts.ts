@@ -32,8 +32,8 @@ const sql = statements('accounts', {
     INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference, input, output, attempts, flags)
     VALUES (nextval('entry_numbers'), 'credit', $1, $5, -$2::bigint, $2, 0, 0, $3, $4, 0, 0, 0, '')`,
   addKey: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $1)`,
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = left($1, 16) AND keys.hash = $1`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
@@ -48,8 +48,8 @@ const sql = statements('accounts', {
       calls_per_minute = CASE WHEN 'calls_per_minute' = ANY($3::text[]) THEN change.calls_per_minute ELSE keys.calls_per_minute END
     FROM json_populate_record(NULL::keys, $2) change WHERE keys.id = $1 RETURNING keys.id`,
   rotate: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
-    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, root FROM keys
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, read_only, root FROM keys
     WHERE id = $1 AND rotated_to IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: 'UPDATE keys SET rotated_to = $2, expires = least(expires, $3) WHERE id = $1',
 });
@@ -106,6 +106,7 @@ export async function createKey(query: Query, key: NewKey): Promise<boolean> {
     expires = null,
     callsPerMinute = null,
     tags,
+    readOnly,
     at,
   } = key;
   if ((account === undefined) !== (kind === 'operator'))
@@ -126,6 +127,7 @@ export async function createKey(query: Query, key: NewKey): Promise<boolean> {
     callsPerMinute,
     at,
     tags.length > 0 ? JSON.stringify(tags) : null,
+    readOnly,
   ]);
   return true;
 }

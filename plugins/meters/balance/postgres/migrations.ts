@@ -146,9 +146,11 @@ const storedCalls = callTables({
   keyed: '',
 });
 
+const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only boolean NOT NULL DEFAULT false';
+
 const migrations: Migrations = {
   first: 2,
-  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint'), storedCalls],
+  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint'), storedCalls, readOnlyKeys],
 };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */

@@ -21,8 +21,8 @@ function prepare(database: DatabaseSync) {
     everyAccount: database.prepare('SELECT name, created, total, used, pending, line FROM accounts'),
     everyKey: database.prepare(keyRows),
     addKey: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?1)`),
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1)`),
     // The id is the start of the hash, so one index finds both.
     key: database.prepare(`${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1`),
     anyKey: database.prepare('SELECT id FROM keys LIMIT 1'),
@@ -34,8 +34,8 @@ function prepare(database: DatabaseSync) {
       `${keyRows} WHERE (keys.id = ?1 OR keys.last_four = ?1) AND keys.id > ?2 ORDER BY keys.id LIMIT ?3`,
     ),
     rotate: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, root)
-      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, root FROM keys WHERE id = ?5 AND rotated_to IS NULL`),
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, read_only, root FROM keys WHERE id = ?5 AND rotated_to IS NULL`),
     rotated: database.prepare(
       'UPDATE keys SET rotated_to = ?, expires = min(coalesce(expires, ?2), ?2) WHERE id = ?3',
     ),
@@ -106,6 +106,7 @@ export class Accounts {
     expires,
     callsPerMinute,
     tags,
+    readOnly,
     at,
   }: NewKey): boolean => {
     if ((account === undefined) !== (kind === 'operator'))
@@ -126,6 +127,7 @@ export class Accounts {
       callsPerMinute ?? null,
       at,
       tags.length > 0 ? JSON.stringify(tags) : null,
+      Number(readOnly),
     );
     return true;
   };

@@ -140,7 +140,15 @@ const storedCalls = callTables({
   keyed: ' STRICT, WITHOUT ROWID',
 });
 
+const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only INTEGER NOT NULL DEFAULT 0';
+
 export const migrations: Migrations = {
   first: 3,
-  steps: [tables, budgetTables, `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`, storedCalls],
+  steps: [
+    tables,
+    budgetTables,
+    `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`,
+    storedCalls,
+    readOnlyKeys,
+  ],
 };
