@@ -112,13 +112,13 @@ export function testKeys({ account, store }: Bench): void {
     });
 
     it('knows which operator keys may only read, also after a rotation', async () => {
-      const old = newKey('00000000000000c0', undefined, { readOnly: true });
-      const { id, hash, lastFour, at } = newKey('00000000000000c1', undefined);
+      const old = newKey('00000000000000f0', undefined, { readOnly: true });
+      const { id, hash, lastFour, at } = newKey('00000000000000f1', undefined);
       await store().createKey(old);
-      await store().createKey(newKey('00000000000000c2', undefined));
+      await store().createKey(newKey('00000000000000f2', undefined));
       expect(await store().rotateKey({ id: old.id, until: 9, key: { id, hash, lastFour, at } })).toBe(true);
       const known = async (wanted: string) => (await store().listKeys({ wanted, limit: 1 }))[0]?.readOnly;
-      expect(await Promise.all([old.id, id, '00000000000000c2'].map(known))).toEqual([true, true, false]);
+      expect(await Promise.all([old.id, id, '00000000000000f2'].map(known))).toEqual([true, true, false]);
     });
 
     it('lists keys by id, of one account, or by id or last four', async () => {

@@ -129,19 +129,8 @@ const createKeyWork: Work = async (
   { account, name, credit, operator, readOnly, tags, budget, ...limits },
 ) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
-  return secretResult(
-    await createKey(
-      store,
-      read(keyOrder, {
-        ...whose,
-        name,
-        readOnly,
-        credit,
-        ...counting({ tags, budget }),
-        limits: limitsOf(limits),
-      }),
-    ),
-  );
+  const order = { ...whose, name, readOnly, credit, ...counting({ tags, budget }), limits: limitsOf(limits) };
+  return secretResult(await createKey(store, read(keyOrder, order)));
 };
 
 const addCreditWork: Work = async (store, [account, amount], { kind, reference }) => {
