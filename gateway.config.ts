@@ -23,21 +23,31 @@ import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
 import { responses } from './plugins/protocols/responses/index.ts';
+import { alibaba } from './plugins/providers/alibaba.ts';
 import { amazonBedrock } from './plugins/providers/amazon-bedrock.ts';
 import { anthropic } from './plugins/providers/anthropic.ts';
 import { azure } from './plugins/providers/azure.ts';
+import { cerebras } from './plugins/providers/cerebras.ts';
+import { cohere } from './plugins/providers/cohere.ts';
 import { deepseek } from './plugins/providers/deepseek.ts';
 import { demo } from './plugins/providers/demo.ts';
+import { fireworks } from './plugins/providers/fireworks.ts';
 import { googleVertex } from './plugins/providers/google-vertex.ts';
 import { google } from './plugins/providers/google.ts';
 import { groq } from './plugins/providers/groq.ts';
+import { huggingface } from './plugins/providers/huggingface.ts';
+import { minimax } from './plugins/providers/minimax.ts';
 import { mistral } from './plugins/providers/mistral.ts';
+import { moonshot } from './plugins/providers/moonshot.ts';
+import { nvidia } from './plugins/providers/nvidia.ts';
 import { ollama } from './plugins/providers/ollama.ts';
 import { openai } from './plugins/providers/openai.ts';
 import { openrouter } from './plugins/providers/openrouter.ts';
+import { perplexity } from './plugins/providers/perplexity.ts';
 import { together } from './plugins/providers/together.ts';
 import { vllm } from './plugins/providers/vllm.ts';
 import { xai } from './plugins/providers/xai.ts';
+import { zai } from './plugins/providers/zai.ts';
 import { affinity } from './plugins/routing/affinity.ts';
 import { balanced } from './plugins/routing/balanced.ts';
 import { bareNames } from './plugins/routing/bare-names.ts';
@@ -80,6 +90,16 @@ export default defineConfig({
     groq(),
     xai(),
     together(),
+    moonshot(),
+    zai(),
+    minimax(),
+    alibaba(),
+    cerebras(),
+    fireworks(),
+    perplexity(),
+    cohere(),
+    huggingface(),
+    nvidia(),
     openrouter(),
     // Clouds; each needs a package of its own for signing, which it names.
     azure(),

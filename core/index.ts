@@ -39,7 +39,7 @@ export type * from './host/description.ts';
 export type * from './host/documents.ts';
 export type { GivenOptions, OptionChange, ShownOption } from './host/shown-options.ts';
 export { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
-export type { OwnModels } from './host/own-models.ts';
+export type { OwnModel, OwnModels } from './host/own-models.ts';
 export { flagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './preview.ts';

@@ -124,10 +124,10 @@ const fileSchema = z.strictObject({
   /** The day the facts were checked, and their source. */
   asOf: z.iso.date(),
   source: z.string(),
-  /** Defaults for the models of the file. */
-  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
   /** Lists of days that price rules refer to by name. */
   calendars: z.record(z.string(), z.array(z.string())).default({}),
+  /** Defaults for the models of the file. */
+  defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
   models: z.array(
     z.looseObject({ id: z.string(), capabilities: z.record(z.string(), z.unknown()).default({}) }),
   ),
@@ -168,12 +168,21 @@ function readJson(file: URL): unknown {
   }
 }
 
+/** Writes out the lists of days that rules name. */
+function nameDays<Facts>(facts: Facts, calendars: Readonly<Record<string, readonly string[]>>): Facts {
+  if (Object.keys(calendars).length === 0) return facts;
+  return JSON.parse(JSON.stringify(facts), (key, value: unknown) =>
+    (key === 'only' || key === 'except') && typeof value === 'string' ? (calendars[value] ?? value) : value,
+  );
+}
+
 /** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
 export function readCatalogue(file: URL): Model[] {
   const parsed = fileSchema.safeParse(readJson(file));
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
-  const { defaults, models, asOf, source } = parsed.data;
-  return models.map((facts) => {
+  const { defaults, calendars, models, asOf, source } = parsed.data;
+  return models.map((listed) => {
+    const facts = nameDays(listed, calendars);
     const model = modelSchema.safeParse({
       ...facts,
       capabilities: mergeFlags(defaults.capabilities, facts.capabilities),

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { priceSchema } from './billing/price.ts';
+import { priceSchema, regionalPrice } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import { examineVendor } from './host/diagnostics.ts';
@@ -94,6 +94,8 @@ export interface ProviderSpec {
   readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
   /** Timeouts in milliseconds, if replies start later than usual. The operator's options win. */
   readonly patience?: Provider['patience'];
+  /** Whether the vendor keeps the calls to a base URL in one region, which costs more (`price.regional`). */
+  readonly isRegional?: (baseUrl: string) => boolean;
   /** How the key is sent. Default: `Authorization: Bearer`. */
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
 }
@@ -152,6 +154,13 @@ const optionsSchema = z.strictObject({
 
 export type ProviderOptions = z.output<typeof optionsSchema>;
 
+/** The models of a catalogue file, at the prices of one region if calls stay in it. */
+function listedAt(file: URL, isRegional = false): Model[] {
+  const models = readCatalogue(file);
+  if (!isRegional) return models;
+  return models.map((model) => (model.price ? { ...model, price: regionalPrice(model.price) } : model));
+}
+
 function below(base: string, path: Endpoint): Endpoint {
   return typeof path === 'string' ? base + path : (...call) => base + path(...call);
 }
@@ -181,7 +190,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
       const models =
         spec.models instanceof URL
-          ? applyOwnModels(spec.name, readCatalogue(spec.models), options.models)
+          ? applyOwnModels(spec.name, listedAt(spec.models, spec.isRegional?.(base)), options.models)
           : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {

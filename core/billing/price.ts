@@ -76,6 +76,8 @@ const statedSchema = z.strictObject({
       ]),
     )
     .optional(),
+  /** A factor on all rates where the vendor is asked to keep calls in one region, by its address. */
+  regional: factor.optional(),
   /** By which moment of a call the vendor chooses the rule. Default: the end. */
   billedAt: z.enum(['start', 'end']).optional(),
 });
@@ -99,6 +101,7 @@ export type PriceRule = Terms & Pick<StatedRule, 'name' | 'from' | 'until' | 'wh
 export interface Price extends Terms {
   name?: string | undefined;
   rules?: PriceRule[] | undefined;
+  regional?: bigint | undefined;
   billedAt?: 'start' | 'end' | undefined;
 }
 
@@ -158,7 +161,7 @@ function writeOutRule(base: Price, rule: StatedRule): PriceRule {
   const { name: named, from, until, when } = rule;
   const scheduled = { name: named, from, until, when };
   if ('times' in rule) {
-    const { billedAt: _, ...own } = base;
+    const { billedAt: _, regional: __, ...own } = base;
     return { ...scaleTerms(own, rule.times), ...scheduled };
   }
   const { request, image, webSearch, fileSearch, container } = base;
@@ -188,6 +191,19 @@ export const priceSchema = statedSchema.transform((stated, context): Price => {
   const written = writeOut(base);
   return rules?.length ? { ...written, rules: rules.map((rule) => writeOutRule(written, rule)) } : written;
 });
+
+/** The price of calls that the vendor keeps in one region. Its rules and its own rates have names that say so. */
+export function regionalPrice(price: Price): Price {
+  const { regional, rules, name: named = standard } = price;
+  if (regional === undefined) return price;
+  return {
+    ...scaleTerms(price, regional),
+    name: `${named}-regional`,
+    ...(rules && {
+      rules: rules.map((rule) => ({ ...scaleTerms(rule, regional), name: `${rule.name}-regional` })),
+    }),
+  };
+}
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 

@@ -12,6 +12,8 @@ export const openai = defineProvider({
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
   },
   choose: chooseWire,
+  // https://eu.api.openai.com/v1 and its like keep data in a region.
+  isRegional: (baseUrl) => /^https:\/\/[a-z]{2}\.api\.openai\.com(\/|$)/.test(baseUrl),
   models: new URL('catalogue/openai.json', import.meta.url),
   probe: { path: '/models' },
 });

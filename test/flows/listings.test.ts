@@ -86,7 +86,7 @@ const messagesModel = {
   pricing: priced('prompt', 'completion', 'input_cache_read', 'input_cache_write_5m', 'input_cache_write_1h'),
   top_provider: top,
   supported_parameters: expect.any(Array),
-  expiration_date: expect.toBeOneOf([null, '2099-12-31']),
+  expiration_date: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\d$/)]),
 };
 const generateModel = {
   ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'),
@@ -99,7 +99,7 @@ const generateModel = {
   pricing: priced('prompt', 'completion', 'audio', 'input_cache_read', 'input_cache_write', 'web_search'),
   topProvider: top,
   supportedParameters: expect.any(Array),
-  expirationDate: expect.toBeOneOf([null, '2099-12-31']),
+  expirationDate: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\d$/)]),
 };
 
 const families = [
@@ -130,7 +130,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
     const { status, headers, body } = await get(path);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const models = listOf(body, list);
-    expect(models.length).toBeGreaterThan(40);
+    expect(models.length).toBeGreaterThan(30);
     for (const each of models) expect(each).toEqual(model);
     const owners = new Set(models.map((each) => String(each[id]).slice(prefix.length).split('/')[0]));
     expect([...owners].toSorted()).toEqual(['deepseek', 'house', 'openai']);

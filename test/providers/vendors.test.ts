@@ -1,15 +1,25 @@
 import { expect, it } from 'vitest';
+import { alibaba } from '../../plugins/providers/alibaba.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
+import { cerebras } from '../../plugins/providers/cerebras.ts';
+import { cohere } from '../../plugins/providers/cohere.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { fireworks } from '../../plugins/providers/fireworks.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { groq } from '../../plugins/providers/groq.ts';
+import { huggingface } from '../../plugins/providers/huggingface.ts';
+import { minimax } from '../../plugins/providers/minimax.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
+import { moonshot } from '../../plugins/providers/moonshot.ts';
+import { nvidia } from '../../plugins/providers/nvidia.ts';
 import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { openrouter } from '../../plugins/providers/openrouter.ts';
+import { perplexity } from '../../plugins/providers/perplexity.ts';
 import { together } from '../../plugins/providers/together.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
 import { xai } from '../../plugins/providers/xai.ts';
+import { zai } from '../../plugins/providers/zai.ts';
 import { testProvider } from '../contract/provider.ts';
 import { hostWith } from '../support/host.ts';
 
@@ -20,6 +30,15 @@ const hosted = [
   ['groq', groq, 'GROQ', 'https://api.groq.com/openai/v1'],
   ['xai', xai, 'XAI', 'https://api.x.ai/v1'],
   ['together', together, 'TOGETHER', 'https://api.together.ai/v1'],
+  ['moonshot', moonshot, 'MOONSHOT', 'https://api.moonshot.ai/v1'],
+  ['zai', zai, 'ZAI', 'https://api.z.ai/api/paas/v4'],
+  ['minimax', minimax, 'MINIMAX', 'https://api.minimax.io/v1'],
+  ['alibaba', alibaba, 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1'],
+  ['cerebras', cerebras, 'CEREBRAS', 'https://api.cerebras.ai/v1'],
+  ['fireworks', fireworks, 'FIREWORKS', 'https://api.fireworks.ai/inference/v1'],
+  ['perplexity', perplexity, 'PERPLEXITY', 'https://api.perplexity.ai'],
+  ['cohere', cohere, 'COHERE', 'https://api.cohere.ai/compatibility/v1'],
+  ['nvidia', nvidia, 'NVIDIA', 'https://integrate.api.nvidia.com/v1'],
   ['openrouter', openrouter, 'OPENROUTER', 'https://openrouter.ai/api/v1'],
 ] as const;
 
@@ -34,6 +53,16 @@ for (const [name, plugin, prefix, address] of hosted) {
     models: name === 'openrouter' ? { discover: '/models' } : 'catalogue',
   });
 }
+
+testProvider({
+  name: 'huggingface',
+  plugin: huggingface,
+  address: 'https://router.huggingface.co/v1',
+  env: { key: 'HF_TOKEN', baseUrl: 'HF_BASE_URL' },
+  paths: chat,
+  credential: { authorization: 'Bearer vendor-key' },
+  models: 'catalogue',
+});
 
 testProvider({
   name: 'openai',
