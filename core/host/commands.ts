@@ -28,7 +28,7 @@ export interface CommandResult {
 }
 
 /** Verbs of the gateway itself, with what each does. */
-export const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
+export const ownVerbs = new Set(['start', 'check', 'doctor', 'init', 'completion']);
 
 /** The words of a verb, and its arguments in commander's syntax. */
 export function verbOf({ name }: Pick<Command, 'name'>): {

@@ -1,5 +1,6 @@
 /**
- * The output of a start: base URLs, providers, what is off and why, and example commands the first time.
+ * The output of a start: providers, what is off and why, example commands the first time, and last, where it is
+ * still visible, the base URLs and the first key.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { freePrice } from '../billing/price.ts';
@@ -67,12 +68,12 @@ export function banner(
   const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
   const shortcomings = shortcomingsOf(gateway).flatMap(folded);
   return [
-    ready,
-    ...addressLines(gateway, url),
     ...providerLines(gateway),
     ...shortcomings,
-    ...gateway.notes,
     ...examples,
+    ready,
+    ...addressLines(gateway, url),
+    ...gateway.notes,
   ].join('\n');
 }
 

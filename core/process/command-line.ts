@@ -12,9 +12,11 @@ import { ownVerbs, verbOf } from '../host/commands.ts';
 import type { Command } from '../host/commands.ts';
 import { namingPlugin, PluginError } from '../plugin.ts';
 import { banner, isFirstStart } from './banner.ts';
+import { shells, writeCompletion, type Shell } from './completion.ts';
 import { shortcomingsOf, warningsOf } from './config-warnings.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
+import { ownVersion } from './peer-versions.ts';
 import { serve, type Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
@@ -25,8 +27,7 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
 
 /**
  * Removes control characters, which could steer the terminal: names may come from a provider's model list.
- * `\r
- * ` stays, because CSV lines end with it.
+ * A carriage return before a line feed stays, because CSV lines end with it.
  */
 function printable(text: string): string {
   return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
@@ -78,8 +79,8 @@ async function start(): Promise<void> {
   if (speaks)
     print(
       [
-        banner(service.first, service.url, { first, milliseconds: performance.now() - began }),
         ...warningsOf(config),
+        banner(service.first, service.url, { first, milliseconds: performance.now() - began }),
       ].join('\n'),
     );
   else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
@@ -163,7 +164,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 
 /** Plugins' verbs are known only after the configuration is read. Help must work without one. */
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
-  if (wanted !== undefined && ownVerbs.has(wanted)) return;
+  if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await loadConfig(configFile()), logger);
     for (const command of gateway.commands.all()) {
@@ -207,13 +208,8 @@ function faultText(error: unknown): string {
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 
-async function main(): Promise<void> {
-  // A plain start has no options. Without this, commander would stay in memory.
-  if (process.argv.slice(2).join(' ') === 'start') return start();
-  const { Command: Program } = await import('commander');
-  const program = new Program('tollgate')
-    .description('A gateway in front of generative models.')
-    .enablePositionalOptions();
+/** Adds the gateway's own verbs. */
+function addOwnVerbs(program: Program): void {
   program.command('start').description('serve').action(start);
   program
     .command('check')
@@ -231,6 +227,22 @@ async function main(): Promise<void> {
     .option('--force', 'replace an existing file')
     .option('--json', 'print one JSON object')
     .action(init);
+  program
+    .command('completion')
+    .description('print a script that completes verbs and options')
+    .addArgument(program.createArgument('<shell>', 'the shell it is for').choices(shells))
+    .action((shell: Shell) => print(writeCompletion(shell, program)));
+}
+
+async function main(): Promise<void> {
+  // A plain start has no options. Without this, commander would stay in memory.
+  if (process.argv.slice(2).join(' ') === 'start') return start();
+  const { Command: Program } = await import('commander');
+  const program = new Program('tollgate')
+    .description('A gateway in front of generative models.')
+    .version(ownVersion(), '-V, --version', 'print the version')
+    .enablePositionalOptions();
+  addOwnVerbs(program);
   await addPluginVerbs(program, process.argv[2]);
   await program.parseAsync();
 }

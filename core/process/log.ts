@@ -1,6 +1,7 @@
 /**
  * The process's log: one line of JSON for each event, on standard error. It never blocks. If nothing can be
- * written (a full disk, a closed pipe), lines are buffered up to a limit and then dropped.
+ * written (a full disk, a closed pipe), lines are buffered up to a limit and then dropped. On a terminal, lines
+ * are for people unless `TOLLGATE_LOG_FORMAT` says `json`.
  */
 import { destination, pino, type Logger } from 'pino';
 import { withTimeout } from '../util/timeouts.ts';
@@ -17,6 +18,21 @@ const longestEnd = 1000;
 
 const levels = new Set([...Object.keys(pino.levels.values), 'silent']);
 
+const isForPeople = process.stderr.isTTY && process.env.TOLLGATE_LOG_FORMAT !== 'json';
+const pretty = isForPeople ? (await import('pino-pretty')).default : undefined;
+
+/** Formats lines for people. Flushes what it writes to. */
+function formatForPeople(lines: ReturnType<typeof destination>) {
+  const stream = pretty?.({
+    colorize: true,
+    destination: lines,
+    translateTime: 'SYS:HH:MM:ss',
+    errorLikeObjectKeys: ['error'],
+    singleLine: true,
+  });
+  return stream && Object.assign(stream, { flush: lines.flush.bind(lines) });
+}
+
 /** `file` is a path, or a descriptor. */
 export function createLogger(file: string | number = 2): Logger {
   const lines = destination({ dest: file, sync: false, maxLength, contentMode: 'buffer', ...gathered });
@@ -27,7 +43,10 @@ export function createLogger(file: string | number = 2): Logger {
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);
   const level = process.env.TOLLGATE_LOG || 'info';
-  const logger = pino({ level: levels.has(level) ? level : 'info', base: null, errorKey: 'error' }, lines);
+  const logger = pino(
+    { level: levels.has(level) ? level : 'info', base: null, errorKey: 'error' },
+    (file === 2 ? formatForPeople(lines) : undefined) ?? lines,
+  );
   if (!levels.has(level))
     logger.warn(`TOLLGATE_LOG is "${level}" and is taken for "info"; it may be ${[...levels].join(', ')}`);
   return logger;

@@ -21,12 +21,12 @@ function read(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** The version of this gateway. */
+/** The version in this copy's package.json. */
 export function ownVersion(): string {
   return read(findPackageJSON(import.meta.url) ?? '').version ?? '';
 }
 
-/** `importer` is the importing module. Throws if its package works with other versions than this one. */
+/** `module` is the importing module. Throws if its package works with other versions than this one. */
 export function checkPeer(module: string | undefined): void {
   const file = module === undefined ? undefined : findPackageJSON(module);
   // If there is none, Node returns a folder.
