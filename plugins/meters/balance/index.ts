@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
+import { backupCommands } from './backup.ts';
 import { budgetExceeded } from './budgets/refusal.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { ledgerCommands } from './commands.ts';
@@ -113,7 +114,8 @@ function register(
     ...(topUps ? [topUpRoute(topUps, ledger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
-  for (const command of ledgerCommands(open)) host.commands.add(command);
+  for (const command of [...ledgerCommands(open), ...backupCommands(store, host.dataFolder)])
+    host.commands.add(command);
 }
 
 function openedOrThrow(service: LedgerService | undefined): LedgerService {

@@ -1,8 +1,10 @@
 /**
  * Which database keeps the ledger: a local file, a PostgreSQL that several machines share, or a custom store.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { NoLedger } from './no-ledger.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { GroupListener } from './sqlite/thread.ts';
 import type { Store } from './store.ts';
@@ -48,16 +50,28 @@ export interface Serving {
   readonly lease: number;
 }
 
+export interface OpenSettings extends Partial<Serving> {
+  /** Rejects if there is no ledger yet, so that a command that only reads never makes one. */
+  readonly mustExist?: boolean | undefined;
+}
+
+/** The file of a SQLite ledger. */
+export function ledgerFile({ file }: { readonly file?: string | undefined }, dataFolder: string): string {
+  return file ?? join(dataFolder, 'ledger.db');
+}
+
 export async function openStore(
   options: StoreOptions,
   dataFolder: string,
-  serving: Partial<Serving> = {},
+  { mustExist = false, ...serving }: OpenSettings = {},
 ): Promise<Store> {
   if (options.kind === 'custom') return options.open();
   if (options.kind === 'postgres') {
     // Loaded only here: most gateways do not need its client.
     const { openPostgres } = await import('./postgres/open.ts');
-    return openPostgres({ url: options.url, connections: options.connections, ...serving });
+    return openPostgres({ url: options.url, connections: options.connections, mustExist, ...serving });
   }
-  return openSqlite({ file: options.file ?? join(dataFolder, 'ledger.db'), ...serving });
+  const file = ledgerFile(options, dataFolder);
+  if (mustExist && !existsSync(file)) throw new NoLedger(file);
+  return openSqlite({ file, ...serving });
 }

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
+import { NoLedger } from '../no-ledger.ts';
 import {
   isWrite,
   methodsOf,
@@ -41,9 +42,14 @@ export interface PostgresOptions extends Address {
    * something is reserved.
    */
   readonly lease?: number | undefined;
+  /** Rejects if the database holds no ledger yet. */
+  readonly mustExist?: boolean;
 }
 
-const sql = statements('open', { durability: 'SHOW synchronous_commit' });
+const sql = statements('open', {
+  durability: 'SHOW synchronous_commit',
+  tables: "SELECT to_regclass('steps')::text AS steps",
+});
 
 type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
@@ -80,7 +86,7 @@ function runRead<Name extends Read>(
  * Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on
  * that.
  */
-async function prepare(address: Address): Promise<void> {
+async function prepare(address: Address, mustExist: boolean): Promise<void> {
   const client = new Client(migrating(address));
   // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
   // end the process.
@@ -90,6 +96,8 @@ async function prepare(address: Address): Promise<void> {
     const [row] = await queryOn(client)(sql.durability);
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
+    if (mustExist && (await queryOn(client)(sql.tables))[0]?.steps === null)
+      throw new NoLedger(nameOf(address.url));
     await migrate(client);
   } finally {
     await client.end();
@@ -133,6 +141,12 @@ function randomOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
+/** The database's address without the password. */
+function nameOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
+}
+
 /** Rejects with the reason where the database cannot be used. The reason never contains the password. */
 export async function openPostgres({
   url,
@@ -140,15 +154,16 @@ export async function openPostgres({
   connections = 4,
   onGroup = () => undefined,
   lease,
+  mustExist = false,
 }: PostgresOptions): Promise<Store> {
   const session = new Session({ url }, owner);
   try {
-    await prepare({ url });
+    await prepare({ url }, mustExist);
     await session.connect();
   } catch (error) {
-    const { host, pathname } = new URL(url);
+    if (error instanceof NoLedger) throw error;
     throw new Error(
-      `the ledger ${host}${pathname} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      `the ledger ${nameOf(url)} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
       { cause: error },
     );
   }

@@ -1,0 +1,107 @@
+/**
+ * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in the
+ * ledger's place, and keeps what was there.
+ */
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
+import { NoLedger } from './no-ledger.ts';
+import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
+
+function fileOf(options: StoreOptions, dataFolder: string): string {
+  if (options.kind === 'sqlite') return ledgerFile(options, dataFolder);
+  throw new Error(
+    options.kind === 'postgres'
+      ? 'this ledger is in PostgreSQL: copy it with pg_dump and pg_restore'
+      : 'this ledger is a custom store, which has its own copies',
+  );
+}
+
+async function copyLedger(from: string, to: string): Promise<void> {
+  const source = new DatabaseSync(from, { readOnly: true });
+  try {
+    await backup(source, to);
+  } finally {
+    source.close();
+  }
+  chmodSync(to, fileMode);
+}
+
+/** Rejects unless the file is a ledger with sound books. */
+async function auditCopy(file: string): Promise<number> {
+  const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
+  try {
+    const { ok, entries, broken } = await copy.audit();
+    if (!ok) throw new Error(`the books in ${file} break ${broken} rules; nothing was changed`);
+    return entries;
+  } finally {
+    await copy.close();
+  }
+}
+
+/**
+ * Throws while any process has the ledger open: a gateway would go on writing to the file that was moved away.
+ * SQLite leaves its write-ahead log only if nobody else has the file open.
+ */
+function closeLog(file: string): void {
+  const database = new DatabaseSync(file, { timeout: 100 });
+  try {
+    database.exec('PRAGMA journal_mode = DELETE');
+  } catch (cause) {
+    throw new Error(`a gateway uses ${file}: stop it and restore again`, { cause });
+  } finally {
+    database.close();
+  }
+}
+
+async function backUp(from: string, target: string): Promise<CommandResult> {
+  const to = resolve(target);
+  if (!existsSync(from)) throw new NoLedger(from);
+  if (existsSync(to)) throw new Error(`${to} already exists: name a new file`);
+  mkdirSync(dirname(to), { recursive: true });
+  await copyLedger(from, to);
+  const entries = await auditCopy(to);
+  return { json: { file: to, entries }, text: `Copied ${entries} entries to ${to}; the books are sound.` };
+}
+
+async function restore(to: string, source: string): Promise<CommandResult> {
+  const from = resolve(source);
+  if (!existsSync(from)) throw new NoLedger(from);
+  const incoming = `${to}.incoming`;
+  mkdirSync(dirname(to), { recursive: true });
+  try {
+    copyFileSync(from, incoming);
+    chmodSync(incoming, fileMode);
+    const entries = await auditCopy(incoming);
+    const kept = `${to}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+    const hadLedger = existsSync(to);
+    if (hadLedger) {
+      closeLog(to);
+      renameSync(to, kept);
+    }
+    renameSync(incoming, to);
+    const previous = hadLedger ? ` The ledger before it is kept as ${kept}.` : '';
+    return {
+      json: { file: to, entries, kept: hadLedger ? kept : null },
+      text: `Restored ${entries} entries from ${from}.${previous}`,
+    };
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(incoming + suffix, { force: true });
+  }
+}
+
+export function backupCommands(options: StoreOptions, dataFolder: string): Command[] {
+  return [
+    {
+      name: 'backup <file>',
+      description: 'copy the ledger to a new file, also while the gateway runs',
+      run: ([file = '']) => backUp(fileOf(options, dataFolder), file),
+    },
+    {
+      name: 'restore <file>',
+      description: 'put a copy in the place of the ledger, while no gateway runs',
+      run: ([file = '']) => restore(fileOf(options, dataFolder), file),
+    },
+  ];
+}
