@@ -99,7 +99,7 @@ describe('boundaries', () => {
     ['http-proxy-3', ['core/dispatch.ts']],
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
-    ['commander', ['core/process/command-line.ts']],
+    ['commander', ['core/process/command-line.ts', 'core/process/completion.ts']],
     ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
     ['undici', ['core/dispatch.ts', 'core/upstream/transport.ts', 'core/upstream/undici-agent.d.ts']],
   ])('only the owners of %s import it', (name, owners) => {

@@ -57,7 +57,7 @@ describe('a client that closes its side behind its request', () => {
     const socket = await openSocket(house.gateway.url);
     const sent = body(false);
     socket.write(request(sent, `content-length: ${sent.length}`));
-    await expect.poll(() => house.vendor.requests.length, { timeout: 10_000 }).toBe(asked + 1);
+    await expect.poll(() => house.vendor.requests.length, { timeout: 120_000 }).toBe(asked + 1);
     socket.destroy();
     expect((await house.gateway.ended(before + 1))[before]).toMatchObject({
       type: 'failed',

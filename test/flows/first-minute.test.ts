@@ -123,7 +123,7 @@ describe('init', () => {
 });
 
 describe('a start', () => {
-  it('tells the base address of each SDK, who is on, what is off and why; the calls to paste once', async () => {
+  it('prints providers and calls to paste first, and the base URLs and the key last, the key and calls only once', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
@@ -132,8 +132,13 @@ describe('a start', () => {
     expect(printed).toMatch(new RegExp(`openai +${gateway.url}/v1 +chat-completions, responses, images\n`));
     expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
     expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content\n`));
-    expect(printed).toMatch(/\nProviders: demo\.\nOff: xai \(set XAI_API_KEY\)\.\n/);
+    expect(printed).toMatch(/^Providers: demo\.\nOff: xai \(set XAI_API_KEY\)\.\n/m);
     expect(printed).toMatch(/\nAdmin listener: http.*, its secret is in .*operator-secret\n/);
+    const lines = printed.trimEnd().split('\n');
+    expect(lines.findLastIndex((line) => line.startsWith('curl '))).toBeLessThan(
+      lines.findIndex((line) => line.startsWith('Tollgate is ready at')),
+    );
+    expect(lines.findIndex((line) => line.startsWith('First key'))).toBeGreaterThan(lines.length - 4);
     expect([printed.match(/export KEY=sk-/g)?.length, printed.match(/^curl /gm)?.length]).toEqual([1, 5]);
     const again = await startProcess({ XAI_API_KEY: 'any' }, copy);
     await again.stop('SIGTERM');

@@ -70,7 +70,7 @@ async function statusOf(key: string): Promise<number> {
   return (await call(key)).status;
 }
 
-const soon = { timeout: 10_000, interval: 100 };
+const soon = { timeout: 120_000, interval: 100 };
 
 describe('the admin API', () => {
   it('makes an account once, shows it, and lists all in pages', async () => {

@@ -263,7 +263,7 @@ describe('the installed package', () => {
       ([path]) => !/\/(tollgate|(harbour|lagoon)-provider)$/.test(path),
     );
     expect(brought.length).toBeGreaterThan(50);
-    expect(brought.length).toBeLessThanOrEqual(160);
+    expect(brought.length).toBeLessThanOrEqual(170);
     expect(brought.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
     const { scripts } = JSON.parse(readFileSync(join(app, 'node_modules/tollgate/package.json'), 'utf8'));
     expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);

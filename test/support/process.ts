@@ -27,26 +27,14 @@ export function makeDataFolder(): string {
   return mkdtempSync(join(tmpdir(), 'tollgate-process-'));
 }
 
-/** Listens for a moment; undefined where the port is taken. */
-async function tryPort(wanted: number): Promise<number | undefined> {
-  const server = createServer().listen(wanted, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch {
-    return undefined;
-  }
+/** A port that was free a moment ago. Workers share one, so it cannot be 0. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
   const address = server.address();
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : undefined;
-}
-
-/** The next port is free too, for the admin listener. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = await tryPort(0);
-    if (port !== undefined && (await tryPort(port + 1)) !== undefined) return port;
-  }
+  return typeof address === 'object' && address ? address.port : 0;
 }
 
 /** Which copy of the program is run, and where. */
@@ -93,23 +81,26 @@ export function runVerb(
   return launch(words, environment, copy).finished;
 }
 
-/** Starts `tollgate start` on a free port and waits until it is ready. */
+/** Starts `tollgate start` on free ports and waits until it is ready. */
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   copy = clone,
 ): Promise<RunningGateway> {
-  const port = await freePort();
-  const { child, finished, printed } = launch(['start'], { PORT: String(port), ...environment }, copy);
-  const ready = new Promise<void>((resolve, reject) => {
+  const { child, finished, printed } = launch(
+    ['start'],
+    { PORT: String(await freePort()), TOLLGATE_ADMIN_PORT: '0', ...environment },
+    copy,
+  );
+  const ready = new Promise<string>((resolve, reject) => {
     const look = (): void => {
-      if (printed().includes('is ready at')) resolve();
+      const [, url] = /is ready at (\S+)/.exec(printed()) ?? [];
+      if (url !== undefined) resolve(url);
     };
     child.stdout?.on('data', look);
     void finished.then(({ errors }) => reject(new Error(`it ended before it was ready: ${errors}`)));
   });
-  await ready;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: await ready,
     child,
     printed,
     stop(signal) {
