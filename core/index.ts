@@ -78,3 +78,4 @@ export { splice } from './crossing/splice.ts';
 export type { Edit } from './crossing/splice.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput } from './config.ts';
+export { formatTable } from './util/table.ts';

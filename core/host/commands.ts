@@ -13,10 +13,14 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   readonly options?: readonly CommandOption[];
-  /** Receives text. The result is printed, as JSON with `--json` and as lines otherwise. */
+  /**
+   * Receives text. The result is printed, as JSON with `--json` and as lines otherwise. `print` shows a line
+   * before that.
+   */
   run(
     args: readonly string[],
     options: Readonly<Record<string, string | boolean | undefined>>,
+    print: (line: string) => void,
   ): Promise<CommandResult>;
 }
 

@@ -148,8 +148,9 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
     const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
     optimise();
     try {
-      const result = await command.run(leaf.args, options);
-      print(json ? JSON.stringify(result.json) : result.text);
+      const result = await command.run(leaf.args, options, print);
+      const text = json ? JSON.stringify(result.json) : result.text;
+      if (text !== '') print(text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
       process.stderr.write(

@@ -245,13 +245,13 @@ describe('tollgate audit', () => {
   it('prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
     const { file } = await books();
     const [verb] = ledgerCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
-    expect(await verb?.run([], {})).toMatchObject({
+    expect(await verb?.run([], {}, () => undefined)).toMatchObject({
       text: 'The books are sound: 9 entries of 1 accounts, 1 reservations pending.',
       json: { ok: true },
       failed: false,
     });
     withDatabase(file, (database) => database.exec('UPDATE accounts SET total = 7'));
-    const result = await verb?.run([], {});
+    const result = await verb?.run([], {}, () => undefined);
     expect(result).toMatchObject({
       failed: true,
       json: { ok: false, findings: [{ rule: 'I2', account: 'a' }, { rule: 'I9' }] },

@@ -38,7 +38,7 @@ async function open(): Promise<{ port: number; key: string }> {
   await gateway.open();
   const server = await openServer(gateway, config.server);
   const command = [...gateway.commands.all()].find(({ name }) => name.startsWith('keys create'));
-  const created = (await command?.run([], { credit: '1000000' }))?.json;
+  const created = (await command?.run([], { credit: '1000000' }, () => undefined))?.json;
   if (typeof created !== 'object' || created === null || !('key' in created))
     throw new Error('no key was made');
   return { port: Number(new URL(server.url).port), key: String(created.key) };

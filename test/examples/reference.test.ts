@@ -31,10 +31,10 @@ function code(cell: string): string[] {
 
 describe('the command line of the README', () => {
   const listed = table('verbs').map(([verb = '', options = '']) => ({
-    verb: code(verb)[0] ?? '',
+    verb: (code(verb)[0] ?? '').replace(' <shell>', ''),
     options: code(options).toSorted(),
   }));
-  const own = ['start', 'init', 'check', 'doctor'];
+  const own = ['start', 'init', 'check', 'doctor', 'completion'];
 
   it('has every verb of the plugins with its options, and no other', async () => {
     const gateway = createGateway(

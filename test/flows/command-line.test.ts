@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
@@ -66,5 +67,71 @@ describe('a copy of the ledger', () => {
     expect([code, errors]).toEqual([1, expect.stringContaining('not a database')]);
     expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
     expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
+  });
+});
+
+describe('a command that only reads', () => {
+  it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default'])(
+    'makes no ledger: %s',
+    async (words) => {
+      const folder = makeDataFolder();
+      const { code, errors } = await runVerb(words.split(' '), { TOLLGATE_DATA: folder });
+      expect([code, errors]).toEqual([1, expect.stringContaining('there is no ledger at')]);
+      expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
+    },
+  );
+});
+
+describe('a list', () => {
+  it('has headings, aligned columns and totals', async () => {
+    const environment = { TOLLGATE_DATA: makeDataFolder() };
+    await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
+    await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
+    const { output } = await runVerb(['accounts', 'list'], environment);
+    expect(output.split('\n')).toEqual([
+      'ACCOUNT              BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',
+      'a-long-account-name         12.5      12.5     0         0       12.5',
+      'b                              3         3     0         0          3',
+      '-------------------  -----------  --------  ----  --------  ---------',
+      '2 accounts                  15.5      15.5     0         0       15.5',
+      '',
+    ]);
+  });
+});
+
+describe('a key limited to models', () => {
+  it('is refused for a misspelt model, with near matches', async () => {
+    const environment = { TOLLGATE_DATA: makeDataFolder() };
+    const limited = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
+    expect(await limited('demo/ecko')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('no model matches "demo/ecko"; did you mean "demo/echo"?'),
+    });
+    expect((await limited('dmeo/*')).errors).toContain('did you mean "demo/*"?');
+    expect((await limited('a-new-vendor/*,demo/echo')).code).toBe(0);
+  });
+});
+
+it('prints calls as they end', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  const gateway = await startProcess(environment);
+  const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
+  const tail = runVerb(['calls', 'tail', '--count', '1'], environment);
+  const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+  let isTailed = false;
+  void tail.then(() => (isTailed = true));
+  // Calls that ended before the command started are not printed, so it gets new ones until it has one.
+  while (!isTailed) {
+    await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body,
+    });
+    await sleep(200);
+  }
+  await gateway.stop('SIGTERM');
+  expect(await tail).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}/),
   });
 });

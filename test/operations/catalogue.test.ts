@@ -34,7 +34,7 @@ async function run(
 ): Promise<{ json: unknown; text: string }> {
   const command = [...host.commands.all()].find((known) => known.name.startsWith(name));
   if (!command) throw new Error(`no verb "${name}"`);
-  return command.run(args, options);
+  return command.run(args, options, () => undefined);
 }
 
 function file(name: string, content: unknown): string {

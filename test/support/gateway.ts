@@ -78,7 +78,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
         (known) => known.name === name || known.name.startsWith(`${name} `),
       );
       if (!command) throw new Error(`no verb "${name}"`);
-      return (await command.run(args, options)).json;
+      return (await command.run(args, options, () => undefined)).json;
     },
     ended: (count) =>
       new Promise((resolve) => {

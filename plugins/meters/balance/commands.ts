@@ -2,7 +2,7 @@
  * The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without
  * a running server.
  */
-import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
+import { formatTable, formatUsd, parseUsd, type Command } from '../../../core/index.ts';
 import { read } from '../../shared/operator-routes.ts';
 import {
   accountBalance,
@@ -13,127 +13,19 @@ import {
   listAccounts,
   type ShownBalance,
 } from './operator/accounts.ts';
-import { budgetVerbs, counting, countingOptions } from './operator/budget-commands.ts';
-import {
-  changeKey,
-  createKey,
-  keyChanges,
-  keyOrder,
-  keyQuery,
-  listKeys,
-  rotateKey,
-  rotationOrder,
-  type NewKey,
-  type ShownKey,
-} from './operator/keys.ts';
+import { budgetVerbs } from './operator/budget-commands.ts';
+import { callVerbs } from './operator/call-commands.ts';
+import { keyVerbs } from './operator/key-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
+import { all, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
-
-type Options = Readonly<Record<string, string | boolean | undefined>>;
-type Work = (store: Store, args: readonly string[], options: Options) => Promise<CommandResult>;
-
-/** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
-async function all<Row>(
-  list: (
-    after: string | undefined,
-  ) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let after: string | null | undefined; after !== null;) {
-    const { data, next } = await list(after);
-    for (const row of data) rows.push(row);
-    after = next;
-  }
-  return rows;
-}
-
-/** A typed number as a number. Text that is none stays text, so that it is refused as such. */
-function numeric(text: string | boolean | undefined): unknown {
-  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
-}
-
-/** `none` takes a limit away; a limit that is not given stays. */
-function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
-  const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
-  const stated = { spendCap, models: patterns, expires, callsPerMinute: numeric(callsPerMinute) };
-  return Object.fromEntries(
-    Object.entries(stated).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value === 'none' ? null : value]],
-    ),
-  );
-}
-
-function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
-  const facts = [
-    spendCap !== null && `at most ${spendCap} USD`,
-    models !== null && `only ${models.join(', ')}`,
-    expires !== null && `until ${expires}`,
-    callsPerMinute !== null && `${callsPerMinute} calls a minute`,
-  ];
-  return facts.filter((each) => each !== false).join('; ');
-}
-
-function keyLine({ id, lastFour, name, kind, account, disabled, created, limits, used }: ShownKey): string {
-  const limited = limitsText(limits);
-  const parts = [
-    `${id}  …${lastFour}`,
-    account ?? kind,
-    created,
-    `${used} USD used`,
-    limited,
-    disabled && 'disabled',
-    name,
-  ];
-  return parts.filter((part) => part !== '' && part !== false).join('  ');
-}
 
 function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
   return `${account}: ${balance} USD (${total} credited, ${used} used); ${pending} reserved, ${available} available`;
 }
 
-function secretResult(made: NewKey): CommandResult {
-  const { key, account, id, warning } = made;
-  const owner = account === null ? 'Operator' : `Account "${account}"`;
-  const lines = [
-    key,
-    `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`,
-    ...(warning === undefined ? [] : [warning]),
-  ];
-  return { json: made, text: lines.join('\n') };
-}
-
-function keyResult(key: ShownKey): CommandResult {
-  return { json: key, text: keyLine(key) };
-}
-
-const limitOptions: readonly CommandOption[] = [
-  {
-    flags: '--spend-cap <usd>',
-    description: 'what it may spend in all ("none" takes the limit away, here and below)',
-  },
-  {
-    flags: '--models <ids>',
-    description: 'the models it may call, with commas between; <owner>/* is all of an owner',
-  },
-  {
-    flags: '--expires <time>',
-    description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z',
-  },
-  { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
-];
-
-const createKeyWork: Work = async (
-  store,
-  _,
-  { account, name, credit, operator, readOnly, tags, budget, ...limits },
-) => {
-  const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
-  const order = { ...whose, name, readOnly, credit, ...counting({ tags, budget }), limits: limitsOf(limits) };
-  return secretResult(await createKey(store, read(keyOrder, order)));
-};
-
-const addCreditWork: Work = async (store, [account, amount], { kind, reference }) => {
+const addCreditWork: Work = async ({ store }, [account, amount], { kind, reference }) => {
   const added = await addCredit(store, read(creditOrder, { account, amount, kind, reference }));
   return {
     json: added,
@@ -143,28 +35,44 @@ const addCreditWork: Work = async (store, [account, amount], { kind, reference }
   };
 };
 
-const listKeysWork: Work = async (store, _, { account }) => {
-  const keys = await all((after) => listKeys(store, read(keyQuery, { account, after, limit: 1000 })));
-  return { json: keys, text: keys.map(keyLine).join('\n') || 'There are no keys.' };
-};
+const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
 
-const listAccountsWork: Work = async (store) => {
+function accountsTable(accounts: readonly ShownBalance[]): string {
+  const totals = amounts.map((name) =>
+    formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
+  );
+  return formatTable(
+    ['ACCOUNT', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'],
+    accounts.map((account) => [account.account, ...amounts.map((name) => account[name])]),
+    accounts.length > 1 ? [`${accounts.length} accounts`, ...totals] : undefined,
+  );
+}
+
+const listAccountsWork: Work = async ({ store }) => {
   const accounts = await all((after) => listAccounts(store, read(page, { after, limit: 1000 })));
-  return { json: accounts, text: accounts.map(balanceLine).join('\n') || 'There are no accounts.' };
+  return { json: accounts, text: accounts.length > 0 ? accountsTable(accounts) : 'There are no accounts.' };
 };
 
-const usageWork: Work = async (store, _, { csv, ...options }) => {
+/** The columns of usage that are counts. */
+const sums = new Set(['calls', 'input', 'output']);
+
+const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
   const query = read(usageQuery, options);
   const { data } = await usage(store, query);
   if (csv === true) return { json: data, text: (await usageCsv(store, query)).trimEnd() };
-  const lines = data.map(({ calls, input, output, cost, ...row }) => {
-    const group = Object.values(row).join('  ');
-    return `${group}  ${calls} calls, ${input} tokens in, ${output} out, ${cost} USD`.trim();
+  if (data.length === 0) return { json: data, text: 'There is no usage.' };
+  const columns = Object.keys(data[0] ?? {});
+  const rows = data.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
+  const totals = columns.map((column, place) => {
+    if (column === 'cost') return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
+    if (!sums.has(column)) return '';
+    return String(rows.reduce((sum, row) => sum + Number(row[place]), 0));
   });
-  return { json: data, text: lines.join('\n') || 'There is no usage.' };
+  const headings = columns.map((column) => (column === 'cost' ? 'COST USD' : column.toUpperCase()));
+  return { json: data, text: formatTable(headings, rows, rows.length > 1 ? totals : undefined) };
 };
 
-const auditWork: Work = async (store) => {
+const auditWork: Work = async ({ store }) => {
   const report = await store.audit();
   const { ok, entries, accounts, pending, broken, findings } = report;
   const looked = `${entries} entries of ${accounts} accounts, ${pending} reservations pending`;
@@ -178,62 +86,15 @@ const auditWork: Work = async (store) => {
   return { json: report, text, failed: !ok };
 };
 
-export interface Verb extends Omit<Command, 'run'> {
-  readonly work: Work;
-}
-
 const verbs: readonly Verb[] = [
   ...budgetVerbs,
-  {
-    name: 'keys create',
-    description: 'make a key, and its account where there is none yet',
-    options: [
-      { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
-      { flags: '--name <label>', description: 'what the key is for' },
-      { flags: '--credit <usd>', description: 'credit to add to the account' },
-      ...countingOptions,
-      { flags: '--operator', description: 'an operator key: it uses the admin API and spends nothing' },
-      { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
-      ...limitOptions,
-    ],
-    work: createKeyWork,
-  },
-  {
-    name: 'keys list',
-    description: 'show all keys',
-    options: [{ flags: '--account <name>', description: 'only those of one account' }],
-    work: listKeysWork,
-  },
-  {
-    name: 'keys disable <key>',
-    description: 'refuse a key from now on, named by its id or its last four characters',
-    work: async (store, [key = '']) => keyResult(await changeKey(store, key, { disabled: true })),
-  },
-  {
-    name: 'keys enable <key>',
-    description: 'take a key again that was disabled',
-    work: async (store, [key = '']) => keyResult(await changeKey(store, key, { disabled: false })),
-  },
-  {
-    name: 'keys rotate <key>',
-    description: 'give a key a new secret; limits and spending stay',
-    options: [
-      { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
-    ],
-    work: async (store, [key = ''], { overlap }) =>
-      secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
-  },
-  {
-    name: 'keys limit <key>',
-    description: 'change what a key may do',
-    options: limitOptions,
-    work: async (store, [key = ''], options) =>
-      keyResult(await changeKey(store, key, read(keyChanges, { limits: limitsOf(options) }))),
-  },
+  ...keyVerbs,
+  ...callVerbs,
   {
     name: 'accounts create <name>',
     description: 'make an account',
-    async work(store, [name]) {
+    creates: true,
+    async work({ store }, [name]) {
       const made = await createAccount(store, read(accountOrder, { name }));
       return { json: made, text: balanceLine(made) };
     },
@@ -251,7 +112,7 @@ const verbs: readonly Verb[] = [
   {
     name: 'balance <account>',
     description: 'show what an account has',
-    async work(store, [account = '']) {
+    async work({ store }, [account = '']) {
       const shown = await accountBalance(store, account);
       return { json: shown, text: balanceLine(shown) };
     },
@@ -277,14 +138,17 @@ const verbs: readonly Verb[] = [
   },
 ];
 
-/** The verbs, on a ledger that `open` opens. */
-export function ledgerCommands(open: () => Promise<Store>): Command[] {
-  return verbs.map(({ work, ...verb }) => ({
+/** The verbs, on a ledger that `open` opens. `models` are the ids of the models on offer. */
+export function ledgerCommands(
+  open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
+  models: Bench['models'] = () => [],
+): Command[] {
+  return verbs.map(({ work, creates = false, ...verb }) => ({
     ...verb,
-    async run(args, options) {
-      const store = await open();
+    async run(args, options, print) {
+      const store = await open({ mustExist: !creates });
       try {
-        return await work(store, args, options);
+        return await work({ store, models, print }, args, options);
       } finally {
         await store.close();
       }

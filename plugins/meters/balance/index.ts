@@ -88,7 +88,9 @@ function register(
 ): void {
   const service = (): LedgerService => openedOrThrow(opened());
   const ledger = (): Store => service().store;
-  const open = (): Promise<Store> => openStore(store, host.dataFolder);
+  const models = (): string[] => host.catalog.models().map(({ id }) => id);
+  const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
+    openStore(store, host.dataFolder, settings);
   host.readiness.add({
     name: 'ledger',
     fault() {
@@ -108,13 +110,13 @@ function register(
   });
   const routes = [
     ...balanceRoutes(addresses, ledger),
-    ...operatorRoutes(ledger),
+    ...operatorRoutes(ledger, models),
     ...callRoutes(service),
     ...ownKeyRoutes(service),
     ...(topUps ? [topUpRoute(topUps, ledger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
-  for (const command of [...ledgerCommands(open), ...backupCommands(store, host.dataFolder)])
+  for (const command of [...ledgerCommands(open, models), ...backupCommands(store, host.dataFolder)])
     host.commands.add(command);
 }
 

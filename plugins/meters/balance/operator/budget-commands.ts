@@ -1,7 +1,6 @@
 /** The verbs for budgets, and for the teams that they count. */
 import type { CommandOption, CommandResult } from '../../../../core/index.ts';
 import { read } from '../../../shared/operator-routes.ts';
-import type { Verb } from '../commands.ts';
 import { accountMove, moveAccount } from './accounts.ts';
 import {
   budgetChanges,
@@ -14,6 +13,7 @@ import {
   setBudget,
   type ShownBudget,
 } from './budgets.ts';
+import type { Verb } from './verbs.ts';
 
 /** `10/day` as an amount and a period; without a period it is for each month. */
 function budgetOfText(text: string): { limit: string; per?: string } {
@@ -73,7 +73,7 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
       { flags: '--warn <percentages>', description: 'when to warn: 50,80,100 unless given, or none' },
     ],
-    async work(store, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
+    async work({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
       const isHard = soft === true ? false : hard === true || undefined;
       const stated = { zone, hard: isHard, thresholds: thresholdsOf(warn) };
       const order = read(budgetOrder, { scope, subject, ...budgetOfText(limit), ...stated });
@@ -91,7 +91,7 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
       { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
     ],
-    async work(store, _, { scope, subject }) {
+    async work({ store }, _, { scope, subject }) {
       const budgets: ShownBudget[] = [];
       for (let after: number | null | undefined; after !== null;) {
         const query = read(budgetQuery, { scope, subject, after, limit: 1000 });
@@ -108,18 +108,18 @@ export const budgetVerbs: readonly Verb[] = [
     options: [
       { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
     ],
-    work: async (store, [budget, amount], { until }) =>
+    work: async ({ store }, [budget, amount], { until }) =>
       result(await raiseBudget(store, budget, read(raiseOrder, { amount, until }))),
   },
   {
     name: 'budgets delete <budget>',
     description: 'end a budget',
-    work: async (store, [budget]) => result(await deleteBudget(store, budget)),
+    work: async ({ store }, [budget]) => result(await deleteBudget(store, budget)),
   },
   {
     name: 'accounts move <name> <parent>',
     description: 'put an account, with all below it, below another one; "none" puts it to the top',
-    async work(store, [name = '', above]) {
+    async work({ store }, [name = '', above]) {
       const { parent, ...moved } = await moveAccount(
         store,
         name,

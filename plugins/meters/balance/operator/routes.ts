@@ -42,6 +42,7 @@ import {
   rotateKey,
   rotationOrder,
 } from './keys.ts';
+import { checkModelPatterns } from './model-patterns.ts';
 import { page } from './reading.ts';
 import {
   entries,
@@ -66,7 +67,8 @@ export function csvFile(name: string, text: string): RouteReply {
   };
 }
 
-type Handle = (store: Store, request: RouteRequest) => Promise<RouteReply>;
+/** `models` are the ids of the models on offer. */
+type Handle = (store: Store, request: RouteRequest, models: () => string[]) => Promise<RouteReply>;
 
 const handlers: Readonly<Record<string, Handle>> = {
   'GET /admin/accounts': async (store, { query }) =>
@@ -98,10 +100,17 @@ const handlers: Readonly<Record<string, Handle>> = {
   },
   'GET /admin/keys': async (store, { query }) =>
     json(await listKeys(store, read(keyQuery, Object.fromEntries(query)))),
-  'POST /admin/keys': async (store, { body }) => json(await createKey(store, read(keyOrder, body)), 201),
+  async 'POST /admin/keys'(store, { body }, models) {
+    const order = read(keyOrder, body);
+    checkModelPatterns(order.limits.models, models());
+    return json(await createKey(store, order), 201);
+  },
   'GET /admin/keys/:key': async (store, { params }) => json(await findKey(store, params.key ?? '')),
-  'PATCH /admin/keys/:key': async (store, { params, body }) =>
-    json(await changeKey(store, params.key ?? '', read(keyChanges, body))),
+  async 'PATCH /admin/keys/:key'(store, { params, body }, models) {
+    const changes = read(keyChanges, body);
+    checkModelPatterns(changes.limits?.models, models());
+    return json(await changeKey(store, params.key ?? '', changes));
+  },
   'POST /admin/keys/:key/rotate': async (store, { params, body }) =>
     json(await rotateKey(store, params.key ?? '', read(rotationOrder, body ?? {})), 201),
   async 'GET /admin/usage'(store, request) {
@@ -123,7 +132,7 @@ const handlers: Readonly<Record<string, Handle>> = {
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
-export function operatorRoutes(store: () => Store): Route[] {
+export function operatorRoutes(store: () => Store, models: () => string[]): Route[] {
   return Object.entries(handlers).map(([name, handle]) => {
     const [verb, path = ''] = name.split(' ');
     const method = methods.find((known) => known === verb) ?? 'GET';
@@ -134,7 +143,7 @@ export function operatorRoutes(store: () => Store): Route[] {
       access: 'operator',
       errors,
       openapi: async () => (await import('../description.ts')).operatorDescription(name),
-      handle: (request) => handle(store(), request),
+      handle: (request) => handle(store(), request, models),
     };
   });
 }

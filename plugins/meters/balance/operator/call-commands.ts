@@ -1,0 +1,102 @@
+/** The verbs for stored calls. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatTable, formatUsd, parseUsd, type CommandOption } from '../../../../core/index.ts';
+import { read } from '../../../shared/operator-routes.ts';
+import type { Store } from '../store.ts';
+import { callDetails, callQuery, listCalls } from './calls.ts';
+import { numeric, type Options, type Verb, type Work } from './verbs.ts';
+
+type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
+
+const headings = [
+  'ENDED',
+  'CALL',
+  'ACCOUNT',
+  'KEY',
+  'MODEL',
+  'PROVIDER',
+  'OUTCOME',
+  'MS',
+  'IN',
+  'OUT',
+  'USD',
+];
+
+function callCells(call: ListedCall): string[] {
+  const { ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost } = call;
+  const cells = [ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost];
+  return cells.map((cell) => String(cell ?? ''));
+}
+
+const filters: readonly CommandOption[] = [
+  { flags: '--account <name>', description: 'only of one account' },
+  { flags: '--key <id>', description: 'only by one key' },
+  { flags: '--model <id>', description: 'only of one model' },
+  { flags: '--provider <name>', description: 'only by one provider' },
+  { flags: '--outcome <outcome>', description: 'only those that ended so, such as completed or failed' },
+];
+
+const listWork: Work = async ({ store }, _, { limit, ...options }) => {
+  const query = read(callQuery, { limit: numeric(limit) ?? 50, ...options });
+  const { data } = await listCalls(store, query);
+  const cost = data.reduce((sum, call) => sum + parseUsd(call.cost), 0n);
+  const totals = [`${data.length} calls`, ...headings.slice(2).map(() => ''), formatUsd(cost)];
+  return {
+    json: data,
+    text:
+      data.length > 0
+        ? formatTable(headings, data.map(callCells), data.length > 1 ? totals : undefined)
+        : 'There are no calls.',
+  };
+};
+
+/** Milliseconds between two looks, and how far back each looks: calls are stored a little after they end. */
+const pause = 1000;
+const lookBack = 10_000;
+
+/** The calls that were stored since the last look, the oldest first. */
+async function listNew(store: Store, options: Options, seen: Set<string>): Promise<ListedCall[]> {
+  const from = new Date(Date.now() - lookBack).toISOString();
+  const { data } = await listCalls(store, read(callQuery, { ...options, from, limit: 1000 }));
+  const fresh = data.filter(({ id }) => !seen.has(id)).toReversed();
+  seen.clear();
+  for (const { id } of data) seen.add(id);
+  return fresh;
+}
+
+const tailWork: Work = async ({ store, print }, _, { count, ...options }) => {
+  const most = numeric(count) ?? Infinity;
+  const seen = new Set<string>();
+  await listNew(store, options, seen);
+  for (let shown = 0; shown < Number(most);) {
+    await sleep(pause);
+    for (const call of await listNew(store, options, seen)) {
+      print(callCells(call).filter(Boolean).join('  '));
+      shown += 1;
+    }
+  }
+  return { json: null, text: '' };
+};
+
+export const callVerbs: readonly Verb[] = [
+  {
+    name: 'calls list',
+    description: 'show the last calls',
+    options: [{ flags: '--limit <count>', description: 'how many (50 unless given)' }, ...filters],
+    work: listWork,
+  },
+  {
+    name: 'calls show <call>',
+    description: 'show all that is known of a call, as JSON',
+    async work({ store }, [id = '']) {
+      const call = await callDetails(store, id);
+      return { json: call, text: JSON.stringify(call, null, 2) };
+    },
+  },
+  {
+    name: 'calls tail',
+    description: 'print calls as they end, until Ctrl-C',
+    options: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
+    work: tailWork,
+  },
+];

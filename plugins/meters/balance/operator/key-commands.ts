@@ -1,0 +1,181 @@
+/** The verbs for keys. */
+import {
+  formatTable,
+  formatUsd,
+  parseUsd,
+  type CommandOption,
+  type CommandResult,
+} from '../../../../core/index.ts';
+import { read } from '../../../shared/operator-routes.ts';
+import { counting, countingOptions } from './budget-commands.ts';
+import {
+  changeKey,
+  createKey,
+  findKey,
+  keyChanges,
+  keyOrder,
+  keyQuery,
+  listKeys,
+  rotateKey,
+  rotationOrder,
+  type NewKey,
+  type ShownKey,
+} from './keys.ts';
+import { checkModelPatterns } from './model-patterns.ts';
+import { all, numeric, type Options, type Verb, type Work } from './verbs.ts';
+
+/** `none` takes a limit away; a limit that is not given stays. */
+function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
+  const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
+  const stated = { spendCap, models: patterns, expires, callsPerMinute: numeric(callsPerMinute) };
+  return Object.fromEntries(
+    Object.entries(stated).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value === 'none' ? null : value]],
+    ),
+  );
+}
+
+function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
+  const facts = [
+    spendCap !== null && `at most ${spendCap} USD`,
+    models !== null && `only ${models.join(', ')}`,
+    expires !== null && `until ${expires}`,
+    callsPerMinute !== null && `${callsPerMinute} calls a minute`,
+  ];
+  return facts.filter((each) => each !== false).join('; ');
+}
+
+const headings = ['KEY', 'ENDS', 'ACCOUNT', 'CREATED', 'USED USD', 'LIMITS', 'STATE', 'NAME'];
+
+function keyCells({
+  id,
+  lastFour,
+  name,
+  kind,
+  account,
+  disabled,
+  created,
+  limits,
+  used,
+}: ShownKey): string[] {
+  const state = disabled ? 'disabled' : '';
+  return [id, `…${lastFour}`, account ?? kind, created, used, limitsText(limits), state, name];
+}
+
+function keysTable(keys: readonly ShownKey[]): string {
+  const used = keys.reduce((sum, key) => sum + parseUsd(key.used), 0n);
+  const totals = [`${keys.length} keys`, '', '', '', formatUsd(used)];
+  return formatTable(headings, keys.map(keyCells), keys.length > 1 ? totals : undefined);
+}
+
+function secretResult(made: NewKey): CommandResult {
+  const { key, account, id, warning } = made;
+  const owner = account === null ? 'Operator' : `Account "${account}"`;
+  const lines = [
+    key,
+    `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`,
+    ...(warning === undefined ? [] : [warning]),
+  ];
+  return { json: made, text: lines.join('\n') };
+}
+
+function keyResult(key: ShownKey): CommandResult {
+  return { json: key, text: keysTable([key]) };
+}
+
+const limitOptions: readonly CommandOption[] = [
+  {
+    flags: '--spend-cap <usd>',
+    description: 'what it may spend in all ("none" takes the limit away, here and below)',
+  },
+  {
+    flags: '--models <ids>',
+    description: 'the models it may call, with commas between; <owner>/* is all of an owner',
+  },
+  {
+    flags: '--expires <time>',
+    description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z',
+  },
+  { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
+];
+
+const createKeyWork: Work = async (
+  { store, models },
+  _,
+  { account, name, credit, operator, readOnly, tags, budget, ...limits },
+) => {
+  const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
+  const order = read(keyOrder, {
+    ...whose,
+    name,
+    readOnly,
+    credit,
+    ...counting({ tags, budget }),
+    limits: limitsOf(limits),
+  });
+  checkModelPatterns(order.limits.models, models());
+  return secretResult(await createKey(store, order));
+};
+
+const listKeysWork: Work = async ({ store }, _, { account }) => {
+  const keys = await all((after) => listKeys(store, read(keyQuery, { account, after, limit: 1000 })));
+  return { json: keys, text: keys.length > 0 ? keysTable(keys) : 'There are no keys.' };
+};
+
+export const keyVerbs: readonly Verb[] = [
+  {
+    name: 'keys create',
+    description: 'make a key, and its account where there is none yet',
+    options: [
+      { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
+      { flags: '--name <label>', description: 'what the key is for' },
+      { flags: '--credit <usd>', description: 'credit to add to the account' },
+      ...countingOptions,
+      { flags: '--operator', description: 'an operator key: it uses the admin API and spends nothing' },
+      { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
+      ...limitOptions,
+    ],
+    creates: true,
+    work: createKeyWork,
+  },
+  {
+    name: 'keys list',
+    description: 'show all keys',
+    options: [{ flags: '--account <name>', description: 'only those of one account' }],
+    work: listKeysWork,
+  },
+  {
+    name: 'keys show <key>',
+    description: 'show one key, named by its id or its last four characters',
+    work: async ({ store }, [key = '']) => keyResult(await findKey(store, key)),
+  },
+  {
+    name: 'keys disable <key>',
+    description: 'refuse a key from now on, named by its id or its last four characters',
+    work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: true })),
+  },
+  {
+    name: 'keys enable <key>',
+    description: 'take a key again that was disabled',
+    work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: false })),
+  },
+  {
+    name: 'keys rotate <key>',
+    description: 'give a key a new secret; limits and spending stay',
+    options: [
+      { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
+    ],
+    work: async ({ store }, [key = ''], { overlap }) =>
+      secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
+  },
+  {
+    name: 'keys limit <key>',
+    description: 'change what a key may do',
+    options: limitOptions,
+    async work({ store, models }, [key = ''], options) {
+      const changes = read(keyChanges, { limits: limitsOf(options) });
+      checkModelPatterns(changes.limits?.models, models());
+      return keyResult(await changeKey(store, key, changes));
+    },
+  },
+];

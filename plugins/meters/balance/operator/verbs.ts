@@ -1,0 +1,41 @@
+/** What the ledger's verbs share. */
+import type { Command, CommandResult } from '../../../../core/index.ts';
+import type { Store } from '../store.ts';
+
+export type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+export interface Bench {
+  readonly store: Store;
+  /** The ids of the models on offer, as far as the configuration alone tells. */
+  readonly models: () => readonly string[];
+  /** Prints a line before the result. */
+  readonly print: (line: string) => void;
+}
+
+export type Work = (bench: Bench, args: readonly string[], options: Options) => Promise<CommandResult>;
+
+export interface Verb extends Omit<Command, 'run'> {
+  readonly work: Work;
+  /** Whether it may make the ledger. Other verbs fail without one. */
+  readonly creates?: true;
+}
+
+/** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
+export async function all<Row>(
+  list: (
+    after: string | undefined,
+  ) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let after: string | null | undefined; after !== null;) {
+    const { data, next } = await list(after);
+    for (const row of data) rows.push(row);
+    after = next;
+  }
+  return rows;
+}
+
+/** A typed number as a number. Text that is none stays text, so that it is refused as such. */
+export function numeric(text: string | boolean | undefined): unknown {
+  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
+}
