@@ -118,10 +118,10 @@ it('prints calls as they end', async () => {
   const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
   const tail = runVerb(['calls', 'tail', '--count', '1'], environment);
   const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
-  let isTailed = false;
-  void tail.then(() => (isTailed = true));
+  const stopped = new AbortController();
+  void tail.then(() => stopped.abort());
   // Calls that ended before the command started are not printed, so it gets new ones until it has one.
-  while (!isTailed) {
+  while (!stopped.signal.aborted) {
     await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
