@@ -16,6 +16,7 @@ import {
 import { differences, lineOf } from './catalogue/difference.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
 import { modelsRoute } from './catalogue/models-route.ts';
+import { watchPriceAges } from './catalogue/price-age.ts';
 import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
 import { priceRoutes } from './catalogue/price-routes.ts';
 import { PriceService } from './catalogue/price-service.ts';
@@ -105,6 +106,8 @@ const options = z.strictObject({
       feed: z.string().min(1).optional(),
       /** Seconds between two reads. */
       every: z.int().min(60).max(longestDeadline).default(21_600),
+      /** Days after which prices that nobody checked are warned about. */
+      maxAge: z.int().positive().default(60),
       /** Feeds need a signature of this Ed25519 key. */
       publicKey: publicKeySchema.optional(),
     })
@@ -131,6 +134,7 @@ export const catalogue = definePlugin({
       publicKey: prices.publicKey,
       lookEvery,
     });
+    watchPriceAges(host, prices.maxAge);
     host.routes.add(modelsRoute(catalog));
     for (const command of priceCommands(work)) commands.add(command);
     for (const route of priceRoutes(work, () => void service.look())) host.routes.add(route);

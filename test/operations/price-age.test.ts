@@ -1,0 +1,89 @@
+/** Prices that nobody has checked for long: who is told, and from which day on. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, expect, it, vi } from 'vitest';
+import { readCatalogue } from '../../core/index.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
+import { findPriceAges } from '../../plugins/operations/catalogue/price-age.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+
+const model = {
+  upstream: 'one',
+  name: 'One',
+  description: 'A model.',
+  created: '2026-01-01',
+  contextLength: 1000,
+  outputLimit: 100,
+  input: ['text'],
+  output: ['text'],
+  price: { input: '1', output: '2' },
+};
+
+function offer({ catalog }: TestHost, vendor: string, asOf: string): void {
+  const file = join(mkdtempSync(join(tmpdir(), 'prices-')), `${vendor}.json`);
+  const models = [{ ...model, id: `${vendor}/one` }];
+  writeFileSync(file, JSON.stringify({ vendor, asOf, source: 'a test', models }));
+  const provider = { name: vendor, endpoints: {}, sign: (request: never): never => request };
+  catalog.offer(provider, readCatalogue(pathToFileURL(file)));
+}
+
+function hostOf(options: Parameters<typeof catalogue>[0] = {}): TestHost {
+  const host = hostWith([catalogue(options)]);
+  offer(host, 'fresh', '2026-11-10');
+  offer(host, 'stale', '2026-07-02');
+  return host;
+}
+
+async function findings({ examinations }: TestHost): Promise<unknown> {
+  return (await Promise.all([...examinations.all()].map(({ examine }) => examine()))).flat();
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+it('counts days from the oldest price of each provider', () => {
+  const ages = findPriceAges(hostOf().catalog, Date.parse('2026-11-22T23:00Z'));
+  expect(ages).toEqual([
+    { provider: 'fresh', asOf: '2026-11-10', days: 12 },
+    { provider: 'stale', asOf: '2026-07-02', days: 143 },
+  ]);
+});
+
+it('warns at the start, tells doctor what to do, and shows the age in a metric', async () => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
+  const host = hostOf();
+  const warn = vi.spyOn(host.logger, 'warn');
+  await host.calls.ready.promise();
+  expect(warn.mock.calls.map(([facts]) => facts)).toEqual([
+    { provider: 'stale', asOf: '2026-07-02', days: 143 },
+  ]);
+  expect(await findings(host)).toEqual([
+    {
+      subject: 'prices',
+      state: 'note',
+      told: 'older than 60 days: stale of 2026-07-02',
+      remedy: expect.stringContaining('tollgate prices update'),
+    },
+  ]);
+  const text = await host.metrics.metrics();
+  expect(text).toContain('tollgate_price_age_days{provider="fresh"} 12');
+  expect(text).toContain('tollgate_price_age_days{provider="stale"} 143');
+});
+
+it.each([
+  [143, 'well'],
+  [142, 'note'],
+] as const)('takes another limit: %i days', async (maxAge, state) => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
+  expect(await findings(hostOf({ prices: { maxAge } }))).toMatchObject([{ subject: 'prices', state }]);
+});
+
+it('says nothing about prices that an operator states', async () => {
+  const host = hostWith([catalogue()]);
+  expect(findPriceAges(host.catalog, Date.now())).toEqual([]);
+  expect(await findings(host)).toEqual([]);
+});
