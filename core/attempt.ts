@@ -4,26 +4,9 @@ import type { Core } from './core.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { Next } from './retries/next-attempt.ts';
+import type { AttemptTimeouts } from './upstream/attempt-timeouts.ts';
 import { Drain } from './upstream/drain.ts';
 import { Cancellation } from './util/cancellation.ts';
-import { setDeadline } from './util/deadlines.ts';
-
-export interface RunningAttempt {
-  readonly routed: Routed;
-  readonly tally: Tally;
-  /**
-   * Call it at the first event of the reply. The timeout to the first output starts. Later calls do nothing.
-   */
-  opened(): void;
-  /** Call it at the first output. No timeout runs from then on. */
-  begun(): void;
-  /** Call it at the end of the attempt. It also ends draining. */
-  ended(error: GatewayError | undefined): void;
-  /** Closes the connection to the provider at once. */
-  stop(): void;
-  /** Set while a reply is drained: the client is gone and the provider bills the whole reply. */
-  drain(): Drain | undefined;
-}
 
 /**
  * A class, because an accessor in an object literal gives each object a hidden class of its own in V8, which
@@ -61,59 +44,91 @@ export class Run implements Attempt {
   }
 }
 
+type AttemptCore = Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>;
+
 /** Starts an attempt with its timeouts, and calls the `attempt` hook at each phase. */
-export function startAttempt(
-  { hooks, retries, timeoutsOf }: Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>,
-  planned: Planned,
-  grant: Grant,
-  next: Next & { readonly number: number },
-): RunningAttempt {
-  const { target } = next;
-  const timeouts = timeoutsOf(planned, target);
-  const cancellation = new Cancellation();
-  const stop = (): void => cancellation.cancel();
-  let clearDeadline = setDeadline(timeouts.firstEvent, stop);
-  const attempt = new Run(next, cancellation);
-  let drain: Drain | undefined;
-  const leave = (): void => {
-    const { onAbort, name } = target.provider;
-    if (onAbort && attempt.sent && planned.cancellation.left) drain = Drain.begin(name, onAbort, stop);
-    if (!drain) stop();
-  };
-  const release = planned.cancellation.onCancel(leave);
-  const routed = advance(planned, { grant, attempt });
-  const enter = (phase: Attempt['phase']): void => {
-    attempt.phase = phase;
-    retries.note(attempt);
-    hooks.attempt.call(attempt, routed);
-  };
-  enter('start');
-  return {
-    routed,
-    tally: attempt.tally,
-    stop,
-    drain: () => drain,
-    opened() {
-      if (attempt.phase !== 'start') return;
-      clearDeadline();
-      attempt.firstEventAfter = performance.now() - attempt.startedAt;
-      clearDeadline = setDeadline(
-        Math.max(timeouts.firstEvent, timeouts.opening) - attempt.firstEventAfter,
-        stop,
-      );
-      enter('first-event');
-    },
-    begun() {
-      this.opened();
-      clearDeadline();
-    },
-    ended(error) {
-      clearDeadline();
-      release();
-      drain?.end();
-      attempt.duration = performance.now() - attempt.startedAt;
-      attempt.error = error;
-      enter('end');
-    },
-  };
+export class RunningAttempt {
+  readonly routed: Routed;
+  readonly tally: Tally;
+  readonly #core: AttemptCore;
+  readonly #attempt: Run;
+  readonly #timeouts: AttemptTimeouts;
+  readonly #release: () => void;
+  #timer: NodeJS.Timeout;
+  #drain: Drain | undefined;
+
+  constructor(core: AttemptCore, planned: Planned, grant: Grant, next: Next & { readonly number: number }) {
+    this.#core = core;
+    this.#timeouts = core.timeoutsOf(planned, next.target);
+    this.#attempt = new Run(next, new Cancellation());
+    this.tally = this.#attempt.tally;
+    this.#timer = this.#stopAfter(this.#timeouts.firstEvent);
+    this.#release = planned.cancellation.onCancel(() => this.#leave(planned));
+    this.routed = advance(planned, { grant, attempt: this.#attempt });
+    this.#enter('start');
+  }
+
+  /** Set while a reply is drained: the client is gone and the provider bills the whole reply. */
+  get drain(): Drain | undefined {
+    return this.#drain;
+  }
+
+  /** Closes the connection to the provider at once. */
+  stop(): void {
+    this.#attempt.cancellation.cancel();
+  }
+
+  /**
+   * Call it at the first event of the reply. The timeout to the first output starts. Later calls do nothing.
+   */
+  opened(): void {
+    if (this.#attempt.phase !== 'start') return;
+    const { firstEvent, opening } = this.#timeouts;
+    this.#begin();
+    this.#timer = this.#stopAfter(Math.max(firstEvent, opening) - (this.#attempt.firstEventAfter ?? 0));
+    this.#enter('first-event');
+  }
+
+  /** Call it at the first output. No timeout runs from then on. */
+  begun(): void {
+    if (this.#attempt.phase !== 'start') return clearTimeout(this.#timer);
+    this.#begin();
+    this.#enter('first-event');
+  }
+
+  /** Call it at the end of the attempt. It also ends draining. */
+  ended(error: GatewayError | undefined): void {
+    clearTimeout(this.#timer);
+    this.#release();
+    this.#drain?.end();
+    this.#attempt.duration = performance.now() - this.#attempt.startedAt;
+    this.#attempt.error = error;
+    this.#enter('end');
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    this.#attempt.firstEventAfter = performance.now() - this.#attempt.startedAt;
+  }
+
+  #stopAfter(milliseconds: number): NodeJS.Timeout {
+    return setTimeout(stopAttempt, milliseconds, this.#attempt).unref();
+  }
+
+  #leave({ cancellation }: Planned): void {
+    const { onAbort, name } = this.#attempt.target.provider;
+    if (onAbort && this.#attempt.sent && cancellation.left)
+      this.#drain = Drain.begin(name, onAbort, () => this.stop());
+    if (!this.#drain) this.stop();
+  }
+
+  #enter(phase: Attempt['phase']): void {
+    this.#attempt.phase = phase;
+    this.#core.retries.note(this.#attempt);
+    this.#core.hooks.attempt.call(this.#attempt, this.routed);
+  }
+}
+
+function stopAttempt({ cancellation }: Run): void {
+  cancellation.cancel();
 }

@@ -38,7 +38,7 @@ export async function deliverReply(
       if (isLast) {
         if (routed.call.stream) void finishTail(pieces, running);
         return await settleCall(running, started, delivery, {
-          outcome: running.drain() ? 'aborted' : 'completed',
+          outcome: running.drain ? 'aborted' : 'completed',
           lastText: textOf(step.value),
         });
       }
@@ -103,7 +103,7 @@ async function settleCall(
  * end.
  */
 async function drainReply(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
-  const drain = running.drain();
+  const { drain } = running;
   if (!drain) return;
   try {
     for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next())

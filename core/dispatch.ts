@@ -10,7 +10,7 @@ import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { decompress } from './upstream/decompress.ts';
-import { send, smallReads, wasReused } from './upstream/transport.ts';
+import { endpointAt, send, smallReads, wasReused } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to connect, and between two chunks of a body. */
@@ -90,7 +90,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         proxy.web(
           connection.request,
           connection.response,
-          { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders },
+          {
+            target: endpointAt(request.url).url,
+            method: request.method,
+            fetch: proxied,
+            fetchOptions: noHeaders,
+          },
           failed,
         );
       });

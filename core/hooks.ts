@@ -25,7 +25,7 @@ import type {
   Routed,
   Target,
 } from './exchange.ts';
-import { callBy, firstAnswer, inTurn, passOn, together } from './host/call-taps.ts';
+import { callBy, firstAnswer, passOn, together } from './host/call-taps.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Where a tap stands among its hook's others: tapable's own two options. */
@@ -118,7 +118,7 @@ export interface CoreHooks {
   readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
   readonly dispatch: AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   readonly transformStream: SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>;
-  readonly meter: AsyncSeriesHook<[End]>;
+  readonly meter: AsyncParallelHook<[End]>;
   readonly observe: AsyncParallelHook<[End]>;
   readonly close: AsyncSeriesHook<[]>;
 }
@@ -154,7 +154,7 @@ export function createHooks(): CoreHooks {
       new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
     ),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
-    meter: callBy('meter', inTurn, new AsyncSeriesHook<[End]>(['end'])),
+    meter: callBy('meter', together, new AsyncParallelHook<[End]>(['end'])),
     observe: callBy('observe', together, new AsyncParallelHook<[End]>(['end'])),
     close: new AsyncSeriesHook<[]>(),
   });

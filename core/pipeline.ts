@@ -3,7 +3,7 @@
  * authenticate, replay, route, authorize, then for each attempt transformRequest, dispatch and
  * transformStream, and at the end meter and observe. What a step does in detail is in the file it calls.
  */
-import { startAttempt, type RunningAttempt } from './attempt.ts';
+import { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import { filterPriced } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
@@ -176,7 +176,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
   for (let next: Next | NoneLeft = planFirstAttempt(grant.targets[0]); next.target;) {
-    const running = startAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
+    const running = new RunningAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
     const { routed } = running;
     attempts.push(routed.attempt);
     let started: StartedReply;

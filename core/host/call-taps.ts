@@ -47,15 +47,7 @@ export const firstAnswer: Compile = (hook, taps) => async (given, exchange) => {
   return undefined;
 };
 
-/** One tap after the other. `tappable` keeps their errors in. */
-export const inTurn: Compile = (_, taps) => async (given) => {
-  for (const { type, fn } of taps) {
-    const turn: unknown = fn(given);
-    if (type === 'promise') await turn;
-  }
-};
-
-/** All taps at once. */
+/** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
 export const together: Compile = (_, taps) => async (given) => {
   const turns: unknown[] = [];
   for (const { type, fn } of taps) {

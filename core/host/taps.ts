@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { namingPlugin } from '../plugin.ts';
-import { withTimeout } from '../util/timeouts.ts';
 import { atOnce, checkAnswer, named } from './call-taps.ts';
 
 const always = (): boolean => true;
@@ -64,12 +63,6 @@ function opening(hook: Tapped<[], void>): Tapped<[], void> {
   };
 }
 
-/**
- * Milliseconds after which the next tap of `meter` is asked, whatever the one before it still does: no call
- * may stay unsettled for another's sake.
- */
-const longestTurn = 5000;
-
 /** One tap that throws never stops another: what it threw goes to the log. */
 function isolated<Args extends unknown[]>(
   name: string,
@@ -83,8 +76,11 @@ function isolated<Args extends unknown[]>(
     tapPromise(place, tap) {
       const at = placeOf(place);
       hook.tapPromise(at, async (...args) => {
-        const turn = Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args));
-        await (name === 'meter' ? withTimeout(turn, longestTurn) : turn);
+        try {
+          await tap(...args);
+        } catch (error) {
+          failed(error, at.name, args);
+        }
       });
     },
     tap(place, tap) {

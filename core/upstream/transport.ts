@@ -107,16 +107,22 @@ class Body implements AsyncIterableIterator<Uint8Array> {
 
 const cancelledText = 'the call was cancelled';
 
-const parsedUrls = new LRUCache<string, { readonly origin: string; readonly path: string }>({ max: 1000 });
+interface Endpoint {
+  readonly url: URL;
+  readonly origin: string;
+  readonly path: string;
+}
+
+const endpoints = new LRUCache<string, Endpoint>({ max: 1000 });
 
 /** Caches parsed URLs, since a gateway calls few endpoints. */
-function parseUrl(url: string): { readonly origin: string; readonly path: string } {
-  const known = parsedUrls.get(url);
+export function endpointAt(address: string): Endpoint {
+  const known = endpoints.get(address);
   if (known) return known;
-  const { origin, pathname, search } = new URL(url);
-  const address = { origin, path: pathname + search };
-  parsedUrls.set(url, address);
-  return address;
+  const url = new URL(address);
+  const endpoint = { url, origin: url.origin, path: url.pathname + url.search };
+  endpoints.set(address, endpoint);
+  return endpoint;
 }
 
 /**
@@ -148,7 +154,7 @@ export function send(
   cancellation: Cancellation,
   onSent: () => void,
 ): Promise<UpstreamResponse> {
-  const { origin, path } = parseUrl(url);
+  const { origin, path } = endpointAt(url);
   return new Promise((resolve, reject) => {
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;

@@ -9,12 +9,10 @@ export function withTimeout<Value>(
   milliseconds: number,
 ): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    settleWith(
-      promise,
-      setDeadline(milliseconds, () => resolve(undefined)),
-      resolve,
-      reject,
-    );
+    const timer = setTimeout(resolve, milliseconds, undefined).unref();
+    const clear = (): void => clearTimeout(timer);
+    promise.then(resolve, reject);
+    promise.then(clear, clear);
   });
 }
 

@@ -283,15 +283,11 @@ describe('isolation', () => {
     expect(log.join()).toContain('"tap":"throws"');
   });
 
-  it('runs every meter tap although one never returns', async () => {
-    vi.useFakeTimers();
+  it('runs every meter tap although one never returns', () => {
     const runs = vi.fn(async () => undefined);
     hooks.meter.tapPromise('never', () => new Promise(() => undefined));
     hooks.meter.tapPromise('runs', runs);
-    const metered = core.meter.promise(untyped({ exchange: { id: 'one-call' } }));
-    await vi.advanceTimersByTimeAsync(5000);
-    await metered;
-    vi.useRealTimers();
+    void core.meter.promise(untyped({ exchange: { id: 'one-call' } }));
     expect(runs).toHaveBeenCalledOnce();
   });
 

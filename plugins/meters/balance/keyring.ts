@@ -42,7 +42,7 @@ export function createKeyring(store: () => Store): Keyring {
     async verify(secret) {
       if (!isSecret(secret) && !isSecret(secret, 'operator')) return undefined;
       const hash = hashSecret(secret);
-      const holder = unknown.has(hash) ? undefined : await known.fetch(hash);
+      const holder = known.get(hash) ?? (unknown.has(hash) ? undefined : await known.fetch(hash));
       return holder && checkInForce(holder);
     },
   };
