@@ -1,7 +1,7 @@
 /**
  * Three projects. `unit` is the fast part. `flows` is everything else over sockets, databases and processes.
  * Both keep loaded modules from file to file, because most files take longer to load the gateway than to test
- * it. `apart` holds files that replace Node's own modules and so need modules of their own.
+ * it. `apart` holds files that replace Node's own modules, or measure, and so need modules of their own.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ const apart = [
   'test/balance/outage.test.ts',
   'test/balance/slow-disk.test.ts',
   'test/core/full-disk.test.ts',
+  'test/flows/allocations.test.ts',
   'test/hostile/growth.test.ts',
   'test/operations/overload.test.ts',
 ];

@@ -1,0 +1,37 @@
+/**
+ * What a call allocates on the heap of the main thread, with everything on that the delivered configuration
+ * has. Unlike time, it does not depend on what else the machine does. Lower the limits when it gets less.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startMeasured, type Measured } from '../bench/measured.ts';
+import { calls, translations, type Call } from '../bench/payload.ts';
+import { openWorld, type World } from '../bench/world.ts';
+
+let world: World;
+let gateway: Measured;
+
+beforeAll(async () => {
+  world = await openWorld();
+  gateway = await startMeasured('rest', world.origin);
+});
+afterAll(() => {
+  gateway.stop();
+  world.close();
+});
+
+/** The least of some rounds: V8 compiles beside the first ones, and what it allocates for that counts too. */
+async function kilobytes(call: Call, count: number): Promise<number> {
+  await gateway.work(call, count * 3);
+  const rounds: number[] = [];
+  while (rounds.length < 4) rounds.push((await gateway.work(call, count)).bytes / 1000);
+  return Math.min(...rounds);
+}
+
+it.each<[string, Call, number, number]>([
+  ['a verbatim JSON call', calls.json, 1000, 132],
+  ['a translated JSON call', translations.json, 1000, 151],
+  ['a verbatim stream of a hundred events', calls.stream, 250, 222],
+  ['a translated stream of a hundred events', translations.stream, 250, 358],
+])('allocates for %s no more than before', async (_, call, count, limit) => {
+  expect(await kilobytes(call, count)).toBeLessThan(limit);
+});
