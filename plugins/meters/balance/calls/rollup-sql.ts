@@ -2,17 +2,7 @@
  * The SQL that keeps and reads roll-ups, in words that both databases know. A fold adds a range of numbers of
  * one log to the sums; a query adds what is beyond that range, so both together always equal the log.
  */
-import {
-  booked,
-  bucketBounds,
-  buckets,
-  counted,
-  dimensions,
-  errorOutcomes,
-  figures,
-  units,
-  type Dimension,
-} from './figures.ts';
+import { booked, bucketBounds, buckets, counted, errorOutcomes, figures, units } from './figures.ts';
 
 export const logs = ['entries', 'calls'] as const;
 export type Log = (typeof logs)[number];
@@ -62,59 +52,6 @@ const columnsOf: Readonly<Record<Log, readonly string[]>> = {
   entries: booked,
   calls: [...counted, ...buckets],
 };
-
-function sums(columns: readonly string[]): string {
-  return columns.map((column) => `CAST(sum(${column}) AS bigint) AS ${column}`).join(', ');
-}
-
-function added(table: string, columns: readonly string[]): string {
-  return columns.map((column) => `${column} = ${table}.${column} + excluded.${column}`).join(', ');
-}
-
-const unitRows = `units (unit) AS (VALUES ${Object.values(units)
-  .map((unit) => `(${unit})`)
-  .join(', ')})`;
-
-function intoSeries(rows: string, names: readonly Dimension[], columns: readonly string[]): string {
-  const selects = names.map(
-    (name) =>
-      `SELECT '${name}', unit, at / unit * unit, ${name}, ${sums(columns)} FROM source CROSS JOIN units GROUP BY 1, 2, 3, 4`,
-  );
-  return `
-    WITH source AS MATERIALIZED (${rows}), ${unitRows}
-    INSERT INTO series (dimension, unit, start, name, ${columns.join(', ')})
-    ${selects.join(' UNION ALL ')}
-    ON CONFLICT (dimension, unit, start, name) DO UPDATE SET ${added('series', columns)}`;
-}
-
-function intoRollups(log: Log, range: string): string {
-  const columns = columnsOf[log];
-  return `
-    INSERT INTO rollups (account, key, hour, model, provider, ${columns.join(', ')})
-    SELECT account, key, at / ${hour} * ${hour}, model, provider, ${sums(columns)} FROM (${source(log, range)}) AS source
-    WHERE TRUE GROUP BY 1, 2, 3, 4, 5
-    ON CONFLICT (account, key, hour, model, provider) DO UPDATE SET ${added('rollups', columns)}`;
-}
-
-const untagged = dimensions.filter((dimension) => dimension !== 'tag');
-
-/** Statements that add the numbers above $1 and up to $2 to all sums. */
-export const foldSql: Readonly<Record<Log, readonly string[]>> = {
-  entries: folding('entries'),
-  calls: [
-    ...folding('calls'),
-    intoSeries(tagSource(numbersOf('calls')), ['tag'], ['cost', ...columnsOf.calls]),
-  ],
-};
-
-function numbersOf(log: Log): string {
-  return `${log}.number > $1 AND ${log}.number <= $2`;
-}
-
-function folding(log: Log): string[] {
-  const range = numbersOf(log);
-  return [intoRollups(log, range), intoSeries(source(log, range), untagged, columnsOf[log])];
-}
 
 /** What is not folded yet, as far as a query reads it. */
 function beyond(log: Log): string {

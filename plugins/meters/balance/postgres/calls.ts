@@ -1,5 +1,5 @@
 /** Stored calls and roll-ups in PostgreSQL. What writes has a transaction and a connection of its own. */
-import { shortestKept, units } from '../calls/figures.ts';
+import { figures, shortestKept, units } from '../calls/figures.ts';
 import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
 import {
   callColumns,
@@ -15,10 +15,12 @@ import {
   type CallRow,
   type StoredCall,
 } from '../calls/records.ts';
-import { foldSql, logs, type Log } from '../calls/rollup-sql.ts';
+import { logs, type Log } from '../calls/rollup-sql.ts';
+import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
 import { count, integer } from '../rows.ts';
 import type { FoldRequest, Folded, SweepRequest } from '../store.ts';
 import { statements, type Query } from './connection.ts';
+import { recordset } from './values.ts';
 
 const columns = [...callColumns, 'body'].join(', ');
 
@@ -34,7 +36,7 @@ const sql = statements('calls', {
     INSERT INTO call_tags (tag, ended, number)
     SELECT tag.key || ':' || tag.value, ended, number FROM added CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
   // A process that finds another one folding leaves the work to it.
-  fold: 'SELECT last, safe FROM folds WHERE log = $1 FOR UPDATE SKIP LOCKED',
+  fold: 'SELECT log, last, safe FROM folds ORDER BY log FOR UPDATE SKIP LOCKED',
   folded: 'UPDATE folds SET last = $2 WHERE log = $1',
   confirm:
     'UPDATE folds SET safe = next, horizon = 0 WHERE log = $1 AND safe < next AND horizon > 0 AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon',
@@ -71,24 +73,49 @@ async function advance(query: Query, log: Log): Promise<void> {
   await query(sql.horizon, [log]);
 }
 
-async function foldLog(query: Query, log: Log, limit: number): Promise<boolean> {
-  const [row] = await query(sql.fold, [log]);
-  if (!row) return true;
-  const [last, safe] = [count(row, 'last'), count(row, 'safe')];
-  const to = Math.min(last + limit, safe);
-  if (to > last) {
-    for (const text of foldSql[log]) await query({ text }, [last, to]);
-    await query(sql.folded, [log, to]);
-  }
-  if (to < safe) return false;
-  await advance(query, log);
-  return true;
+function adding(table: string, key: readonly string[]): string {
+  const columns = [...key, ...figures].join(', ');
+  return addingSql(table, key, `SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`);
 }
 
-export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
-  let isDone = true;
-  for (const log of logs) isDone = (await within(query, () => foldLog(query, log, limit))) && isDone;
-  return { isDone };
+const addRollups = adding('rollups', rollupKey);
+const addSeries = adding('series', seriesKey);
+
+async function addSums(
+  query: Query,
+  text: string,
+  key: readonly string[],
+  rows: readonly (readonly (string | number | bigint)[])[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const names = [...key, ...figures];
+  const records = rows.map((values) => Object.fromEntries(names.map((name, index) => [name, values[index]])));
+  await query({ text }, [recordset(records)]);
+}
+
+export function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
+  return within(query, async () => {
+    const rows = await query(sql.fold);
+    if (rows.length < logs.length) return { isDone: true };
+    const ranges = logs.map((log) => {
+      const row = rows.find((each) => each.log === log);
+      const [last, safe] = row ? [count(row, 'last'), count(row, 'safe')] : [0, 0];
+      return { log, last, safe, to: Math.max(last, Math.min(last + limit, safe)) };
+    });
+    const sums = new SliceSums();
+    for (const { log, last, to } of ranges)
+      if (to > last)
+        for (const row of await query({ text: sliceSql[log] }, [last, to]))
+          if (log === 'entries') sums.addEntry(row);
+          else sums.addCall(row);
+    await addSums(query, addRollups, rollupKey, sums.rollups());
+    await addSums(query, addSeries, seriesKey, sums.series());
+    for (const { log, to, safe } of ranges) {
+      await query(sql.folded, [log, to]);
+      if (to >= safe) await advance(query, log);
+    }
+    return { isDone: ranges.every(({ to, safe }) => to >= safe) };
+  });
 }
 
 export function sweepCalls(query: Query, { before, limit, at }: SweepRequest): Promise<number> {

@@ -1,6 +1,6 @@
 /** Stored calls and roll-ups, on one SQLite connection. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { shortestKept, units } from '../calls/figures.ts';
+import { figures, shortestKept, units } from '../calls/figures.ts';
 import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
 import {
   callColumns,
@@ -16,13 +16,21 @@ import {
   type CallRow,
   type StoredCall,
 } from '../calls/records.ts';
-import { foldSql, logs, type Log } from '../calls/rollup-sql.ts';
+import { logs, type Log } from '../calls/rollup-sql.ts';
+import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
 import { count, integer, type Row } from '../rows.ts';
 import type { FoldRequest, Folded, SweepRequest } from '../store.ts';
 
 const insertion = `
   INSERT INTO calls (${callColumns.join(', ')}, body) VALUES (${callColumns.map(() => '?').join(', ')}, ?)
   ON CONFLICT (call) DO NOTHING RETURNING number`;
+
+function adding(table: string, key: readonly string[]): string {
+  return addingSql(table, key, `VALUES (${[...key, ...figures].map(() => '?').join(', ')})`);
+}
+
+const addRollup = adding('rollups', rollupKey);
+const addSeries = adding('series', seriesKey);
 
 const newest: Readonly<Record<Log, string>> = {
   entries: 'SELECT coalesce(max(number), 0) AS number FROM entries',
@@ -62,17 +70,21 @@ export class StoredCalls {
   };
 
   readonly fold = ({ limit }: FoldRequest): Folded => {
-    let isDone = true;
-    for (const log of logs) {
+    const ranges = logs.map((log) => {
       const last = this.#number('SELECT last AS number FROM folds WHERE log = ?', [log]);
       const end = this.#number(newest[log], []);
-      const to = Math.min(last + limit, end);
-      if (to <= last) continue;
-      for (const statement of foldSql[log]) this.#all(statement, [last, to]);
-      this.#all('UPDATE folds SET last = ? WHERE log = ?', [to, log]);
-      isDone &&= to === end;
-    }
-    return { isDone };
+      return { log, last, to: Math.max(last, Math.min(last + limit, end)), end };
+    });
+    if (ranges.every(({ last, to }) => to === last)) return { isDone: true };
+    const sums = new SliceSums();
+    for (const { log, last, to } of ranges)
+      for (const row of this.#all(sliceSql[log], [last, to]))
+        if (log === 'entries') sums.addEntry(row);
+        else sums.addCall(row);
+    for (const values of sums.rollups()) this.#all(addRollup, values);
+    for (const values of sums.series()) this.#all(addSeries, values);
+    for (const { log, to } of ranges) this.#all('UPDATE folds SET last = ? WHERE log = ?', [to, log]);
+    return { isDone: ranges.every(({ to, end }) => to >= end) };
   };
 
   readonly sweepCalls = ({ before, limit, at }: SweepRequest): number => {

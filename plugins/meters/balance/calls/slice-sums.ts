@@ -1,0 +1,126 @@
+/**
+ * Sums of a slice of both logs, ready to be added to the roll-ups. They are made here and not by the database,
+ * which would sort every row once for each dimension and step, with all its figures.
+ */
+import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
+import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
+
+/** What a fold reads of either log, above $1 and up to $2. */
+export const sliceSql = {
+  entries: `
+    SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
+      coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost, entries.kind AS kind
+    FROM entries JOIN accounts ON accounts.id = entries.account
+    WHERE entries.number > $1 AND entries.number <= $2 AND (revenue <> 0 OR entries.kind = 'post')`,
+  calls: `
+    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost, first_event, tags
+    FROM calls WHERE number > $1 AND number <= $2`,
+} as const;
+
+type Columns = readonly string[];
+export const rollupKey: Columns = ['account', 'key', 'hour', 'model', 'provider'];
+export const seriesKey: Columns = ['dimension', 'unit', 'start', 'name'];
+
+/** Adds rows to a table of sums; `rows` selects or lists them. */
+export function addingSql(table: string, key: Columns, rows: string): string {
+  return `
+    INSERT INTO ${table} (${[...key, ...figures].join(', ')}) ${rows}
+    ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${figures.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`).join(', ')}`;
+}
+
+/** The figures of a group, in the order of `figures`; the first is the cost. */
+interface Sums {
+  readonly key: readonly (string | number)[];
+  cost: bigint;
+  readonly counts: number[];
+}
+
+const places = new Map(figures.map((figure, index) => [figure, index - 1]));
+const place = (figure: string): number => places.get(figure) ?? 0;
+const [posts, calls, errors, hits, firstBucket] = ['posts', 'calls', 'errors', 'cache_hits', 'bucket_0'].map(
+  place,
+);
+const tokens = ['input', 'output', 'cached', 'reasoning'].map((name) => [name, place(name)] as const);
+const steps = Object.values(units);
+const untagged = dimensions.filter(
+  (dimension): dimension is Exclude<Dimension, 'tag'> => dimension !== 'tag',
+);
+const isError = new Set<string>(errorOutcomes);
+
+/** What a row adds to the counts: places and amounts. */
+type Additions = readonly (readonly [place: number | undefined, amount: number])[];
+
+function bucketOf(milliseconds: number): number {
+  const found = bucketBounds.findIndex((bound) => milliseconds < bound);
+  return found < 0 ? bucketBounds.length : found;
+}
+
+export class SliceSums {
+  readonly #rollups = new Map<string, Sums>();
+  readonly #series = new Map<string, Sums>();
+
+  addEntry(row: Row): void {
+    const counts: Additions = text(row, 'kind') === 'post' ? [[posts, 1]] : [];
+    this.#add(row, integer(row, 'cost'), counts);
+  }
+
+  addCall(row: Row): void {
+    const first = maybe(row, 'first_event', count);
+    const counts: Additions = [
+      [calls, 1],
+      ...(isError.has(text(row, 'outcome')) ? [[errors, 1] as const] : []),
+      ...tokens.map(([name, at]) => [at, count(row, name)] as const),
+      ...(count(row, 'cached') > 0 ? [[hits, 1] as const] : []),
+      ...(first === undefined ? [] : [[(firstBucket ?? 0) + bucketOf(first), 1] as const]),
+    ];
+    // The money of a call is in its entries, which know no tags.
+    this.#add(row, 0n, counts);
+    if (row.tags === '{}') return;
+    for (const [name, value] of Object.entries(namedTexts(row, 'tags')))
+      this.#addSeries('tag', `${name}:${value}`, count(row, 'at'), integer(row, 'cost'), counts);
+  }
+
+  /** Rows of the table of roll-ups: its key and its figures. */
+  rollups(): (string | number | bigint)[][] {
+    return valuesOf(this.#rollups);
+  }
+
+  series(): (string | number | bigint)[][] {
+    return valuesOf(this.#series);
+  }
+
+  #add(row: Row, cost: bigint, counts: Additions): void {
+    const [account, key, model, provider] = ['account', 'key', 'model', 'provider'].map((name) =>
+      text(row, name),
+    );
+    const at = count(row, 'at');
+    const hour = Math.floor(at / units['1h']) * units['1h'];
+    sum(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], cost, counts);
+    for (const dimension of untagged) this.#addSeries(dimension, text(row, dimension), at, cost, counts);
+  }
+
+  #addSeries(dimension: Dimension, name: string, at: number, cost: bigint, counts: Additions): void {
+    for (const unit of steps)
+      sum(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], cost, counts);
+  }
+}
+
+function sum(
+  groups: Map<string, Sums>,
+  key: readonly (string | number)[],
+  cost: bigint,
+  counts: Additions,
+): void {
+  const id = key.join('\n');
+  let sums = groups.get(id);
+  if (!sums) groups.set(id, (sums = { key, cost: 0n, counts: figures.slice(1).map(() => 0) }));
+  sums.cost += cost;
+  for (const [at, amount] of counts) if (at !== undefined) sums.counts[at] = (sums.counts[at] ?? 0) + amount;
+}
+
+/** In the order of their keys, so that two processes that write the same rows lock them in the same order. */
+function valuesOf(groups: Map<string, Sums>): (string | number | bigint)[][] {
+  return [...groups]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, { key, cost, counts }]) => [...key, cost, ...counts]);
+}

@@ -1,0 +1,194 @@
+/**
+ * The overview and the lists of calls over a long history: it makes calls of 30 days with their entries, folds
+ * them, and times each query, the median of five. A busy machine
+ * changes the time that passes; the processor time of this process is told beside it, without that of PostgreSQL.
+ *
+ * node test/bench/history.ts [postgres] [--json]      HISTORY_CALLS=10000000
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
+import { units, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { CallQuery, OverviewQuery, Store } from '../../plugins/meters/balance/store.ts';
+import { startPostgres } from '../support/postgres.ts';
+
+const calls = Number(process.env.HISTORY_CALLS ?? 10_000_000);
+const chunk = 250_000;
+const days = Number(process.env.HISTORY_DAYS ?? 30);
+const end = Math.floor(Date.now() / units['1h']) * units['1h'];
+const start = end - days * units['1d'];
+
+/** Few of 1000 keys, 200 accounts and 50 models get most calls. */
+const key = `(number * 7919 % 1000) * (number * 104729 % 1000) / 1000`;
+const model = `(number * 31 % 50) * (number / 7 % 50) / 50`;
+const body = JSON.stringify({
+  object: 'call',
+  attempts: [{ number: 1, outcome: 'completed' }],
+  fill: 'x'.repeat(300),
+});
+
+/** Statements that add the calls above `from` and up to `to`; `numbers` selects them. */
+function additions(numbers: string): string[] {
+  const facts = `SELECT number, 'key-' || (${key}) AS key, (${key}) % 200 AS account, 'owner/model-' || (${model}) AS model,
+    'provider-' || ((${model}) % 8) AS provider, ${start} + number * ${days * units['1d']} / ${calls} AS ended FROM numbers`;
+  const insert = (target: string, select: string): string =>
+    `INSERT INTO ${target} ${numbers}, facts AS (${facts}) ${select}`;
+  return [
+    insert(
+      `calls (call, started, ended, account, key, asked, model, provider, protocol, operation, stream, outcome, code, status,
+        first_event, duration, attempts, input, output, cached, reasoning, cost, basis, flags, tags, body)`,
+      `SELECT 'call-' || number, ended - 900, ended, 'account-' || account, key, model, model, provider,
+        CASE WHEN number % 3 = 0 THEN 'messages' ELSE 'chat-completions' END, 'generate', 1,
+        CASE WHEN number % 50 = 0 THEN 'failed' ELSE 'completed' END, NULL, 200, 100 + number * 13 % 3000, 900, 1,
+        number % 5000, number % 700, number % 4 * 100, 0, number * 37 % 9000000, 'usage', '', '{}', '${body}' FROM facts`,
+    ),
+    insert(
+      `entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, model, provider,
+        input, output, attempts, flags)`,
+      `SELECT number, 'post', account + 1, ended, 0, -(number * 37 % 9000000), 0, number * 37 % 9000000, 'call-' || number, key,
+        number, model, provider, 0, 0, 1, '' FROM facts`,
+    ),
+  ];
+}
+
+async function fill(
+  run: (statement: string) => unknown,
+  numbers: (from: number, to: number) => string,
+): Promise<void> {
+  for (let account = 0; account < 200; account += 1)
+    await run(`INSERT INTO accounts (name, created) VALUES ('account-${account}', 1)`);
+  for (let from = 0; from < calls; from += chunk) {
+    for (const statement of additions(numbers(from, Math.min(calls, from + chunk)))) await run(statement);
+    process.stderr.write(`\r${from + chunk} calls`);
+  }
+}
+
+async function fillSqlite(file: string): Promise<void> {
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -400000');
+  await fill(
+    (statement) => database.exec(statement),
+    (from, to) =>
+      `WITH RECURSIVE numbers (number) AS (SELECT ${from + 1} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${to})`,
+  );
+  database.close();
+}
+
+async function fillPostgres(url: string): Promise<void> {
+  const client = new Client({ connectionString: url, options: '-c search_path=tollgate' });
+  await client.connect();
+  await fill(
+    (statement) => client.query(statement),
+    (from, to) =>
+      `WITH numbers AS (SELECT number::bigint FROM generate_series(${from + 1}, ${to}) AS number)`,
+  );
+  await client.query(`SELECT setval('entry_numbers', ${calls})`);
+  await client.query('ANALYZE');
+  await client.end();
+}
+
+interface Times {
+  /** Milliseconds from the question to the answer, and of this process's processors. */
+  readonly wall: number;
+  readonly processor: number;
+}
+
+function middle(times: readonly number[]): number {
+  return Math.round(times.toSorted((one, other) => one - other)[2] ?? 0);
+}
+
+async function median(work: () => Promise<unknown>): Promise<Times> {
+  const times: Times[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const [began, before] = [performance.now(), process.cpuUsage()];
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    times.push({ wall: performance.now() - began, processor: (user + system) / 1000 });
+  }
+  return {
+    wall: middle(times.map(({ wall }) => wall)),
+    processor: middle(times.map(({ processor }) => processor)),
+  };
+}
+
+function overviews(): Record<string, OverviewQuery> {
+  const over = (length: number, unit: Unit, more: Partial<OverviewQuery> = {}): OverviewQuery => ({
+    from: end - length,
+    to: end,
+    by: 'model',
+    unit,
+    top: 12,
+    ...more,
+  });
+  const [day, month] = [units['1d'], days * units['1d']];
+  return {
+    'overview 1 h by model': over(units['1h'], '5m'),
+    'overview 24 h by model': over(day, '1h'),
+    'overview 7 d by model': over(7 * day, '1h'),
+    'overview 30 d by model': over(month, '1d'),
+    'overview 30 d by model, hourly': over(month, '1h'),
+    'overview 24 h by key': over(day, '1h', { by: 'key' }),
+    'overview 30 d by key': over(month, '1d', { by: 'key' }),
+    'overview 30 d by account': over(month, '1d', { by: 'account' }),
+    'overview 30 d of an account by model': over(month, '1d', { account: 'account-0' }),
+    'overview 30 d of a key by model': over(month, '1d', { account: 'account-0', key: 'key-0' }),
+  };
+}
+
+const lists: Record<string, Partial<CallQuery>> = {
+  'calls, newest': {},
+  'calls by id': { call: 'call-4711' },
+  'calls by account': { account: 'account-7' },
+  'calls by key': { key: 'key-900' },
+  'calls by model': { model: 'owner/model-40' },
+  'calls by provider': { provider: 'provider-3' },
+  'calls by protocol': { protocol: 'messages' },
+  'calls by outcome': { outcome: 'failed' },
+  'calls with errors': { outcome: 'error' },
+  'calls by time': { from: start, to: start + units['1d'] },
+  'calls by cost, few': { minCost: 8_999_900n },
+  'calls by cost, many': { minCost: 100_000n },
+};
+
+async function measure(store: Store): Promise<Record<string, Times>> {
+  const milliseconds: Record<string, Times> = {};
+  for (const [name, query] of Object.entries(overviews()))
+    milliseconds[name] = await median(() => store.overview(query));
+  for (const [name, query] of Object.entries(lists))
+    milliseconds[name] = await median(() => store.listCalls({ limit: 100, ...query }));
+  return milliseconds;
+}
+
+async function foldAll(store: Store): Promise<number> {
+  const before = process.cpuUsage();
+  for (let quiet = 0; quiet < 3;) quiet = (await store.fold({ limit: 2000 })).isDone ? quiet + 1 : 0;
+  const { user, system } = process.cpuUsage(before);
+  return Math.round((user + system) / 1_000_000);
+}
+
+const folder = mkdtempSync(join(process.env.HISTORY_FOLDER ?? tmpdir(), 'tollgate-history-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const server = process.argv.includes('postgres') ? await startPostgres() : undefined;
+const file = join(folder, 'ledger.db');
+const open = (): Promise<Store> => (server ? openPostgres({ url: server.url }) : openSqlite({ file }));
+const empty = await open();
+await empty.close();
+await (server ? fillPostgres(server.url) : fillSqlite(file));
+const store = await open();
+const seconds = await foldAll(store);
+const milliseconds = await measure(store);
+await store.close();
+await server?.end();
+const report = { store: server ? 'PostgreSQL' : 'SQLite', calls, foldSeconds: seconds, milliseconds };
+if (process.argv.includes('--json')) console.log(JSON.stringify(report));
+else {
+  console.log(
+    `\n${report.store}, ${calls} calls and entries of ${days} days, folded in ${seconds} s of processor time`,
+  );
+  for (const [name, { wall, processor }] of Object.entries(milliseconds))
+    console.log(`${name.padEnd(40)} ${wall} ms, ${processor} ms of processor time`);
+}
