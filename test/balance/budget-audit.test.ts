@@ -46,6 +46,21 @@ it('an audit finds nothing wrong with budgets that only the store wrote, and rea
   expect(await store.audit()).toMatchObject({ ok: true, entries: 6, findings: [] });
 });
 
+it('an audit that goes on finds what has changed since, until it is put right', async () => {
+  const { store, file } = await books();
+  const change = (by: number): void =>
+    withDatabase(file, (database) =>
+      database.exec(`UPDATE budget_periods SET used = used + ${by} WHERE budget = 1`),
+    );
+  expect(await store.audit()).toMatchObject({ ok: true });
+  await store.settle(settlement('running', 60n));
+  change(1);
+  for (const _ of [1, 2])
+    expect(await store.audit()).toMatchObject({ ok: false, entries: 5, findings: [{ rule: 'I10' }] });
+  change(-1);
+  expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
+});
+
 it.each([
   [
     'sums that are not those of its entries',

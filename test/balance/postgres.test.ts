@@ -317,6 +317,20 @@ describe('the database', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
+  it('can be changed by a newer program while an older one runs', async () => {
+    const { store, url } = await open();
+    await store.reserve(request('r1', 'a'));
+    await store.reserve(request('r2', 'a'));
+    await store.settle(settlement('r1', 3n));
+    for (const table of ['accounts', 'keys', 'entries', 'pending', 'claims', 'budgets', 'budget_periods'])
+      await inDatabase(url, `ALTER TABLE ${table} ADD COLUMN later text`);
+    await store.settle(settlement('r2', 3n)).catch(() => recovered(store));
+    await expect
+      .poll(() => store.settle(settlement('r2', 3n)).catch(() => undefined), { timeout: 30_000 })
+      .toMatchObject({ status: expect.stringMatching(/^(already_)?posted$/) });
+    expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
+  });
+
   it('is refused if it has version 1, which was never released', async () => {
     const { store, url } = await open();
     await store.close();

@@ -87,6 +87,11 @@ export class Auditor {
     this.#budgets.entry(entry);
   }
 
+  /** The periods of budgets that the next report compares, each as budget and start; undefined: all of them. */
+  get periods(): BudgetAudit['touched'] {
+    return this.#budgets.touched;
+  }
+
   /** Compares the kept sums with those of the entries, and returns everything found so far. */
   report({ accounts, keys, pending, periods }: Kept): AuditReport {
     const before = { findings: this.#findings, broken: this.#broken };

@@ -22,9 +22,16 @@ type Found = (
   message: string,
 ) => void;
 
+function parts(name: string): readonly [number, number] {
+  const [budget = '', start = ''] = name.split(' ');
+  return [Number(budget), Number(start)];
+}
+
 export class BudgetAudit {
   readonly #periods = new Map<string, Booked>();
   readonly #found: Found;
+  /** Periods that may have changed since they were found sound; undefined before the first comparison. */
+  #touched: Set<string> | undefined;
 
   constructor(found: Found) {
     this.#found = found;
@@ -36,6 +43,7 @@ export class BudgetAudit {
       const name = `${budget} ${start}`;
       const sums = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: Infinity, last: -Infinity };
       this.#periods.set(name, sums);
+      this.#touched?.add(name);
       sums.used += revenue;
       sums.pending += reserved;
       if (kind !== 'reserve') continue;
@@ -51,13 +59,20 @@ export class BudgetAudit {
     }
   }
 
-  /** Compares the kept periods with those of the entries. */
+  /** The periods to compare, each as budget and start; undefined: all that are kept. */
+  get touched(): readonly (readonly [budget: number, start: number])[] | undefined {
+    return this.#touched && [...this.#touched].map(parts);
+  }
+
+  /** Compares the kept periods that were asked for with those of the entries. */
   compare(kept: Iterable<PeriodRecord>): void {
+    const wrong = new Set<string>();
     // Free calls count in periods that no other call made the ledger keep.
     const left = new Set(
-      [...this.#periods]
-        .filter(([, { used, pending }]) => used !== 0n || pending !== 0n)
-        .map(([name]) => name),
+      (this.#touched ?? this.#periods).keys().filter((name) => {
+        const { used = 0n, pending = 0n } = this.#periods.get(name) ?? {};
+        return used !== 0n || pending !== 0n;
+      }),
     );
     for (const { budget, start, ends, used, pending } of kept) {
       const name = `${budget} ${start}`;
@@ -65,6 +80,7 @@ export class BudgetAudit {
       const booked = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
       const about = { number: undefined, account: undefined };
       if (booked.used !== used || booked.pending !== pending) {
+        wrong.add(name);
         const of = (sums: Pick<Booked, 'used' | 'pending'>): string =>
           `${formatUsd(sums.used)} used and ${formatUsd(sums.pending)} reserved`;
         this.#found(
@@ -73,18 +89,24 @@ export class BudgetAudit {
           `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, and its entries sum to ${of(booked)}`,
         );
       }
-      if (ends !== never && (booked.first < start || booked.last >= ends))
+      if (ends !== never && (booked.first < start || booked.last >= ends)) {
+        wrong.add(name);
         this.#found(
           'I10',
           about,
           `budget ${budget} counts calls that were not reserved in its period from ${new Date(start).toISOString()}`,
         );
+      }
     }
-    for (const name of left)
+    for (const name of left) {
+      wrong.add(name);
       this.#found(
         'I10',
         { number: undefined, account: undefined },
         `entries count in the period ${name} of a budget, which is not kept`,
       );
+    }
+    // What is wrong is compared again, so that the next audit says so too.
+    this.#touched = wrong;
   }
 }

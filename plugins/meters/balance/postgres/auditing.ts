@@ -7,7 +7,7 @@ import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { periodOf } from '../budgets/rows.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
-import { count, text } from '../rows.ts';
+import { count, text, type Row } from '../rows.ts';
 import { statements, type Query } from './connection.ts';
 
 const sql = statements('audit', {
@@ -21,7 +21,10 @@ const sql = statements('audit', {
     SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries LEFT JOIN accounts ON accounts.id = entries.account
     WHERE entries.number > $1 AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2)) ORDER BY entries.number LIMIT $3`,
   accounts: 'SELECT name, created, total, used, pending, line FROM accounts',
-  periods: 'SELECT * FROM budget_periods',
+  everyPeriod: 'SELECT * FROM budget_periods',
+  periods: `
+    SELECT budget_periods.* FROM unnest($1::bigint[], $2::bigint[]) wanted (budget, start)
+    JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
   keys: `
     SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
     FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
@@ -67,7 +70,7 @@ class Reading {
       await query(sql.accounts),
       await query(sql.keys),
       await query(sql.pending),
-      await query(sql.periods),
+      await this.#periods(query),
     ];
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
@@ -78,6 +81,12 @@ class Reading {
       pending: pending.map(pendingRowOf),
       periods: periods.map(periodOf),
     });
+  }
+
+  #periods(query: Query): Promise<readonly Row[]> {
+    const wanted = this.#auditor.periods;
+    if (!wanted) return query(sql.everyPeriod);
+    return query(sql.periods, [wanted.map(([budget]) => budget), wanted.map(([, start]) => start)]);
   }
 
   #floor(): number {

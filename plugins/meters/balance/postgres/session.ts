@@ -22,6 +22,8 @@ const sql = statements('session', {
 const firstPause = 50;
 const longestPause = 1000;
 const readOnly = '25006';
+/** A newer program added a column, and the statements of this connection were prepared without it. */
+const stalePlan = '0A000';
 /** How often a batch is tried that conflicts with others. */
 const mostTries = 5;
 
@@ -90,8 +92,10 @@ export class Session {
         if (fault === 'own' || fault === 'clash')
           return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
         this.#failure = error;
-        // The server became a standby. A new connection finds the one that took over at this address.
-        if (error instanceof QueryError && error.code === readOnly) client.end().catch(() => undefined);
+        // The server became a standby: a new connection finds the one that took over at this address. Or a newer
+        // program changed the tables: a new connection prepares its statements again.
+        if (error instanceof QueryError && (error.code === readOnly || error.code === stalePlan))
+          client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));
       }
     }

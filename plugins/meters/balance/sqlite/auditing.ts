@@ -28,7 +28,8 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
   const pending = database.prepare(
     'SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
   );
-  const periods = database.prepare('SELECT * FROM budget_periods');
+  const everyPeriod = database.prepare('SELECT * FROM budget_periods');
+  const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
   const price = priceReader((version) => {
     const row = rates.get(version);
     return row && text(row, 'rates');
@@ -40,7 +41,9 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
   }
 
   function* periodRows(): Generator<PeriodRecord> {
-    for (const row of periods.iterate()) yield periodOf(row);
+    const wanted = auditor.periods;
+    if (!wanted) for (const row of everyPeriod.iterate()) yield periodOf(row);
+    for (const [budget, start] of wanted ?? []) yield* period.all(budget, start).map(periodOf);
   }
 
   return () => {
