@@ -17,7 +17,7 @@ it.each([
     const { wrong, audit } = await budgetRace({
       opened: await open(),
       processes,
-      rounds: 6,
+      rounds: 12,
       calls: 80,
       draw: drawer(20 + processes),
     });

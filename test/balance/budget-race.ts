@@ -117,10 +117,14 @@ export async function budgetRace({ opened, processes, rounds, calls, draw }: Rac
     const tag = `round-${round}`;
     const all = scope === 'account' || scope === 'key' ? spenders.slice(0, 1) : spenders;
     const id = await budgetFor(store, scope, tag, limit);
-    const wave = { calls: calls / processes, spenders: all, tags: [tag], cost, at };
+    const wave = { calls: calls / processes, tags: [tag], cost, at };
     const race = async (name: string): Promise<Outcome> => {
       const outcomes = await Promise.all(
-        racers.map((racer, index) => racer.run({ ...wave, name: `${tag}-${name}-${index}` })),
+        racers.map((racer, index) => {
+          // Each process spends from an account of its own where it can: only the budget is shared.
+          const own = racers.length > 1 ? all.slice(index % all.length).slice(0, 1) : all;
+          return racer.run({ ...wave, spenders: own, name: `${tag}-${name}-${index}` });
+        }),
       );
       return {
         reserved: outcomes.flatMap(({ reserved }) => reserved),
