@@ -1,0 +1,4 @@
+import { html } from './kit.ts';
+export function Page() {
+  return html``;
+}
