@@ -1,0 +1,112 @@
+/** A request of the playground as code: curl, and the SDKs of its protocol. */
+import type { Built } from './playground-requests.ts';
+
+interface Source extends Built {
+  readonly protocol: string;
+  readonly model: string;
+  readonly stream: boolean;
+  /** URL of the gateway. */
+  readonly url: string;
+  /** The path of the protocol's SDK. */
+  readonly base: string;
+}
+
+type Language = 'curl' | 'Python' | 'JavaScript';
+
+export const languages: readonly Language[] = ['curl', 'Python', 'JavaScript'];
+
+function quoteShell(textToQuote: string): string {
+  return `'${textToQuote.replaceAll("'", `'\\''`)}'`;
+}
+
+function curl({ url, path, headers, body, stream }: Source): string {
+  const lines = [
+    `curl${stream ? ' --no-buffer' : ''} ${quoteShell(url + path)}`,
+    '-H "Authorization: Bearer $TOLLGATE_KEY"',
+    "-H 'Content-Type: application/json'",
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
+    `-d ${quoteShell(JSON.stringify(body, null, 2))}`,
+  ];
+  return lines.join(' \\\n  ');
+}
+
+/** A JSON value in Python. */
+export function pythonOf(value: unknown, indent = ''): string {
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const inner = `${indent}    `;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]';
+    return `[\n${value.map((each) => `${inner}${pythonOf(each, inner)},\n`).join('')}${indent}]`;
+  }
+  const members = Object.entries(value);
+  if (members.length === 0) return '{}';
+  return `{\n${members.map(([name, each]) => `${inner}${JSON.stringify(name)}: ${pythonOf(each, inner)},\n`).join('')}${indent}}`;
+}
+
+/** Keyword arguments: names that Python allows, and the others in `**{…}`. */
+function pythonArguments(body: object): string {
+  return Object.entries(body)
+    .map(([name, value]) =>
+      /^[a-z_]\w*$/i.test(name)
+        ? `    ${name}=${pythonOf(value, '    ')},\n`
+        : `    **{${JSON.stringify(name)}: ${pythonOf(value, '    ')}},\n`,
+    )
+    .join('');
+}
+
+const method: Readonly<Record<string, string>> = {
+  'chat-completions': 'chat.completions.create',
+  responses: 'responses.create',
+  images: 'images.generate',
+  messages: 'messages.create',
+};
+
+function python({ protocol, url, base, body, model, stream }: Source): string {
+  if (protocol === 'generate-content') {
+    const { contents, ...config } = flattened(body);
+    const call = stream ? 'generate_content_stream' : 'generate_content';
+    const head = `from google import genai\nimport os\n\nclient = genai.Client(\n    api_key=os.environ["TOLLGATE_KEY"],\n    http_options={"base_url": ${JSON.stringify(url + base)}},\n)\n`;
+    const request = `client.models.${call}(\n${pythonArguments({ model, contents, config })})`;
+    return stream
+      ? `${head}for chunk in ${request}:\n    print(chunk.text, end="")\n`
+      : `${head}print(${request})\n`;
+  }
+  const isMessages = protocol === 'messages';
+  const [library, name, secret] = isMessages
+    ? ['anthropic', 'Anthropic', 'auth_token']
+    : ['openai', 'OpenAI', 'api_key'];
+  const head = `from ${library} import ${name}\nimport os\n\nclient = ${name}(base_url=${JSON.stringify(url + base)}, ${secret}=os.environ["TOLLGATE_KEY"])\n`;
+  const request = `client.${method[protocol] ?? ''}(\n${pythonArguments(body)})`;
+  return stream ? `${head}for event in ${request}:\n    print(event)\n` : `${head}print(${request})\n`;
+}
+
+function javaScript({ protocol, url, base, body, model, stream }: Source): string {
+  const show = (request: string): string =>
+    stream
+      ? `for await (const event of await ${request}) console.log(event);\n`
+      : `console.log(await ${request});\n`;
+  if (protocol === 'generate-content') {
+    const { contents, ...config } = flattened(body);
+    const call = stream ? 'generateContentStream' : 'generateContent';
+    const order = JSON.stringify({ model, contents, config }, null, 2);
+    return `import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({\n  apiKey: process.env.TOLLGATE_KEY,\n  httpOptions: { baseUrl: ${JSON.stringify(url + base)} },\n});\n${show(`client.models.${call}(${order})`)}`;
+  }
+  const isMessages = protocol === 'messages';
+  const [library, name, secret] = isMessages
+    ? ['@anthropic-ai/sdk', 'Anthropic', 'authToken']
+    : ['openai', 'OpenAI', 'apiKey'];
+  const head = `import ${name} from '${library}';\n\nconst client = new ${name}({ baseURL: ${JSON.stringify(url + base)}, ${secret}: process.env.TOLLGATE_KEY });\n`;
+  return head + show(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
+}
+
+/** The Google SDKs take everything but the contents as one `config`, with the settings of generation in it. */
+function flattened({ generationConfig, ...body }: Built['body']): Readonly<Record<string, unknown>> {
+  return { ...body, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
+}
+
+export function codeOf(language: string, source: Source): string {
+  if (language === 'Python') return python(source);
+  return language === 'JavaScript' ? javaScript(source) : curl(source);
+}

@@ -1,0 +1,125 @@
+/** The console's pages about what crosses, providers and the configuration, in a browser. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configuration } from '../../plugins/operations/configuration.ts';
+import { crossing } from '../../plugins/operations/crossing.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import {
+  findBarriers,
+  openConsole,
+  openPage,
+  signInOn,
+  type ConsoleHouse,
+  type WatchedPage,
+} from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>${'"\'{[&💥'.repeat(3300)}`;
+
+describe.runIf(hasBrowser)('the console in a browser', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    open = await openConsole({}, [responses(), generateContent(), health(), crossing(), configuration()]);
+    browser = await launchBrowser();
+    watched = await openPage(browser);
+    page = watched.page;
+    await signInOn(page, open);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  const go = async (path: string): Promise<void> => {
+    await page.goto(`${open.door}/#/${path}`);
+    await page.locator('main h1').waitFor();
+  };
+  const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
+  const dialog = () => page.locator('dialog[open]');
+  const region = (name: string) => page.getByRole('region', { name, exact: true });
+
+  it('marks in a request what each wire drops', async () => {
+    await go('crossing?protocol=chat-completions&model=demo/echo');
+    const marked = page.getByLabel('Request with marks');
+    await marked.waitFor();
+    await page.getByLabel('Every wire').check();
+    await page.getByRole('region', { name: 'demo by messages' }).getByRole('button').click();
+    const mark = marked.locator('.mark', { hasText: 'logit_bias' }).last();
+    await mark.waitFor();
+    expect(await mark.textContent()).toMatch(/"logit_bias".*dropped/s);
+    expect(await marked.textContent()).toContain('get_weather');
+    expect(await page.getByLabel('Body for demo by messages').textContent()).toContain('"messages"');
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('shows the error that a client would get, and hostile text as text', async () => {
+    await go('crossing?protocol=messages&model=demo/echo');
+    const editor = page.getByLabel('Request body (JSON)');
+    await editor.fill('{"messages": 7}');
+    await page.getByText('The client gets:').waitFor();
+    await editor.fill(
+      JSON.stringify({ max_tokens: 9, [hostile]: 1, messages: [{ role: 'user', content: hostile }] }),
+    );
+    await page.getByLabel('Request with marks').getByText('hacked').first().waitFor();
+    await editor.fill(hostile);
+    await page.getByText('not valid JSON').first().waitFor();
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+  });
+
+  it('shows what crosses between the protocols', async () => {
+    await go('crossing');
+    await button('Capabilities').click();
+    await region('Capabilities').getByText('developer text').waitFor();
+    await button('messages').click();
+    await region('Capabilities').getByText('document of plain text').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('takes a provider out of service and wakes it', async () => {
+    await go('providers');
+    const card = region('demo');
+    await card.getByRole('button', { name: 'Rest' }).first().click();
+    await dialog().getByLabel('Reason').fill('maintenance <b>');
+    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await card.getByText('maintenance <b>').waitFor();
+    expect(await card.getByText('taken out', { exact: true }).count()).toBe(1);
+    await card.getByRole('button', { name: 'Wake' }).first().click();
+    await card.getByText('maintenance <b>').waitFor({ state: 'detached' });
+    await region('vendor').or(page.locator('section.card').nth(1)).first().waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('refuses a reason of 20 kB in words', async () => {
+    await go('providers');
+    await region('demo').getByRole('button', { name: 'Rest' }).first().click();
+    await dialog().getByLabel('Reason').fill(hostile);
+    await dialog().getByRole('button', { name: 'Take out' }).click();
+    await dialog().getByText(/200/).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+  });
+
+  it('shows options in force without secrets', async () => {
+    await go('configuration');
+    await region('Options').getByText('restWhenFull').waitFor();
+    const text = (await page.locator('main').textContent()) ?? '';
+    expect(text).toContain('hidden');
+    expect(text).not.toContain(open.secret);
+    await button('What would change?').click();
+    await page.getByText('This process serves no calls.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('asked no other host for anything, and the browser found no fault', () => {
+    expect([...watched.origins]).toEqual([open.door]);
+    expect(watched.complaints).toEqual([]);
+  });
+});

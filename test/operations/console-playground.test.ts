@@ -1,0 +1,142 @@
+/** The playground in a browser: calls of every protocol with a key of the page, paid and shown as they come. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import {
+  findBarriers,
+  openConsole,
+  openPage,
+  signInOn,
+  type ConsoleHouse,
+  type WatchedPage,
+} from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>${'"\'{[&💥'.repeat(3300)}`;
+
+describe.runIf(hasBrowser)('the playground', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    open = await openConsole({}, [responses(), generateContent(), images()]);
+    browser = await launchBrowser();
+    watched = await openPage(browser);
+    page = watched.page;
+    await signInOn(page, open);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  const go = async (query: string): Promise<void> => {
+    await page.goto(`${open.door}/#/playground?${query}`);
+    await page.locator('main h1').waitFor();
+  };
+  const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
+  const reply = () => page.getByRole('region', { name: 'Reply' });
+  /** Sends, and waits for the end of the call. */
+  const send = async (): Promise<string> => {
+    await Promise.all([
+      page.waitForResponse((response) => response.url().includes('/console/calls/')),
+      button('Send').click(),
+    ]);
+    await reply().getByText('in all').waitFor();
+    return (await reply().textContent()) ?? '';
+  };
+
+  it('makes a key for an account and shows the exact cost of a stream', async () => {
+    await go('protocol=chat-completions&model=demo/echo');
+    await page.getByLabel('Account').selectOption('tester');
+    await button('Make a key').click();
+    await page.getByText('key ready').waitFor();
+    await page.getByLabel('Prompt').fill('Say this again');
+    expect(await send()).toContain('Say this again');
+    await expect.poll(() => reply().locator('p').first().textContent()).toMatch(/cost \$\d/);
+    const end = open.house.gateway.ends.at(-1);
+    expect(end).toMatchObject({
+      type: 'answered',
+      exchange: { principal: { account: 'tester' }, call: { stream: true } },
+    });
+    await page.getByText('Spent here:').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it.each(['responses', 'messages', 'generate-content'])(
+    'speaks %s, streamed and whole',
+    async (protocol) => {
+      await go(`protocol=${protocol}&model=demo/echo`);
+      await page.getByLabel('Prompt').fill('Once as a stream');
+      expect(await send()).toContain('Once as a stream');
+      await page.getByLabel('Stream').uncheck();
+      await page.getByLabel('Prompt').fill('Once as a whole');
+      expect(await send()).toContain('Once as a whole');
+      await page.getByLabel('Stream').check();
+      const [last] = open.house.gateway.ends.slice(-1);
+      expect(last).toMatchObject({ exchange: { protocol: { name: protocol } } });
+    },
+  );
+
+  it('sends tools, pictures and further fields, and names what is wrong with them', async () => {
+    await go('protocol=chat-completions&model=demo/echo');
+    await button('Start over').click();
+    await page.getByText('Parameters and tools').click();
+    await page.getByLabel('Tools (JSON)').fill('[{"name":');
+    await page.getByText(/^Tools: /).waitFor();
+    await page.getByLabel('Tools (JSON)').fill('[{"name":"get_weather"}]');
+    await page.getByLabel('Further fields').fill('{"seed": 7}');
+    await page.getByLabel('Pictures').setInputFiles({
+      name: 'dot.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+        'base64',
+      ),
+    });
+    const code = page.getByRole('region', { name: 'As code' });
+    await code.getByText('data:image/png').waitFor();
+    expect(await code.textContent()).toMatch(/curl.*"get_weather".*"seed": 7/s);
+    await button('Python').click();
+    expect(await code.textContent()).toContain('from openai import OpenAI');
+    await button('JavaScript').click();
+    expect(await code.textContent()).toContain("import OpenAI from 'openai'");
+    expect(await send()).toContain('Calls get_weather');
+    await page.getByLabel('Tools (JSON)').fill('');
+  });
+
+  it('shows pictures that a model makes', async () => {
+    const [, model = ''] = /"id":"(demo\/[^"]*)"[^}]*"output":\["image"\]/.exec(await models()) ?? [];
+    expect(model).not.toBe('');
+    await go(`protocol=images&model=${model}`);
+    await page.getByLabel('Stream').uncheck();
+    await page.getByLabel('Prompt').fill('A gate');
+    await send();
+    await reply().getByRole('img').waitFor();
+  });
+
+  it('shows errors and hostile text as text, and no key', async () => {
+    await go('protocol=chat-completions&model=no/model');
+    await page.getByLabel('Prompt').fill(hostile);
+    expect(await send()).toContain('404');
+    await reply().getByRole('alert').waitFor();
+    await go('protocol=chat-completions&model=demo/echo');
+    await page.getByLabel('Prompt').fill(hostile);
+    expect(await send()).toContain('window.hacked');
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(await page.locator('main').textContent()).not.toMatch(/gw-|sk-/);
+    expect(watched.complaints).toEqual([]);
+    expect([...watched.origins]).toEqual([open.door]);
+  });
+
+  async function models(): Promise<string> {
+    const cookie = await open.signIn();
+    return (await fetch(`${open.door}/admin/models`, { headers: { cookie } })).text();
+  }
+});
