@@ -9,10 +9,10 @@ import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation, type Annotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
-import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
 import { markAsTextState, sealDetails } from './reasoning.ts';
 import { writeSignatures } from './signatures.ts';
+import { makeCallId } from './tool-names.ts';
 
 export interface ChoicePart {
   readonly candidate: number;

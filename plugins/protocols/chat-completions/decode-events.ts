@@ -11,6 +11,7 @@ import {
   type EventDecoder,
   type Model,
   type WireEvent,
+  type Usage,
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
@@ -18,12 +19,11 @@ import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
+import { bag } from './bag.ts';
 import { ChoiceDecoder, type ReplyFacts } from './decode-choice.ts';
 import { decodeFinish } from './finish.ts';
 import { ChatCall } from './read-request.ts';
 import { markUnsealed } from './reasoning.ts';
-import { SilentEnd } from './reply-end.ts';
-import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
 import type { ReplySink } from './tool-calls.ts';
 import { fitName } from './tool-names.ts';
@@ -187,5 +187,73 @@ export class ReplyDecoder implements EventDecoder {
     this.#over = true;
     for (const choice of this.#choices.values()) choice.end();
     if (complete && this.#choices.size > 0) this.#events.push({ type: 'response-end' });
+  }
+}
+
+type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
+
+/**
+ * Fields that are read elsewhere, and fields about our account with the provider, which clients must not see.
+ */
+const chunkFields = new Set([
+  'id',
+  'object',
+  'created',
+  'model',
+  'choices',
+  'usage',
+  'error',
+  'obfuscation',
+  'x_groq',
+  'provider',
+  'usage_breakdown',
+]);
+const nothing: Fields = {};
+
+function readUnknown(chunk: Fields): Fields {
+  let unknown: Record<string, unknown> | undefined;
+  for (const name of Object.keys(chunk)) {
+    if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
+  }
+  return unknown ?? nothing;
+}
+
+export function decodeStart(chunk: Fields): ResponseStart {
+  const { id, model } = chunk;
+  const created = knownCount(chunk.created);
+  const start: ResponseStart = { type: 'response-start' };
+  if (typeof id === 'string') start.id = id;
+  if (typeof model === 'string') start.model = model;
+  if (created !== undefined) start.created = created;
+  return Object.assign(start, bag.keep(readUnknown(chunk)));
+}
+
+export class SilentEnd {
+  readonly #call: ClientCall;
+  #output = 0;
+  /** Whether the latest chunk with content reported usage. */
+  isMarked = false;
+  /** Whether an unreadable event was skipped. */
+  isLost = false;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+  }
+
+  count(usage: Usage | undefined): void {
+    this.isMarked = usage !== undefined && !this.isLost;
+    this.#output = usage?.output ?? this.#output;
+  }
+
+  /** Records an unreadable event. It may have held the finish reason, so usage no longer marks the end. */
+  lose(): CanonicalEvent {
+    this.isLost = true;
+    return { type: 'unreadable' };
+  }
+
+  /** A reply that is as long as its limit was cut by it. */
+  get reason(): 'length' | 'stop' {
+    const { outputLimit = Infinity, candidates } = this.#call;
+    return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
   }
 }

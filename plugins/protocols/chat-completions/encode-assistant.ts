@@ -1,12 +1,12 @@
 /** Turns of the assistant as messages: text, reasoning, refusals, tool calls and generated images. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { wholeCall } from './decode-messages.ts';
 import { generatedImage } from './decode-parts.ts';
 import { contentOf, encodeParts, type Encoding } from './encode-parts.ts';
-import { refuses } from './fields.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
 import { writeUrl, type MediaBlock } from './media.ts';
 import {

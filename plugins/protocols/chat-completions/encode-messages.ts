@@ -5,6 +5,7 @@
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { wholeMessage } from './decode-messages.ts';
@@ -18,7 +19,6 @@ import {
   type Placed,
 } from './encode-assistant.ts';
 import { cacheMark, contentOf, encodeParts, type Encoding } from './encode-parts.ts';
-import { refuses } from './fields.ts';
 import { messageMark } from './foreign-marks.ts';
 import { blankReasoning, lacksReasoning } from './reasoning.ts';
 

@@ -3,7 +3,7 @@
  * client wrote it. What cannot be expressed is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
+import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
@@ -24,7 +24,6 @@ import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
-import { refuses } from './fields.ts';
 import { isReasoningOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 

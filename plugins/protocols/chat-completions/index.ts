@@ -3,19 +3,17 @@
  * clients.
  */
 import { z } from 'zod';
-import { definePlugin, type Protocol } from '../../../core/index.ts';
+import { definePlugin, type Protocol, type Edit, type Retarget } from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
-import { chatFlagsSchema } from '../../shared/wire-kit/chat-flags.ts';
+import { chatFlagsSchema, chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
-import { ChunkEncoder, encodeStreamError, terminator } from './encode-events.ts';
-import { encodeReply } from './encode-reply.ts';
+import { ChunkEncoder, encodeStreamError, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { listingRoutes } from './listing.ts';
-import { readRequest } from './read-request.ts';
-import { retarget } from './retarget.ts';
+import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
 
@@ -91,3 +89,23 @@ export const chatCompletions = definePlugin({
     host.example(example);
   },
 });
+
+export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
+  const limit = outputLimit ?? call.outputLimit;
+  const edits: Edit[] = [
+    { path: ['model'], value: model },
+    { path: ['provider'], value: undefined },
+  ];
+  if (call.stream)
+    edits.push(
+      refuses({ capabilities }, 'stream_options')
+        ? { path: ['stream_options'], value: undefined }
+        : { path: ['stream_options', 'include_usage'], value: true },
+    );
+  for (const field of limitFields) {
+    const stated = call instanceof ChatCall ? call.limits[field] : undefined;
+    const wanted = field === chatFlags(capabilities).outputLimitField ? limit : undefined;
+    if (stated !== wanted) edits.push({ path: [field], value: wanted });
+  }
+  return edits;
+}

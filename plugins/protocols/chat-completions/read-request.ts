@@ -11,7 +11,7 @@ import type {
   Model,
   Preferences,
 } from '../../../core/index.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
+import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
@@ -21,12 +21,17 @@ import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
-import { refuses } from './fields.ts';
 import { mediaOf, sizeOf } from './input-size.ts';
 import { isReasoningOff, lacksReasoning, refusesExtensions, takesThinkingParts } from './reasoning.ts';
-import { usesShortForms } from './short-forms.ts';
 import { takesCallId } from './tool-names.ts';
-import { isKnownCall, isKnownMessage, type WireAnyMessage, type WireMessage } from './wire-messages.ts';
+import {
+  isKnownCall,
+  isKnownMessage,
+  type WireAnyMessage,
+  type WireMessage,
+  isKnownPart,
+  type WireAnyPart,
+} from './wire-messages.ts';
 import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 
 /** The names of the output limit, the old one first. */
@@ -203,4 +208,30 @@ function isExtended(message: WireMessage): boolean {
 /** Throws `invalid_request`, naming the field. */
 export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
+}
+
+export function usesShortForms({ messages, tools, tool_choice: choice }: WireRequest): boolean {
+  return (
+    choice === 'any' ||
+    (tools?.some(({ type }) => type === undefined) ?? false) ||
+    messages.some(isShortMessage)
+  );
+}
+
+function isShortMessage(message: WireAnyMessage): boolean {
+  if (!isKnownMessage(message)) return false;
+  const { content } = message;
+  if (Array.isArray(content) && (content.length === 0 || content.some(isShortPart))) return true;
+  return (
+    message.role === 'assistant' &&
+    (message.tool_calls?.some((call) => isKnownCall(call) && call.type === undefined) ?? false)
+  );
+}
+
+function isShortPart(part: WireAnyPart): boolean {
+  if (!isKnownPart(part)) return false;
+  if (part.type === 'image_url') return typeof part.image_url === 'string';
+  return (
+    part.type === 'document_url' || (part.type === 'input_audio' && typeof part.input_audio === 'string')
+  );
 }

@@ -4,11 +4,10 @@
  * `format` names the vendor. Clients get sealed state in such entries, in the gateway's own envelope.
  */
 import type { Block, Model, Opaque } from '../../../core/index.ts';
-import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
+import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { refuses } from './fields.ts';
 
 export type ReasoningBlock = Extract<Block, { type: 'reasoning' }>;
 

@@ -6,14 +6,13 @@
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
-import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { unwrapInput, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { makeCallId } from './call-id.ts';
 import { JsonEnd } from './json-end.ts';
 import { readSignatures } from './signatures.ts';
+import { makeCallId } from './tool-names.ts';
 
 /** The reply that choices and tool calls are part of. */
 export interface ReplySink {

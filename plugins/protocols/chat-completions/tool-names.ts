@@ -1,4 +1,5 @@
-/** Replaces tool names and call ids that other protocols allow and this one does not. */
+import { createHash } from 'node:crypto';
+/** Tool names and call ids: replaces those that this protocol does not allow, and makes missing ids. */
 import type { Capabilities } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
@@ -21,4 +22,12 @@ export function takesCallId(id: string, capabilities: Capabilities): boolean {
 export function fitCallId(id: string, capabilities: Capabilities): string {
   if (takesCallId(id, capabilities)) return id;
   return chatFlags(capabilities).callIds === 'nine' ? digest(id).slice(0, 9) : `call_${digest(id)}`;
+}
+
+export function makeCallId(reply: string, candidate: number, ordinal: number): string {
+  return `call_${createHash('sha256')
+    .update(JSON.stringify([reply, candidate, ordinal]))
+    .digest('base64url')
+    .replaceAll(/[-_]/g, '0')
+    .slice(0, 24)}`;
 }

@@ -2,7 +2,7 @@
  * Pairs results with calls. Most of Google's own calls have no id, and a result answers the first open call
  * of its name. Other protocols know ids only, so every call gets one here.
  */
-import { makeCallId } from './call-id.ts';
+import { makeCallId } from './tool-names.ts';
 
 interface PendingCall {
   readonly id: string;

@@ -12,7 +12,6 @@ import { decodeFinish } from './finish.ts';
 import { FunctionCalls } from './function-calls.ts';
 import { decodeCitations, decodeGrounding, mostParts, type Answer } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
-import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
 
 /** What the candidates of one reply share. */
@@ -217,5 +216,28 @@ export class CandidateDecoder {
       const block = this.#textBlock ?? this.#openBlock({ kind: 'text' }).block;
       this.#state.emit({ type: 'annotation', candidate: this.#index, block, annotation });
     }
+  }
+}
+
+/** True for raw samples, whose pieces can be joined. Files with a header cannot. */
+export function isSamples(mediaType: string): boolean {
+  return /^audio\/(l16|pcm)\b/i.test(mediaType);
+}
+
+export class Samples {
+  #rest = Buffer.alloc(0);
+
+  /** Takes a piece in base64 and returns the base64 that is ready. */
+  add(data: string): string {
+    const bytes = Buffer.concat([this.#rest, Buffer.from(data, 'base64')]);
+    const whole = bytes.length - (bytes.length % 3);
+    this.#rest = bytes.subarray(whole);
+    return bytes.toString('base64', 0, whole);
+  }
+
+  end(): string {
+    const rest = this.#rest.toString('base64');
+    this.#rest = Buffer.alloc(0);
+    return rest;
   }
 }

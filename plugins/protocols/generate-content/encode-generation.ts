@@ -1,12 +1,15 @@
 /** Encodes the fields of `generationConfig`, fitted to the model. */
-import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, Model, EncodedRequest } from '../../../core/index.ts';
 import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
+import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { efforts, findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { restoreOpenApi } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
+import { fitSchema } from './fit-schema.ts';
 
 const mostStops = 5;
 const largestSeed = 2147483647;
@@ -212,4 +215,54 @@ function thinkingLevel(
   if (effort !== undefined && level !== effort)
     lose('reasoning.effort', `sent as "${level}"`, 'approximated');
   return { thinkingLevel: level.toUpperCase() };
+}
+
+export interface EncodedFormat {
+  /** Fields of `generationConfig`. */
+  readonly format: Fields;
+  /** The instruction that takes its place. */
+  readonly instruction?: string | undefined;
+  readonly expects?: EncodedRequest['expects'];
+}
+
+export function encodeFormat(
+  { format, tools }: CanonicalRequest,
+  { capabilities }: Model,
+  { own, modern, lose }: Encoding,
+): EncodedFormat {
+  if (!format) return { format: {} };
+  if (format.type === 'text') return { format: own ? { responseMimeType: 'text/plain' } : {} };
+  const json = { responseMimeType: 'application/json' };
+  if (own) {
+    if (format.type === 'json') return { format: json };
+    const responseSchema = restoreOpenApi(format, format.schema);
+    return {
+      format:
+        responseSchema === undefined
+          ? { ...json, responseJsonSchema: format.schema }
+          : { ...json, responseSchema },
+    };
+  }
+  if (!capabilities.structuredOutput || (!modern && tools?.length)) {
+    lose(
+      'format',
+      `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; sent as an instruction`,
+      'approximated',
+    );
+    return { format: {}, ...describeFormat(format) };
+  }
+  if (format.type === 'json') return { format: json };
+  const { name: title, description } = format;
+  const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
+  // This wire has no other field for the name of a schema.
+  return {
+    format: {
+      ...json,
+      responseJsonSchema: {
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+        ...schema,
+      },
+    },
+  };
 }

@@ -4,10 +4,9 @@
  */
 import type { Opaque } from '../../../core/index.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
-import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { makeCallId } from './call-id.ts';
+import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReplyState } from './decode-candidate.ts';
-import { PartialArguments } from './partial-args.ts';
+import { makeCallId } from './tool-names.ts';
 
 interface OpenCall {
   readonly name: string;
@@ -77,5 +76,64 @@ export class FunctionCalls {
     });
     emit({ type: 'block-delta', candidate, block, text: tool?.custom ? unwrapInput(json) : json });
     emit({ type: 'block-end', candidate, block, ...sealed });
+  }
+}
+
+type Step = string | number;
+
+const step = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/g;
+/** Without a limit, a path such as `$.a[4000000000]` would make a list of that length. */
+const longestList = 100_000;
+
+function parsePath(path: string): Step[] {
+  return [...path.matchAll(step)].map(([, plain, index, single, double]) =>
+    index === undefined ? (plain ?? (single ?? double ?? '').replaceAll(/\\(.)/g, '$1')) : Number(index),
+  );
+}
+
+const kinds = ['stringValue', 'numberValue', 'boolValue', 'nullValue'] as const;
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function getOwn(holder: object, key: Step): unknown {
+  return Object.hasOwn(holder, key) ? Reflect.get(holder, key) : undefined;
+}
+
+/** Sets an own property, also when the name is `__proto__`. */
+function put(holder: object, key: Step, value: unknown): void {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** The object or list under a key. A new one is a list if the next step is an index. */
+function descend(holder: object, key: Step, next: Step): object {
+  const existing = getOwn(holder, key);
+  if (isContainer(existing)) return existing;
+  const created = typeof next === 'number' ? [] : {};
+  put(holder, key, created);
+  return created;
+}
+
+export class PartialArguments {
+  readonly #whole: Record<string, unknown> = {};
+
+  /** Adds one piece. A piece without a path or a value is ignored. */
+  add(piece: unknown): void {
+    if (!isObject(piece) || typeof piece.jsonPath !== 'string') return;
+    const kind = kinds.find((each) => piece[each] !== undefined);
+    const steps = parsePath(piece.jsonPath);
+    if (kind === undefined || steps.some((key) => typeof key === 'number' && key >= longestList)) return;
+    const last = steps.pop();
+    if (last === undefined) return;
+    let holder: object = this.#whole;
+    for (const [index, key] of steps.entries()) holder = descend(holder, key, steps[index + 1] ?? last);
+    const before = getOwn(holder, last);
+    const value = kind === 'nullValue' ? null : piece[kind];
+    put(holder, last, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+  }
+
+  toString(): string {
+    return JSON.stringify(this.#whole);
   }
 }

@@ -2,19 +2,17 @@
  * The generate-content protocol, Google's wire: client side, upstream side, token counts and model listing.
  */
 import { z } from 'zod';
-import { definePlugin, type Protocol } from '../../../core/index.ts';
-import { buildMatcher, servedMethods } from './address.ts';
+import { definePlugin, type Protocol, type Match, type Edit, type Retarget } from '../../../core/index.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
-import { ChunkEncoder, encodeStreamError } from './encode-events.ts';
-import { encodeReply } from './encode-reply.ts';
+import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { fieldNames } from './field-names.ts';
 import { listingRoutes } from './listing.ts';
-import { readRequest } from './read-request.ts';
-import { retarget } from './retarget.ts';
+import { readRequest, GenerateCall } from './read-request.ts';
+import { writtenPath, type SpellingNote } from './spelling.ts';
 
 /** The protocol, served below `mount`. */
 export function protocolAt(mount: string): Protocol {
@@ -66,3 +64,55 @@ export const generateContent = definePlugin({
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
+
+const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
+  generateContent: { operation: 'generate', stream: false },
+  streamGenerateContent: { operation: 'generate', stream: true },
+  countTokens: { operation: 'count', stream: false },
+};
+
+/** The text of the 404 for any other method. */
+export const servedMethods = `the methods of a model here are ${Object.keys(methods).join(', ')}`;
+
+const callPath = /^\/(?:v1beta|v1)\/(?:models\/)?(.+):(\w+)$/s;
+
+/** A stream is a JSON array unless the client asks for events. */
+function readFraming(query: string | undefined): 'events' | 'array' {
+  const parameters = new URLSearchParams(query);
+  return (parameters.get('alt') ?? parameters.get('$alt')) === 'sse' ? 'events' : 'array';
+}
+
+/** Builds the function that recognises this protocol's calls below `mount`. */
+export function buildMatcher(
+  mount: string,
+): (method: string, path: string, query?: string) => Match | undefined {
+  return (method, path, query) => {
+    if (method !== 'POST' || !path.startsWith(`${mount}/`)) return undefined;
+    const [, model, name = ''] = callPath.exec(path.slice(mount.length)) ?? [];
+    const found = Object.hasOwn(methods, name) ? methods[name] : undefined;
+    if (model === undefined || !found) return undefined;
+    return { ...found, model, ...(found.stream ? { framing: readFraming(query) } : {}) };
+  };
+}
+
+const limitPath = ['generationConfig', 'maxOutputTokens'] as const;
+
+export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
+  const edits: Edit[] = [];
+  const { spelling = [], modelPath, providerPaths = [] } = call instanceof GenerateCall ? call : {};
+  for (const path of providerPaths) edits.push({ path: respell(path, spelling), value: undefined });
+  if (modelPath) edits.push({ path: respell(modelPath, spelling), value: `models/${model}` });
+  if (outputLimit !== undefined && outputLimit !== call.outputLimit)
+    edits.push({ path: respell(limitPath, spelling), value: outputLimit });
+  return edits;
+}
+
+/** The path with the client's own field names. */
+function respell(
+  [outer, inner]: readonly [string] | readonly [string, string],
+  spelling: readonly SpellingNote[],
+): Edit['path'] {
+  const outerName = writtenPath(outer, spelling);
+  if (inner === undefined) return [outerName];
+  return [outerName, writtenPath(`${outer}.${inner}`, spelling).slice(outerName.length + 1)];
+}

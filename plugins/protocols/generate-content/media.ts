@@ -4,7 +4,7 @@ import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form } from './bag.ts';
-import { readBase64, writeBase64 } from './base64.ts';
+import { readBase64, writeBase64 } from './signature.ts';
 import type { WireBlob, WireFile } from './wire.ts';
 
 export type MediaBlock = Extract<Block, { type: 'media' }>;

@@ -6,8 +6,7 @@
 import type { Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import type { Sides } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, vendorName, type Form } from './bag.ts';
-import { readBase64, writeBase64 } from './base64.ts';
+import { bag, vendorName, type Form, type Base64Form } from './bag.ts';
 
 const kind = 'signature';
 /** What Google takes in place of a signature. We send the first. */
@@ -50,4 +49,29 @@ export function restoreSignature(opaque: readonly Opaque[] | undefined, part: Si
   const notes = bag.notes(part, 'signature');
   const own = opaque?.find(isNative);
   return own ? writeBase64(own.value, notes) : notes.find(isPlaceholder);
+}
+
+export interface ReadBase64 {
+  readonly data: string;
+  /** Empty if the text was in the standard alphabet, with padding. */
+  readonly form: readonly Base64Form[];
+}
+
+/** Converts text to the standard alphabet. Text that mixes both alphabets stays as it is. */
+export function readBase64(text: string): ReadBase64 {
+  const isUrlSafe = text.includes('-') || text.includes('_');
+  if (isUrlSafe && (text.includes('+') || text.includes('/'))) return { data: text, form: [] };
+  const data = isUrlSafe ? text.replaceAll('-', '+').replaceAll('_', '/') : text;
+  const missing = (4 - (data.length % 4)) % 4;
+  const lacksPadding = missing === 1 || missing === 2;
+  return {
+    data: lacksPadding ? data + '='.repeat(missing) : data,
+    form: [...(isUrlSafe ? (['url-safe'] as const) : []), ...(lacksPadding ? (['unpadded'] as const) : [])],
+  };
+}
+
+/** Restores the text as it was written. */
+export function writeBase64(data: string, form: readonly string[]): string {
+  const text = form.includes('url-safe') ? data.replaceAll('+', '-').replaceAll('/', '_') : data;
+  return form.includes('unpadded') ? text.replace(/={1,2}$/, '') : text;
 }

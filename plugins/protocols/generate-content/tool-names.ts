@@ -1,10 +1,13 @@
-/**
- * Renames tools whose names other protocols allow and Google refuses: a name must begin with a letter or `_`.
- */
+import { hash } from 'node:crypto';
+/** Tool names and call ids: replaces names that Google refuses, and makes missing ids. */
 import { fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z_][\w.:-]{0,63}$/, strange: /^[^A-Za-z_]|[^\w.:-]/g, longest: 64 };
 
 export function fitName(name: string): string {
   return fitNameByRule(name, rule);
+}
+
+export function makeCallId(...place: readonly (string | number)[]): string {
+  return `call_${hash('sha256', JSON.stringify(place)).slice(0, 24)}`;
 }

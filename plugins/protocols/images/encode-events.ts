@@ -72,3 +72,18 @@ export class PictureEncoder implements EventEncoder {
 export function encodeStreamError(error: GatewayError): string {
   return `data: ${JSON.stringify(errorBody(error))}\n\n`;
 }
+
+/** Throws if the reply has no picture. */
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const pictures = new Pictures(context);
+  for (const event of events) pictures.push(event);
+  pictures.check();
+  const [first] = pictures.all;
+  return {
+    created: pictures.created,
+    data: pictures.all.map((picture, index) => ({ ...dataOf(picture), index })),
+    model: context.model,
+    ...(first ? pictures.settings(first) : {}),
+    usage: pictures.usage,
+  };
+}

@@ -5,6 +5,8 @@ import {
   type EventEncoder,
   type ReplyContext,
 } from '../../../core/index.ts';
+import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents, type WireEventBody } from './reply-events.ts';
 
@@ -27,5 +29,61 @@ export class StreamEncoder implements EventEncoder {
     let frames = '';
     for (const each of this.#events.push(event)) frames += frame(each);
     return frames;
+  }
+}
+
+type Content = Record<string, unknown>;
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const wire = new ReplyEvents(context, true);
+  let message: Content = {};
+  const content: Content[] = [];
+  /** The JSON text of arguments by the index of their block. */
+  const inputs = new Map<number, string>();
+  for (const event of events.flatMap((each) => wire.push(each))) {
+    const index = Number(event.index);
+    const block = content[index];
+    if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
+    else if (event.type === 'content_block_start' && isObject(event.content_block))
+      content[index] = { ...event.content_block };
+    else if (event.type === 'content_block_delta' && block && isObject(event.delta))
+      join(block, event.delta, index, inputs);
+    else if (event.type === 'message_delta' && isObject(event.delta))
+      message = { ...message, ...event.delta, usage: event.usage };
+  }
+  for (const [index, text] of inputs)
+    Object.assign(content[index] ?? {}, { input: parseArguments(text) ?? { _raw: text } });
+  closeWithText(content);
+  return message;
+}
+
+/** Moves a final text to the end: Claude Code prints only a reply's last block, and only if it is text. */
+function closeWithText(content: Content[]): void {
+  const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
+  const text = content[last];
+  if (text?.type !== 'text') return;
+  content.splice(last, 1);
+  content.push(text);
+}
+
+function join(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
+  switch (delta.type) {
+    case 'text_delta':
+      block.text = String(block.text) + String(delta.text);
+      break;
+    case 'thinking_delta':
+      block.thinking = String(block.thinking) + String(delta.thinking);
+      break;
+    case 'signature_delta':
+      block.signature = delta.signature;
+      break;
+    case 'input_json_delta':
+      inputs.set(index, (inputs.get(index) ?? '') + String(delta.partial_json));
+      break;
+    case 'citations_delta':
+      if (Array.isArray(block.citations)) block.citations.push(delta.citation);
+      else block.citations = [delta.citation];
+      break;
+    default:
   }
 }

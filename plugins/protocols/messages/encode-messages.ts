@@ -11,8 +11,7 @@ import { bag } from './bag.ts';
 import { together } from './composed-document.ts';
 import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
-import type { Encoding } from './encoding.ts';
-import { readFlags } from './flags.ts';
+import { type Encoding, readFlags } from './encoding.ts';
 
 export interface Conversation {
   readonly system: string | readonly Fields[] | undefined;

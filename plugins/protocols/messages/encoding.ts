@@ -1,6 +1,8 @@
-/** What all parts of the request encoder share. */
-import type { Model } from '../../../core/index.ts';
+import { z } from 'zod';
+/** What all parts of the request encoder share, and the flags of a model's messages endpoint. */
+import { type Model, flagReader } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { protocolName } from './bag.ts';
 import type { MarkEncoder } from './cache.ts';
 
 export interface Encoding {
@@ -12,3 +14,12 @@ export interface Encoding {
   readonly mark: MarkEncoder;
   readonly lose: Lose;
 }
+
+export const flagsSchema = z.strictObject({
+  /** Whether system text may come in the middle of a conversation. */
+  midSystem: z.boolean().default(false),
+  /** Whether the model continues an answer that the client has begun. */
+  prefill: z.boolean().default(true),
+});
+
+export const readFlags = flagReader(protocolName, flagsSchema);

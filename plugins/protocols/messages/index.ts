@@ -1,18 +1,24 @@
 /** The messages protocol: its client side, its upstream side, its token count and its model listing. */
 import { z } from 'zod';
-import { definePlugin, type ClientHeaders, type Match, type Protocol } from '../../../core/index.ts';
+import {
+  definePlugin,
+  type ClientHeaders,
+  type Match,
+  type Protocol,
+  type Edit,
+  type Retarget,
+} from '../../../core/index.ts';
 import { AlikeEvents } from '../../shared/wire-kit/alike-events.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
-import { ping, StreamEncoder } from './encode-events.ts';
-import { encodeReply } from './encode-reply.ts';
+import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
+import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { flagsSchema } from './flags.ts';
 import { listingRoutes } from './listing.ts';
-import { readRequest, versionHeader, readVersion } from './read-request.ts';
-import { retarget } from './retarget.ts';
+import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
+import { leastBudget } from './thinking.ts';
 
 /** Canonical fields that have another name in this protocol. */
 const fieldNames = {
@@ -115,3 +121,23 @@ export const messages = definePlugin({
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
+
+export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
+  const edits: Edit[] = [{ path: ['model'], value: model }];
+  if (call instanceof MessagesCall && call.namesProvider)
+    edits.push({ path: ['provider'], value: undefined });
+  const isCall = call instanceof MessagesCall && !call.isCount;
+  if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
+    edits.push({ path: ['max_tokens'], value: outputLimit });
+    if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowerBudget(outputLimit));
+  }
+  return edits;
+}
+
+function lowerBudget(outputLimit: number): Edit {
+  if (outputLimit <= leastBudget) return { path: ['thinking'], value: { type: 'disabled' } };
+  return {
+    path: ['thinking', 'budget_tokens'],
+    value: Math.max(leastBudget, Math.floor((outputLimit * 3) / 4)),
+  };
+}

@@ -20,8 +20,7 @@ import {
   type ContentBlock,
   type TextBlock,
 } from './decode-parts.ts';
-import type { Encoding } from './encoding.ts';
-import { readFlags } from './flags.ts';
+import { type Encoding, readFlags } from './encoding.ts';
 import { readNote } from './item-notes.ts';
 
 /** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */

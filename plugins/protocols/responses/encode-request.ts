@@ -31,8 +31,7 @@ import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
 import { encodeItems, findCustomCallIds } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
-import type { Encoding } from './encoding.ts';
-import { readFlags } from './flags.ts';
+import { type Encoding, readFlags } from './encoding.ts';
 import { readNote } from './item-notes.ts';
 import { ToolNames } from './tool-names.ts';
 

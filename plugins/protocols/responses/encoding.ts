@@ -1,6 +1,8 @@
-/** What all parts of the request encoder share while they encode one request. */
-import type { Model } from '../../../core/index.ts';
+import { z } from 'zod';
+/** What all parts of the request encoder share, and the flags of a model's responses endpoint. */
+import { type Model, flagReader } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { protocolName } from './bag.ts';
 import type { ToolNames } from './tool-names.ts';
 
 export interface Encoding {
@@ -14,3 +16,15 @@ export interface Encoding {
   readonly customCalls: ReadonlySet<string>;
   readonly lose: Lose;
 }
+
+export const flagsSchema = z.strictObject({
+  /** xAI names its replies by ids without the prefix that clients expect. */
+  ids: z.enum(['prefixed', 'bare']).default('prefixed'),
+  /**
+   * Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the
+   * marks.
+   */
+  cacheMarks: z.boolean().default(false),
+});
+
+export const readFlags = flagReader(protocolName, flagsSchema);

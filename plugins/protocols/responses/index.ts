@@ -6,19 +6,19 @@ import {
   type ErrorReply,
   type Operation,
   type Protocol,
+  type Edit,
+  type Retarget,
 } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { selectOpenaiHeaders } from '../../shared/wire-kit/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
-import { encodeStreamError, ReplyEncoder, terminator } from './encode-events.ts';
-import { encodeReply } from './encode-reply.ts';
+import { encodeStreamError, ReplyEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { flagsSchema } from './flags.ts';
+import { flagsSchema } from './encoding.ts';
 import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
-import { retarget } from './retarget.ts';
 
 const operations: ReadonlyMap<string, Operation> = new Map([
   ['/v1/responses', 'generate'],
@@ -117,3 +117,12 @@ export const responses = definePlugin({
     );
   },
 });
+
+export function retarget({ model, outputLimit }: Retarget): readonly Edit[] {
+  const edits: Edit[] = [
+    { path: ['model'], value: model },
+    { path: ['provider'], value: undefined },
+  ];
+  if (outputLimit !== undefined) edits.push({ path: ['max_output_tokens'], value: outputLimit });
+  return edits;
+}

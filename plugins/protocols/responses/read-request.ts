@@ -26,7 +26,7 @@ import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts'
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
-import { readFlags } from './flags.ts';
+import { readFlags } from './encoding.ts';
 import {
   readItems,
   readTools,

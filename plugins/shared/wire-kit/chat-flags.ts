@@ -4,7 +4,7 @@
  * them refuse a field they do not know.
  */
 import { z } from 'zod';
-import { flagReader } from '../../../core/index.ts';
+import { flagReader, type Model } from '../../../core/index.ts';
 
 export const chatFlagsSchema = z.strictObject({
   /** The name of the output limit. */
@@ -41,3 +41,8 @@ export const chatFlagsSchema = z.strictObject({
 });
 
 export const chatFlags = flagReader('chat-completions', chatFlagsSchema);
+
+/** Whether the provider refuses a request with this field, in its body or in a message. */
+export function refuses({ capabilities }: Pick<Model, 'capabilities'>, field: string): boolean {
+  return chatFlags(capabilities).fields[field] === null;
+}
