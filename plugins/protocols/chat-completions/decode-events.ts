@@ -17,7 +17,7 @@ import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ChoiceDecoder, type ReplyFacts } from './decode-choice.ts';
@@ -195,19 +195,9 @@ type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 /**
  * Fields that are read elsewhere, and fields about our account with the provider, which clients must not see.
  */
-const chunkFields = new Set([
-  'id',
-  'object',
-  'created',
-  'model',
-  'choices',
-  'usage',
-  'error',
-  'obfuscation',
-  'x_groq',
-  'provider',
-  'usage_breakdown',
-]);
+const chunkFields = nameSet(`
+  id object created model choices usage error obfuscation x_groq provider usage_breakdown
+`);
 const nothing: Fields = {};
 
 function readUnknown(chunk: Fields): Fields {

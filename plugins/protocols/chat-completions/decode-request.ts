@@ -4,7 +4,7 @@
  * restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { nameSet, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeTools, leftoverChoice } from './decode-tools.ts';
@@ -13,42 +13,13 @@ import { isKnownFormat, type WireFormat, type WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
-/** Fields that are not kept whole. */
-const readFields = new Set([
-  'model',
-  'messages',
-  'stream',
-  'tools',
-  'parallel_tool_calls',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'temperature',
-  'top_p',
-  'top_k',
-  'frequency_penalty',
-  'presence_penalty',
-  'seed',
-  'stop',
-  'logprobs',
-  'top_logprobs',
-  'verbosity',
-  'reasoning_effort',
-  'modalities',
-  'user',
-  'metadata',
-  'service_tier',
-  'prompt_cache_key',
-  'web_search_options',
-  // Read in part: `leftoverParts` keeps the rest of them.
-  'stream_options',
-  'tool_choice',
-  'response_format',
-  'functions',
-  'function_call',
-  'reasoning',
-  'safety_identifier',
-]);
+/** Fields that are not kept whole. `leftoverParts` keeps the rest of those in the last line. */
+const readFields = nameSet(`
+  model messages stream tools parallel_tool_calls max_tokens max_completion_tokens n temperature top_p top_k
+  frequency_penalty presence_penalty seed stop logprobs top_logprobs verbosity reasoning_effort modalities
+  user metadata service_tier prompt_cache_key web_search_options
+  stream_options tool_choice response_format functions function_call reasoning safety_identifier
+`);
 
 export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
   const reasoning = decodeReasoning(wire);

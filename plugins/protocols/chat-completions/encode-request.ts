@@ -18,7 +18,7 @@ import {
   usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
 import { findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
-import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -90,15 +90,9 @@ function encodeStream(request: CanonicalRequest, model: Model): Fields {
 }
 
 /** Fields that a provider answers with 400 if its model does not take sampling settings. */
-const samplingFields = new Set([
-  'temperature',
-  'top_p',
-  'frequency_penalty',
-  'presence_penalty',
-  'logprobs',
-  'top_logprobs',
-  'logit_bias',
-]);
+const samplingFields = nameSet(`
+  temperature top_p frequency_penalty presence_penalty logprobs top_logprobs logit_bias
+`);
 /** Fields that a model's list of supported parameters, if it has one, would name. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 

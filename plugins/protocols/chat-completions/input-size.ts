@@ -2,6 +2,7 @@
 import type { InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
+import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   isKnownMessage,
   isKnownPart,
@@ -53,13 +54,7 @@ function hasUnknownPart({ role, content }: WireMessage): boolean {
   return role !== 'assistant' && Array.isArray(content) && !content.every(isKnownPart);
 }
 
-const mediaTypes: ReadonlySet<string> = new Set([
-  'image_url',
-  'input_audio',
-  'file',
-  'video_url',
-  'document_url',
-]);
+const mediaTypes = nameSet('image_url input_audio file video_url document_url');
 
 /** The media parts of a message. */
 export function mediaOf(message: WireMessage): readonly WirePart[] {

@@ -14,7 +14,7 @@ import {
 import { canSkipEvent, unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
 import { streamError } from './errors.ts';
@@ -23,14 +23,7 @@ import { GenerateCall } from './read-request.ts';
 import { fitName } from './tool-names.ts';
 import { countFields, decodeUsage } from './usage.ts';
 
-const chunkFields = new Set([
-  'candidates',
-  'usageMetadata',
-  'modelVersion',
-  'responseId',
-  'promptFeedback',
-  'error',
-]);
+const chunkFields = nameSet('candidates usageMetadata modelVersion responseId promptFeedback error');
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;

@@ -3,7 +3,7 @@
  * were written, go into `bag`, so that this protocol's encoder can restore the request.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
@@ -24,28 +24,14 @@ export interface RequestContext {
   readonly spelling: readonly SpellingNote[];
 }
 
-const requestFields = new Set([
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'serviceTier',
-  'model',
-]);
+const requestFields = nameSet(`
+  contents systemInstruction tools toolConfig generationConfig serviceTier model
+`);
 /** Fields of `generationConfig` apart from `thinkingConfig`, the log probabilities and the format. */
-const generationFields = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'presencePenalty',
-  'frequencyPenalty',
-  'seed',
-  'responseModalities',
-]);
+const generationFields = nameSet(`
+  temperature topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty seed
+  responseModalities
+`);
 
 export function decodeRequest(
   wire: WireRequest,

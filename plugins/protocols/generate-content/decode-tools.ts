@@ -3,7 +3,7 @@
  * Here each function and hosted tool is a tool of its own, with a note of its group.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { WireDeclaration, WireRequest } from './wire.ts';
@@ -11,11 +11,7 @@ import type { WireDeclaration, WireRequest } from './wire.ts';
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Hosted = Extract<Tool, { type: 'hosted' }>;
 
-const searches: ReadonlySet<string> = new Set([
-  'googleSearch',
-  'googleSearchRetrieval',
-  'enterpriseWebSearch',
-]);
+const searches = nameSet('googleSearch googleSearchRetrieval enterpriseWebSearch');
 
 /** The names of a tool's web searches. */
 export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {

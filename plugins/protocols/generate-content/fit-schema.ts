@@ -4,25 +4,12 @@
  * likewise.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** Keywords whose value maps names to schemas. */
-const mapKeywords: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  'dependentSchemas',
-  '$defs',
-  'definitions',
-]);
+const mapKeywords = nameSet('properties patternProperties dependentSchemas $defs definitions');
 /** Keywords whose value holds no schema. */
-const valueKeywords: ReadonlySet<string> = new Set([
-  'enum',
-  'const',
-  'default',
-  'examples',
-  'example',
-  'required',
-]);
+const valueKeywords = nameSet('enum const default examples example required');
 /**
  * Limits of inlining: references, characters, and references inside one another. Beyond them, references
  * stay.

@@ -3,85 +3,27 @@
  * a body to one spelling and keep notes on how it was written, so that the same body can be restored. A field
  * in both spellings is an error, because the vendor may read the one and we the other.
  */
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
 /** The fields that we read. All others pass as they are written. */
-const knownFields: ReadonlySet<string> = new Set([
-  'systemInstruction',
-  'toolConfig',
-  'generationConfig',
-  'generateContentRequest',
-  'safetySettings',
-  'cachedContent',
-  'serviceTier',
-  'inlineData',
-  'mimeType',
-  'displayName',
-  'fileData',
-  'fileUri',
-  'functionCall',
-  'functionResponse',
-  'executableCode',
-  'codeExecutionResult',
-  'toolCall',
-  'toolResponse',
-  'thoughtSignature',
-  'videoMetadata',
-  'mediaResolution',
-  'partMetadata',
-  'mediaProcessing',
-  'speechMetadata',
-  'functionDeclarations',
-  'parametersJsonSchema',
-  'googleSearch',
-  'googleSearchRetrieval',
-  'enterpriseWebSearch',
-  'codeExecution',
-  'urlContext',
-  'googleMaps',
-  'fileSearch',
-  'functionCallingConfig',
-  'allowedFunctionNames',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'responseModalities',
-  'thinkingConfig',
-  'includeThoughts',
-  'thinkingBudget',
-  'thinkingLevel',
-  'speechConfig',
-  'imageConfig',
-  'audioTimestamp',
-]);
+const knownFields = nameSet(`
+  systemInstruction toolConfig generationConfig generateContentRequest safetySettings cachedContent
+  serviceTier inlineData mimeType displayName fileData fileUri functionCall functionResponse
+  executableCode codeExecutionResult toolCall toolResponse thoughtSignature videoMetadata mediaResolution
+  partMetadata mediaProcessing speechMetadata functionDeclarations parametersJsonSchema googleSearch
+  googleSearchRetrieval enterpriseWebSearch codeExecution urlContext googleMaps fileSearch
+  functionCallingConfig allowedFunctionNames topP topK candidateCount maxOutputTokens stopSequences
+  presencePenalty frequencyPenalty responseLogprobs responseMimeType responseSchema responseJsonSchema
+  responseModalities thinkingConfig includeThoughts thinkingBudget thinkingLevel speechConfig imageConfig
+  audioTimestamp
+`);
 /** Fields whose content belongs to the client: its names are not ours to convert. */
-const opaqueFields: ReadonlySet<string> = new Set([
-  'args',
-  'response',
-  'parameters',
-  'parametersJsonSchema',
-  'responseSchema',
-  'responseJsonSchema',
-  'labels',
-  'partMetadata',
-]);
+const opaqueFields = nameSet(`
+  args response parameters parametersJsonSchema responseSchema responseJsonSchema labels partMetadata
+`);
 /** Lists for which Google's documentation sometimes writes a single object. */
-const listFields: ReadonlySet<string> = new Set([
-  'contents',
-  'parts',
-  'tools',
-  'functionDeclarations',
-  'safetySettings',
-]);
+const listFields = nameSet('contents parts tools functionDeclarations safetySettings');
 
 type Path = readonly (string | number)[];
 

@@ -4,7 +4,7 @@
  * far.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 
 function addCounts(...counts: readonly (number | undefined)[]): number | undefined {
   return counts.every((count) => count === undefined)
@@ -26,14 +26,10 @@ function readOutput(wire: Fields, prompt: number | undefined): number | undefine
 }
 
 /** The counts. Other fields, such as the counts by modality, are kept as they are. */
-export const countFields: ReadonlySet<string> = new Set([
-  'promptTokenCount',
-  'cachedContentTokenCount',
-  'candidatesTokenCount',
-  'toolUsePromptTokenCount',
-  'thoughtsTokenCount',
-  'totalTokenCount',
-]);
+export const countFields = nameSet(`
+  promptTokenCount cachedContentTokenCount candidatesTokenCount toolUsePromptTokenCount thoughtsTokenCount
+  totalTokenCount
+`);
 
 /** An omitted count is zero if there are counts by modality, since clients want both together. */
 function readWithMedia(media: readonly (number | undefined)[], count: unknown): number | undefined {

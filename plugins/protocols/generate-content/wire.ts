@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -169,15 +169,9 @@ export const partKinds = [
   'toolResponse',
 ] as const;
 /** Fields that accompany the content of a part. */
-export const partAsides: ReadonlySet<string> = new Set([
-  'thought',
-  'thoughtSignature',
-  'videoMetadata',
-  'mediaResolution',
-  'partMetadata',
-  'mediaProcessing',
-  'speechMetadata',
-]);
+export const partAsides = nameSet(`
+  thought thoughtSignature videoMetadata mediaResolution partMetadata mediaProcessing speechMetadata
+`);
 
 /** True if a part holds content of a kind that we do not know. */
 export function isUnknownPart(part: Readonly<Record<string, unknown>>): boolean {

@@ -13,29 +13,16 @@ import {
 import { unreadableEvent, canSkipEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
 
-const replyFields = new Set([
-  'created',
-  'created_at',
-  'data',
-  'usage',
-  'model',
-  'type',
-  'b64_json',
-  'url',
-  'revised_prompt',
-  'size',
-  'quality',
-  'background',
-  'output_format',
-  'partial_image_index',
-  'sequence_number',
-]);
+const replyFields = nameSet(`
+  created created_at data usage model type b64_json url revised_prompt size quality background
+  output_format partial_image_index sequence_number
+`);
 
 const withoutImage = 'The provider answered without an image.';
 

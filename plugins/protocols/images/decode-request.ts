@@ -3,7 +3,7 @@
  * prompt.
  */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type { WireRequest, WireSettings } from './wire.ts';
@@ -12,23 +12,10 @@ import type { WireRequest, WireSettings } from './wire.ts';
  * Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for
  * the gateway.
  */
-const readWhole = new Set([
-  'model',
-  'prompt',
-  'quality',
-  'n',
-  'size',
-  'output_format',
-  'output_compression',
-  'background',
-  'moderation',
-  'input_fidelity',
-  'stream',
-  'partial_images',
-  'response_format',
-  'user',
-  'provider',
-]);
+const readWhole = nameSet(`
+  model prompt quality n size output_format output_compression background moderation input_fidelity stream
+  partial_images response_format user provider
+`);
 
 export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): CanonicalRequest {
   const { provider: _preferences, ...vendorsOwn } = wire;

@@ -1,22 +1,13 @@
 /** Counting the tokens of an input: a request without what is only about its reply, and one number back. */
 import { knownCount, type CountSide } from '../../../core/index.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 /** Fields of a call that Anthropic refuses in a count. */
-const notCounted: ReadonlySet<string> = new Set([
-  'max_tokens',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'metadata',
-  'service_tier',
-  'container',
-  'inference_geo',
-  'diagnostics',
-]);
+const notCounted = nameSet(`
+  max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
+  diagnostics
+`);
 
 export const count: CountSide = {
   addressFor: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),

@@ -11,7 +11,7 @@ import {
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -178,17 +178,7 @@ export class ReplyDecoder implements EventDecoder {
 }
 
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
-const messageFields = new Set([
-  'id',
-  'type',
-  'role',
-  'model',
-  'content',
-  'stop_reason',
-  'stop_sequence',
-  'stop_details',
-  'usage',
-]);
+const messageFields = nameSet('id type role model content stop_reason stop_sequence stop_details usage');
 
 export function decodeStart(message: Fields): CanonicalEvent {
   const { id, model } = message;

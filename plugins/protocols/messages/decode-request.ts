@@ -4,7 +4,7 @@
  * encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
@@ -24,23 +24,10 @@ type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** Fields that are read into a canonical one; of those that are objects, the rest is kept below. */
-const readFields = new Set([
-  'model',
-  'messages',
-  'system',
-  'max_tokens',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'metadata',
-  'service_tier',
-]);
+const readFields = nameSet(`
+  model messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice
+  thinking output_config metadata service_tier
+`);
 
 export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
   const thinking = decodeThinking(wire);

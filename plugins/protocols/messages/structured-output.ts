@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
 import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -60,35 +60,13 @@ export function tightSchema(schema: unknown, path: string, lose: Lose): unknown 
   return fitted;
 }
 
-const formats: ReadonlySet<unknown> = new Set([
-  'date-time',
-  'time',
-  'date',
-  'duration',
-  'email',
-  'hostname',
-  'uri',
-  'ipv4',
-  'ipv6',
-  'uuid',
-]);
-const kept: ReadonlySet<string> = new Set([
-  'type',
-  'description',
-  'title',
-  'properties',
-  'required',
-  'additionalProperties',
-  'items',
-  'enum',
-  'const',
-  'anyOf',
-  'allOf',
-  '$ref',
-  '$defs',
-  'definitions',
-  'default',
-]);
+const formats: ReadonlySet<unknown> = nameSet(`
+  date-time time date duration email hostname uri ipv4 ipv6 uuid
+`);
+const kept = nameSet(`
+  type description title properties required additionalProperties items enum const anyOf allOf $ref $defs
+  definitions default
+`);
 
 function isKept([name, value]: [string, unknown]): boolean {
   if (name === 'format') return formats.has(value);

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { numberBetween, acceptPlain } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -28,16 +28,9 @@ const image = z.looseObject({
   source: z.union([imageSource, typeOtherThan(imageSources)]),
   cache_control: cacheControl,
 });
-const knownTypes = new Set([
-  'text',
-  'image',
-  'document',
-  'search_result',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'tool_result',
-]);
+const knownTypes = nameSet(`
+  text image document search_result thinking redacted_thinking tool_use tool_result
+`);
 /** Blocks of the vendor's own tools and betas. */
 const otherBlock = typeOtherThan(knownTypes);
 

@@ -15,7 +15,7 @@ import {
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
-import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, type Sides, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
@@ -55,15 +55,10 @@ const handlers: ReadonlyMap<string, Handler> = new Map(
 );
 
 /** Events that hold the whole response. */
-const lifecycle = new Set([
-  'response.created',
-  'response.queued',
-  'response.in_progress',
-  'response.completed',
-  'response.incomplete',
-  'response.failed',
-  'response.cancelled',
-]);
+const lifecycle = nameSet(`
+  response.created response.queued response.in_progress response.completed response.incomplete
+  response.failed response.cancelled
+`);
 
 /** Codes of errors in the client's own input. The provider's message says what to correct. */
 const clientFault =
@@ -76,34 +71,11 @@ const busyStatuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Fields of a response that repeat the request, or that canonical events carry. */
-const fieldsElsewhere = new Set([
-  'id',
-  'object',
-  'created_at',
-  'completed_at',
-  'status',
-  'error',
-  'incomplete_details',
-  'output',
-  'output_text',
-  'usage',
-  'model',
-  'billing',
-  'background',
-  'conversation',
-  'previous_response_id',
-  'store',
-  'tools',
-  'tool_choice',
-  'instructions',
-  'metadata',
-  'user',
-  'safety_identifier',
-  'prompt',
-  'text',
-  'tool_usage',
-  'max_output_tokens',
-]);
+const fieldsElsewhere = nameSet(`
+  id object created_at completed_at status error incomplete_details output output_text usage model billing
+  background conversation previous_response_id store tools tool_choice instructions metadata user
+  safety_identifier prompt text tool_usage max_output_tokens
+`);
 
 function readReplyFacts(response: Fields): Fields {
   return Object.fromEntries(

@@ -3,7 +3,7 @@
  * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn } from '../../../core/index.ts';
-import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
@@ -14,30 +14,11 @@ import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } 
 type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that become canonical, in whole or in part, or that are kept as a note. */
-const readFields = new Set([
-  'model',
-  'input',
-  'instructions',
-  'stream',
-  'tools',
-  'parallel_tool_calls',
-  'max_output_tokens',
-  'temperature',
-  'top_p',
-  'top_logprobs',
-  'metadata',
-  'user',
-  'service_tier',
-  'prompt_cache_key',
-  'truncation',
-  'store',
-  'background',
-  'include',
-  'reasoning',
-  'text',
-  'safety_identifier',
-  'provider',
-]);
+const readFields = nameSet(`
+  model input instructions stream tools parallel_tool_calls max_output_tokens temperature top_p
+  top_logprobs metadata user service_tier prompt_cache_key truncation store background include reasoning
+  text safety_identifier provider
+`);
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
 export const textLogprobs = 'message.output_text.logprobs';

@@ -21,7 +21,7 @@ import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -229,12 +229,7 @@ function listNames(read: ReadTool): string[] {
 }
 
 /** Hosted tools that the client runs. A shell with a container runs at the provider. */
-const clientTools: ReadonlySet<unknown> = new Set([
-  'computer',
-  'computer_use_preview',
-  'local_shell',
-  'apply_patch',
-]);
+const clientTools: ReadonlySet<unknown> = nameSet('computer computer_use_preview local_shell apply_patch');
 
 function isRunByVendor(read: ReadTool): boolean {
   const { kind, tool } = read;

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const tokenLimit = z
@@ -56,14 +56,7 @@ const part = z.discriminatedUnion('type', [
   inputFile,
   inputAudio,
 ]);
-const partTypes = new Set([
-  'input_text',
-  'output_text',
-  'refusal',
-  'input_image',
-  'input_file',
-  'input_audio',
-]);
+const partTypes = nameSet('input_text output_text refusal input_image input_file input_audio');
 const content = z.union(
   [z.string(), z.array(z.union([part, typeOtherThan(partTypes)]))],
   'a string, or an array of content parts',

@@ -22,6 +22,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The names in a text, which white space separates. */
+export function nameSet(names: string): ReadonlySet<string> {
+  return new Set(names.trim().split(/\s+/));
+}
+
 /** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
 export function pickUnread(wire: object, known: ReadonlySet<string>): Fields {
   const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);

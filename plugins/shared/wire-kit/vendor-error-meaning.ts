@@ -4,7 +4,7 @@
  * like one about our key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
-import { isObject } from './vendor-bag.ts';
+import { isObject, nameSet } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
 
 export interface ErrorMeaning {
@@ -21,21 +21,12 @@ export interface ErrorMeaning {
  * Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an
  * account without credit.
  */
-const ourCodes = new Set([
-  'invalid_api_key',
-  'insufficient_quota',
-  'insufficient_funds',
-  'authentication_error',
-  'billing_error',
-  'account_deactivated',
-  'account_suspended',
-  'billing_not_active',
-  'billing_hard_limit_reached',
-  'contract_spend_limit_reached',
-  'organization_restricted',
-  'unsupported_country_region_territory',
-  'UNAUTHENTICATED',
-]);
+const ourCodes = nameSet(`
+  invalid_api_key insufficient_quota insufficient_funds authentication_error billing_error
+  account_deactivated account_suspended billing_not_active billing_hard_limit_reached
+  contract_spend_limit_reached organization_restricted unsupported_country_region_territory
+  UNAUTHENTICATED
+`);
 /** Reasons in Google's `ErrorInfo` for an error about our key or project. */
 const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
 const ourWords = new RegExp(
@@ -52,14 +43,9 @@ const ourWords = new RegExp(
   'i',
 );
 
-const modelCodes = new Set([
-  'model_not_found',
-  'invalid_model',
-  'model_decommissioned',
-  'model_not_available',
-  'ModelNotFound',
-  'DeploymentNotFound',
-]);
+const modelCodes = nameSet(`
+  model_not_found invalid_model model_decommissioned model_not_available ModelNotFound DeploymentNotFound
+`);
 const modelWords =
   /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported)|does not exist|not available)|not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/i;
 

@@ -5,7 +5,7 @@
 import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, withoutAdvice } from './redact.ts';
-import { isObject, type Fields } from './vendor-bag.ts';
+import { isObject, type Fields, nameSet } from './vendor-bag.ts';
 import { classifyError } from './vendor-error-meaning.ts';
 
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
@@ -59,13 +59,9 @@ function httpStatus(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 400 && value < 600 ? value : undefined;
 }
 
-const policyCodes = new Set([
-  'content_policy_violation',
-  'content_filter',
-  'moderation_blocked',
-  'ResponsibleAIPolicyViolation',
-  'contentFilter',
-]);
+const policyCodes = nameSet(`
+  content_policy_violation content_filter moderation_blocked ResponsibleAIPolicyViolation contentFilter
+`);
 
 /** Reads the parts of a parsed error body. */
 export function readVendorError(body: unknown): VendorError {
