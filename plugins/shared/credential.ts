@@ -46,10 +46,7 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
     );
 }
 
-/**
- * The owner of the secret. Throws `invalid_api_key` if no keyring knows it; the error does not contain the
- * secret.
- */
+/** The owner of the secret. Throws `invalid_api_key` without the secret if no keyring knows it. */
 async function principalOf({ keyrings }: Host, secret: string): Promise<Principal> {
   for (const keyring of keyrings.all()) {
     const principal = await keyring.verify(secret);

@@ -6,33 +6,22 @@
 /** Metrics that keep their values when plugins are reloaded. */
 export { counter, gauge, histogram } from './metric.ts';
 
-/**
- * Errors in the body of chat-completions, `{ error: { message, type, param, code } }`, in both directions.
- */
+/** Errors in chat-completions' body, `{ error: { message, type, param, code } }`, in both directions. */
 export { decodeError, encodeError, errorBody, errorEvent } from './wire-kit/openai-error.ts';
 
 /** `checkWire` parses a body with a zod schema, and throws a 400 that names the first field at fault. */
 /** `buildFieldError` builds such a 400 for checks that a schema cannot express. */
 export { buildFieldError, checkWire } from './wire-kit/wire-check.ts';
 
-/**
- * `providerObject` is the schema of a request's `provider` field, and `readPreferences` its value for core.
- */
+/** `providerObject` is the schema of a request's `provider`, and `readPreferences` its value for core. */
 export { readPreferences, providerObject } from './wire-kit/provider-object.ts';
 
-/**
- * `createBag` stores a protocol's own fields and spelling on canonical things, so that its encoder can
- * restore them.
- */
-/**
- * `pickUnread` picks the members of an object that the decoder does not read; `overlay` merges them back in.
- */
+/** `createBag` stores a protocol's own fields and spelling on canonical things. */
+/** `pickUnread` picks the members that a decoder does not read; `overlay` merges them back in. */
 export { createBag, pickUnread, overlay } from './wire-kit/vendor-bag.ts';
 
 /** `collectLosses` gives an encoder its list of losses, and the function that reports one. */
-/**
- * `refusePart` refuses the call because of content that the wire cannot carry, named as the client wrote it.
- */
+/** `refusePart` refuses the call because of content that the wire cannot carry. */
 export { collectLosses, refusePart, type Lose } from './wire-kit/losses.ts';
 
 /** `listForeignFields` lists the fields of a request that exist only in the client's protocol, as losses. */
@@ -41,28 +30,17 @@ export { listForeignFields } from './wire-kit/foreign-fields.ts';
 /** `fitLimit` and `fitModalities` fit a request's output limit and output modalities to the model. */
 export { fitLimit, fitModalities } from './wire-kit/fit-to-model.ts';
 
-/**
- * `findEffort` turns a budget of reasoning tokens into an effort, `findNearestEffort` an effort into an
- * allowed one.
- */
+/** `findEffort` turns a token budget into an effort, `findNearestEffort` an effort into an allowed one. */
 export { findEffort, findNearestEffort } from './wire-kit/reasoning-effort.ts';
 
-/**
- * `makeCallIdsUnique` renames repeated ids of tool calls, and `moveResultsToCalls` moves results behind their
- * calls.
- */
+/** Renames repeated ids of tool calls, and moves results behind their calls. */
 export { moveResultsToCalls, makeCallIdsUnique } from './wire-kit/calls-and-results.ts';
 
-/**
- * `parseArguments` parses a tool call's arguments without changing a digit; `ArgumentPieces` streams them.
- */
+/** `parseArguments` parses a call's arguments without changing a digit; `ArgumentPieces` streams them. */
 export { ArgumentPieces, parseArguments } from './wire-kit/tool-arguments.ts';
 
 /** `readDataUrl` splits a base64 data URL, and `buildDataUrl` joins one. */
 export { buildDataUrl, readDataUrl } from './wire-kit/media.ts';
 
-/**
- * `parseJson` parses an event's data; `canSkipEvent` decides whether a reply can continue without an
- * unreadable event.
- */
+/** `parseJson` parses an event's data; `canSkipEvent` says whether a reply continues without the event. */
 export { canSkipEvent, parseJson } from './wire-kit/event-data.ts';

@@ -25,10 +25,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/**
- * `start` and `end` are for citations without offsets. Returns undefined for kinds that this protocol does
- * not have.
- */
+/** `start` and `end` replace missing offsets. Undefined for kinds that this protocol does not have. */
 export function encodeAnnotation(annotation: Annotation, start: number, end: number): Fields | undefined {
   const rest = bag.fields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;

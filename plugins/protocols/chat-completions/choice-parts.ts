@@ -42,9 +42,7 @@ interface OpenBlock {
   readonly offset: number;
   /** Data that is only sent at the block's end: an image, or reasoning with its seal. */
   readonly said: Transcript;
-  /**
-   * Citations without offsets. They cite all of the block's text, which Anthropic's stream sends after them.
-   */
+  /** Citations of the block's whole text: they have no offsets, and Anthropic streams them first. */
   readonly cited: Annotation[];
   isOver: boolean;
 }

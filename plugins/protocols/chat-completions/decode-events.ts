@@ -149,10 +149,7 @@ export class ReplyDecoder implements EventDecoder {
     });
   }
 
-  /**
-   * Returns whether every choice has finished. If `whole`, nothing is missing although the provider gave no
-   * finish reason.
-   */
+  /** Whether every choice has finished. If `whole`, none lacks more than its finish reason. */
   #finishAll(whole: boolean): boolean {
     let all = true;
     for (const choice of this.#choices.values()) {
@@ -192,9 +189,7 @@ export class ReplyDecoder implements EventDecoder {
 
 type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 
-/**
- * Fields that are read elsewhere, and fields about our account with the provider, which clients must not see.
- */
+/** Fields that are read elsewhere, or are about our account, which clients must not see. */
 const chunkFields = nameSet(`
   id object created model choices usage error obfuscation x_groq provider usage_breakdown
 `);

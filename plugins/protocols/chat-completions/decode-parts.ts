@@ -16,9 +16,7 @@ export const generatedImage = 'made';
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
 
-/**
- * Something that only some providers know. If the user sent it, the call is no use to the others without it.
- */
+/** Something that only some providers know. A user's call is of no use to the others without it. */
 export function keepForeign(value: Fields, at: string, isInput: boolean): Block {
   return {
     type: 'foreign',
@@ -63,9 +61,7 @@ function decodePart(part: WirePart): Block {
 type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
 type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
 
-/**
- * What a media part states. `known` names the fields of its inner object that were read; the others are kept.
- */
+/** What a media part states. `known` names the read fields of its inner object; the others are kept. */
 interface Media extends Pick<MediaBlock, 'source' | 'mediaType' | 'detail' | 'filename'> {
   readonly form: readonly string[];
   readonly inner?: object;

@@ -20,10 +20,7 @@ export const terminator = 'data: [DONE]\n\n';
 /** Fields that may come before text, or without any. */
 const textlessFields = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
 
-/**
- * The first delta of a candidate. If no text may follow, its content is null: some clients show an empty
- * text.
- */
+/** A candidate's first delta. Without text its content is null: some clients show an empty text. */
 function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
   const content = textlessFields.some((field) => field in delta) ? null : '';
   return { candidate, delta: { role: 'assistant', content, refusal: null } };

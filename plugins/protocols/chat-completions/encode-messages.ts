@@ -104,10 +104,7 @@ class MessageList {
   }
 }
 
-/**
- * Removes fields that the provider refuses, and reports those with a value as lost. A result keeps its tool's
- * name.
- */
+/** Removes fields that the provider refuses, and reports those with a value. A result keeps its name. */
 function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
   return turns.map((turn, index) => {
     const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
@@ -131,10 +128,7 @@ function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn
 type Step = readonly [index: number, turn: Turn];
 type Steps = readonly [Step, ...Step[]];
 
-/**
- * Groups turns that become one message. Only results may follow calls, so what an assistant says after its
- * calls joins them.
- */
+/** Groups turns that become one message: only results may follow calls, so later words join them. */
 function groupSteps(turns: readonly Step[]): Steps[] {
   const groups: [Step, ...Step[]][] = [];
   let calls = false;
@@ -177,10 +171,7 @@ function isEmpty({ content, tool_calls: calls, refusal, audio, images }: Fields)
   );
 }
 
-/**
- * Returns a tool message and the media that has to follow it: for each a line that names it, and the part
- * itself.
- */
+/** A tool message and the media that follows it: for each a line that names it, and the part itself. */
 function encodeResult(
   turn: Turn,
   { block: result, path }: Placed<ToolResult>,

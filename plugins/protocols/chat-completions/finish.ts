@@ -56,10 +56,7 @@ export function encodeFinish(reason: FinishReason, calls: boolean): string {
   return encoded[considerCalls(reason, calls)];
 }
 
-/**
- * Whether this protocol has no name for a reason. OpenRouter's `native_finish_reason` then holds the
- * original.
- */
+/** Whether this protocol has no name for a reason: `native_finish_reason` then holds the original. */
 export function isApproximated(reason: FinishReason): boolean {
   return reason === 'other' || reason === 'pause' || reason === 'error' || reason === 'refusal';
 }

@@ -38,9 +38,7 @@ import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
-/**
- * A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated.
- */
+/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
 export class ChatCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -137,10 +135,7 @@ function supportsFormat({ response_format: format, tools }: WireRequest, model: 
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
-/**
- * Whether the provider accepts all fields, which it may refuse even if they are null. Retargeting handles
- * `stream_options`.
- */
+/** Whether the provider accepts all fields, even null ones. Retargeting handles `stream_options`. */
 function hasAcceptedFields(wire: WireRequest, model: Model): boolean {
   const special = Object.keys(chatFlags(model.capabilities).fields);
   if (special.length === 0) return true;
@@ -175,10 +170,7 @@ function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
   return isOn ? [{ name: 'live search', field: 'search_parameters', untold: true }] : [];
 }
 
-/**
- * OpenRouter bills search plugins by results and document plugins by pages, at prices that its model list
- * lacks.
- */
+/** OpenRouter bills search plugins by result and document plugins by page; no price list has these. */
 function pluginModes({ plugins }: WireRequest): Mode[] {
   const all: unknown[] = Array.isArray(plugins) ? plugins : [];
   return all.flatMap((plugin, place): Mode[] => {

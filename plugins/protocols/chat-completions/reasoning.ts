@@ -106,17 +106,12 @@ function writeDetails(
   ];
 }
 
-/**
- * Writes a thought for a client, with all state in envelopes. The entries have the index of their thought.
- */
+/** Writes a thought for a client, with all state in envelopes. Its entries share an index. */
 export function sealDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
-/**
- * Whether the provider refuses messages with unknown fields, as OpenAI and Mistral do. Others take or ignore
- * them.
- */
+/** Whether the provider refuses unknown fields of messages, as OpenAI and Mistral do. */
 export function refusesExtensions(model: Model): boolean {
   return (
     (chatFlags(model.capabilities).extras && model.id.startsWith('openai/')) ||
@@ -171,10 +166,7 @@ export function markAsTextState(opaque: Opaque): Opaque {
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
-/**
- * Reads the reasoning of an assistant message. `text` is the state of its text, `read` the fields that were
- * read.
- */
+/** An assistant message's reasoning, the sealed state of its text, and the names of the read fields. */
 export function readReasoning(
   message: Fields,
   at: string,
@@ -235,10 +227,7 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
   return blocks;
 }
 
-/**
- * Adds state that came in an entry of its own. Since it was in an envelope, the block is no longer restored
- * as written.
- */
+/** Adds state from an entry of its own. It was in an envelope, so the block is not restored as written. */
 function addState(
   { text, summary, opaque = [], at }: ReasoningBlock,
   more: readonly Opaque[],

@@ -17,10 +17,7 @@ export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; rea
   return { opaque, rest: Object.fromEntries(rest) };
 }
 
-/**
- * The member with the signatures, to be spread into a call or an image. Clients get them in the gateway's
- * envelope.
- */
+/** The member of a call or an image with its signatures. Clients get them in the gateway's envelope. */
 export function writeSignatures(opaque: readonly Opaque[], write: (state: Opaque) => string): Fields {
   if (opaque.length === 0) return {};
   const entries = opaque.map((state) => [state.vendor, { thought_signature: write(state) }]);

@@ -32,10 +32,7 @@ interface Call {
   id: string;
   name: string;
   custom: boolean;
-  /**
-   * Whether a custom tool was offered as a function; its input is then unwrapped from the arguments at the
-   * end.
-   */
+  /** Whether a custom tool was offered as a function, so that its input is unwrapped at the end. */
   isWrapped: boolean;
   /** The arguments so far. */
   readonly said: Transcript;
@@ -63,10 +60,7 @@ function addText(call: Call, text: string): void {
   call.isObject = undefined;
 }
 
-/**
- * Whether a call's arguments are a whole object. They are parsed only when their brackets are closed, not
- * with each fragment.
- */
+/** Whether a call's arguments are a whole object. Only closed brackets are worth parsing. */
 function isWhole(call: Call): boolean {
   if (!call.end.closed) return false;
   call.isObject ??= isObject(parseJson(call.said.text));
@@ -150,9 +144,7 @@ export class ToolCalls {
     this.#byIndex.clear();
   }
 
-  /**
-   * Emits what is known of a call and was not emitted yet. If `last`, nothing more comes. Returns its block.
-   */
+  /** Emits what was not emitted of a call yet. If `last`, nothing more comes. Returns its block. */
   #emit(call: Call, last = false): number {
     const block = call.block ?? this.#start(call);
     const isUnsent = call.said.length === call.waiting.length;
@@ -180,18 +172,12 @@ export class ToolCalls {
   }
 }
 
-/**
- * The single call of providers that still write `function_call`. Snowflake sends an empty one along with
- * plain text.
- */
+/** The call of providers that still write `function_call`. Snowflake sends an empty one with text. */
 export function readFunctionCall(call: unknown): unknown[] {
   return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
-/**
- * Whether a fragment with the index of `call` begins another call: it has another id, or it follows whole
- * arguments.
- */
+/** Whether a fragment begins another call: it has another id, or it follows whole arguments. */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
   return name !== '' && (text !== '' || name !== call.name) && isWhole(call);

@@ -158,10 +158,7 @@ function isPlainCall(call: unknown): boolean {
   );
 }
 
-/**
- * Whether a value is a message of plain text, or an assistant message with plain calls. Most are, and skip
- * the schema.
- */
+/** Whether a value is plain text, or an answer with plain calls. Most are, and skip the schema. */
 export function isPlainMessage(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { role, content, tool_calls: calls } = value;

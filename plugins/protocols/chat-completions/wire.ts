@@ -34,9 +34,7 @@ const ownTool = z.discriminatedUnion('type', [
     }),
   }),
 ]);
-/**
- * Hosted tools: OpenRouter's `openrouter:web_search`, Groq's `browser_search`, Moonshot's `builtin_function`.
- */
+/** Hosted tools, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
 const hostedTool = typeOtherThan(ownTypes);
 
 const named = z.looseObject({ name: z.string() });
@@ -80,10 +78,7 @@ const responseFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
-/**
- * OpenAI takes 4, DeepSeek 16, and vLLM any number. The gateway watches the reply for those that a provider
- * does not take.
- */
+/** OpenAI takes 4, DeepSeek 16, vLLM any number. The gateway watches for those that are not taken. */
 const mostStops = 1000;
 const stopText = `a string, or an array of at most ${mostStops} strings`;
 

@@ -13,10 +13,7 @@ interface PendingCall {
 
 interface Queue {
   readonly calls: PendingCall[];
-  /**
-   * Index of the first call that may still be open. Removing earlier calls would move all later ones each
-   * time.
-   */
+  /** The first call that may be open. Removing earlier ones would move all later ones each time. */
   first: number;
 }
 

@@ -65,9 +65,7 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  /**
-   * Decodes a whole reply, or an array with the chunks of one. Throws `upstream_failed` if it is no reply.
-   */
+  /** Decodes a whole reply, or an array of its chunks. Throws `upstream_failed` if it is none. */
   whole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
     const isReply = objectsIn(chunks).some(

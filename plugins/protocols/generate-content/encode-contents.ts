@@ -203,9 +203,7 @@ class ContentWriter {
     return encoded;
   }
 
-  /**
-   * Gemini refuses a step of the current turn if its first call has neither a signature nor a placeholder.
-   */
+  /** Gemini refuses a step whose first call has neither a signature nor a placeholder. */
   markUnsealedCalls(): void {
     const current = this.contents.findLastIndex(({ kind }) => kind === 'user');
     let seen = false;

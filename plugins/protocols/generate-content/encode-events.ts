@@ -120,10 +120,7 @@ function dataFrame(json: string): string {
   return `data: ${json}\r\n\r\n`;
 }
 
-/**
- * One chunk with the error, and the end of the array if the stream is one. Without a finish reason the reply
- * looks broken.
- */
+/** A chunk with the error, and the end of an array. Without a finish reason the reply looks broken. */
 export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
   const json = JSON.stringify(errorBody(error));
   if (framing !== 'array') return dataFrame(json);

@@ -107,9 +107,7 @@ function nearestShape(size: string): string | undefined {
   )[0];
 }
 
-/**
- * Gemini takes only the shape of a picture. `fitSettings` refuses some other settings, and the rest are lost.
- */
+/** Gemini takes only a picture's shape. `fitSettings` refuses some other settings; the rest are lost. */
 function encodeImage(
   { image }: CanonicalRequest,
   { capabilities }: Model,

@@ -29,10 +29,7 @@ function encodeSignature(
   return restoreSignature(kept, block);
 }
 
-/**
- * Encodes any block but a tool result. A file with a name takes two parts: a text with the name, and the
- * file.
- */
+/** Encodes any block but a tool result. A named file takes two parts: a text with its name, and itself. */
 export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, encoding: Encoding): Fields[] {
   const { lose } = encoding;
   if (block.cache) lose(`${path}.cache`, noCacheMarks);

@@ -10,10 +10,7 @@ import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag
 const mapKeywords = nameSet('properties patternProperties dependentSchemas $defs definitions');
 /** Keywords whose value holds no schema. */
 const valueKeywords = nameSet('enum const default examples example required');
-/**
- * Limits of inlining: references, characters, and references inside one another. Beyond them, references
- * stay.
- */
+/** Limits of inlining: references, characters, and nesting. Beyond them, references stay. */
 const mostReferences = 5000;
 const mostText = 256 * 1024;
 const deepest = 64;

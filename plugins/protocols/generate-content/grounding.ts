@@ -18,10 +18,7 @@ function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/**
- * Maps between characters of a text and bytes of its UTF-8. Built once, since a text may have thousands of
- * passages.
- */
+/** Maps characters to bytes of UTF-8 and back. Built once: a text may have thousands of passages. */
 class BytePositions {
   /** Byte positions by character. */
   readonly #bytes: Uint32Array;
@@ -68,10 +65,7 @@ export interface Answer {
 /** Most part positions that we keep. Citations cannot name later parts. */
 export const mostParts = 10_000;
 
-/**
- * Converts bytes of a part to characters of the answer. An omitted start is 0. Empty if beyond the text that
- * we kept.
- */
+/** Converts bytes of a part to characters of the answer. Empty if beyond the text that we kept. */
 function locate(
   segment: Fields,
   { transcript, starts }: Answer,
@@ -90,10 +84,7 @@ function readSource(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' 
   return { kind: 'url', url: nonEmpty(found.uri), title: nonEmpty(found.title) };
 }
 
-/**
- * Most sources that all passages of a reply may have together. Each becomes an annotation; real replies have
- * few.
- */
+/** The most sources of all passages. Each becomes an annotation; real replies have few. */
 const mostSources = 10_000;
 
 /** Throws `upstream_failed` if the passages name too many sources. */

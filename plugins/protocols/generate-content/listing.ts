@@ -18,10 +18,7 @@ import {
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-/**
- * Audio and cached input without a price of their own cost as much as input. A search without a price is
- * free.
- */
+/** Audio and cached input cost as much as input unless priced. A search without a price is free. */
 function buildPricing({ price = freePrice }: Model): Record<string, string> {
   const {
     input,

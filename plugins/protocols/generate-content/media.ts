@@ -88,9 +88,7 @@ export function readFile(file: WireFile): ReadMedia {
   return { block, form: [], rest: nestFields('fileData', pickUnread(file, fileFields)) };
 }
 
-/**
- * Encodes the part that holds a medium: restored if `own`, fitted to Google if it came from another protocol.
- */
+/** The part that holds a medium: restored if `own`, otherwise fitted to Google. */
 export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;

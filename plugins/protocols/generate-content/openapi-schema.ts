@@ -9,9 +9,7 @@ const countKeywords = nameSet('minItems maxItems minLength maxLength minProperti
 const schemaKeywords: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 const listKeywords: ReadonlySet<string> = new Set(['anyOf', 'prefixItems']);
 const mapKeywords: ReadonlySet<string> = new Set(['properties', 'defs', '$defs']);
-/**
- * Keywords that JSON Schema has no equivalent for. The order of the properties replaces `propertyOrdering`.
- */
+/** Keywords without an equivalent. The order of the properties replaces `propertyOrdering`. */
 const droppedKeywords: ReadonlySet<string> = new Set(['nullable', 'propertyOrdering', 'example']);
 
 /** Google takes keywords in snake_case too. */

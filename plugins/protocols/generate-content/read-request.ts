@@ -38,9 +38,7 @@ interface CallFacts extends CheckedBody {
   readonly spelling: readonly SpellingNote[];
 }
 
-/**
- * A call in this protocol. The upstream side uses `instanceof` to see that the request was not translated.
- */
+/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
 export class GenerateCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -142,9 +140,7 @@ function findProvider(
   return modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
 }
 
-/**
- * The number of searches has no limit, however many tools ask for them. The fee names the first such tool.
- */
+/** Searches have no limit, however many tools ask for them. The fee names the first such tool. */
 function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
@@ -230,9 +226,7 @@ export function checkRequest(body: unknown): CheckedBody {
   return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
-/**
- * The body of a count holds contents, or a whole request. Other fields of a request may accompany contents.
- */
+/** A count holds contents, with or without other fields of a request, or a whole request. */
 export function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(countWire, body);
   if (inner) {

@@ -167,9 +167,7 @@ export class ReplyParts {
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
   }
 
-  /**
-   * Gemini wants a seal on the first call of a step, and takes a placeholder if another model made the call.
-   */
+  /** Gemini wants a seal on a step's first call, and takes a placeholder for another model's. */
   #sealCall(start: Event<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
     const candidate = this.#candidate(start.candidate);
     const [seal] = opaque.map(writeSignature);
@@ -221,10 +219,7 @@ function markThought(kind: string, part: Fields): Fields {
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
 
-/**
- * Puts the first seal on the last part. Each further seal gets an empty part, as does the first if there is
- * no part.
- */
+/** Puts the first seal on the last part. Further seals get empty parts, as does one without any part. */
 function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];

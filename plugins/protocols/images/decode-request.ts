@@ -8,10 +8,7 @@ import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type { WireRequest, WireSettings } from './wire.ts';
 
-/**
- * Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for
- * the gateway.
- */
+/** Not kept: `response_format` asks for what is done anyway, and `provider` is for the gateway. */
 const readWhole = nameSet(`
   model prompt quality n size output_format output_compression background moderation input_fidelity stream
   partial_images response_format user provider

@@ -45,9 +45,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
     : { body: fields, operation: 'generate', losses: all };
 }
 
-/**
- * Several pictures are requested without a stream: OpenAI's events do not say which picture they belong to.
- */
+/** Several pictures are not streamed: OpenAI's events do not say which picture they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };

@@ -16,10 +16,7 @@ export function isProvider(name: string): boolean {
   return name === 'provider' || name.startsWith('provider[');
 }
 
-/**
- * Returns undefined if the form has none. Throws `invalid_request`, naming a field it cannot read. The schema
- * checks the values.
- */
+/** Undefined if the form has none. Throws `invalid_request`, naming a field that it cannot read. */
 export function readProvider(texts: Form['fields']): unknown {
   const own = texts.filter(([name]) => isProvider(name));
   const [first] = own;

@@ -56,10 +56,7 @@ export class ImageCall implements ClientCall {
   }
 }
 
-/**
- * Creates the reader. `quality` states whether calls must have one. The reader throws `invalid_request`,
- * naming the field.
- */
+/** Creates the reader, which throws `invalid_request`. `quality`: whether calls must have one. */
 export function requestReader(
   quality: 'required' | 'optional',
 ): (body: unknown, text: string, match: Match) => ImageCall {

@@ -26,9 +26,7 @@ function subtract(whole: number | undefined, part: number | undefined): number |
   return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
 }
 
-/**
- * For an edit, `inputImages` is the number of its pictures; only an edit reports the pictures that went in.
- */
+/** `inputImages` is the number of an edit's pictures. Only an edit reports those that went in. */
 export function encodeUsage(usage: Usage, inputImages: number | undefined): Fields {
   const { input, inputImage, cacheRead, output, outputImage } = usage;
   const edit = inputImages !== undefined;

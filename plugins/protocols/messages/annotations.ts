@@ -30,10 +30,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/**
- * Encodes a citation, and cuts its passage out of `answer` if it has none. Undefined if this protocol has no
- * such kind.
- */
+/** Encodes a citation; `answer` has its passage if it has none. Undefined if there is no such kind here. */
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));

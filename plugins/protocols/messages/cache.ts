@@ -35,10 +35,7 @@ export function markLeft({ cache_control: mark }: Marked): Fields {
 /** Encodes a thing's mark as its `cache_control`. `path` is the thing's canonical path. */
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
-/**
- * Creates the encoder for one request's marks. Of more than four it keeps the last, which cover the most
- * text.
- */
+/** The encoder of a request's marks. Of more than four it keeps the last, which cover the most text. */
 export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
   const paths = listMarks(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));

@@ -207,9 +207,7 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
   return texts.length === blocks.length ? texts : undefined;
 }
 
-/**
- * A search result is a text document. Only this protocol has a field for its source, which stays in the bag.
- */
+/** A search result is a text document. Its source has a field here only, and stays in the bag. */
 function decodeSearchResult(block: WireSearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };

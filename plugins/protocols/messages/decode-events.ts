@@ -24,10 +24,7 @@ export class ReplyDecoder implements EventDecoder {
   #events: CanonicalEvent[] = [];
   #usage: Fields = {};
   #lifetime: '5m' | '1h' | undefined;
-  /**
-   * The end of a message whose start already has it, as in Anthropic's answer to a programmatic tool call's
-   * result.
-   */
+  /** The end of a message that has stopped at its start, as after a programmatic tool call. */
   #stopped: Fields | undefined;
   #started = false;
   /** True if an unreadable event was skipped last. */

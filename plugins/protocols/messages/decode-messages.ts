@@ -12,10 +12,7 @@ import type { WireContent, WireMessage, WireRequest } from './wire.ts';
 /** A number in an object or array that a double may not hold. */
 const longNumber = /[:[,]\s*-?\d{16}/;
 
-/**
- * Decodes all turns. It parses the body's text again if the numbers in a tool's input have more digits than a
- * double.
- */
+/** Decodes all turns. Numbers of a tool's input that exceed a double are parsed again from the text. */
 export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
   const counts = messages.some(
     ({ content }) =>

@@ -129,10 +129,7 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
 }
 
-/**
- * Whether a model is to think, and how hard, stand in two fields: where a client wrote only one, what is lost
- * of either is told by that one.
- */
+/** Two fields hold the reasoning. If the client wrote only one, losses of either name that one. */
 function namesOf({ form }: ReadThinking): Record<string, string> | undefined {
   if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;

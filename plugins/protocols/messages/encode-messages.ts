@@ -92,9 +92,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   return { system: systemOf(system, plain), messages: ordered };
 }
 
-/**
- * Makes the first message the user's, as Anthropic requires: without any messages, from the last instruction.
- */
+/** Makes the first message the user's, as Anthropic requires. An instruction may become it. */
 function beginWithUser(
   messages: Message[],
   system: Fields[],
@@ -184,9 +182,7 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
 
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
-/**
- * An assistant's message cannot contain media here, so a picture of the assistant becomes one of the user.
- */
+/** An assistant's message cannot contain media here, so the user shows its pictures. */
 function answer(
   messages: Message[],
   content: readonly Fields[],
@@ -204,10 +200,7 @@ function answer(
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
-/**
- * Adds instructions in the middle of a conversation: as system text if the model accepts it, or else as user
- * text.
- */
+/** Adds instructions in mid-conversation: as system text if the model accepts it, else as the user's. */
 function instruct(messages: Message[], content: readonly Fields[], index: number, encoding: Encoding): void {
   const last = messages.at(-1);
   // Only results may come between a call and its result.

@@ -48,10 +48,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/**
- * This protocol cannot allow a subset of tools, so others are left out. Google's list does not cover its
- * hosted tools.
- */
+/** Leaves out tools that are not allowed. Google's list of allowed tools does not cover hosted ones. */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
   return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }

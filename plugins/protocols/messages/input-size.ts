@@ -30,10 +30,7 @@ const cacheMark = /"cache_control"|\\u/;
 /** Types of tools that the client runs; Anthropic runs all others. */
 const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
 
-/**
- * How often Anthropic may read the conversation again: after each use of a tool that it runs, and once to
- * compact it.
- */
+/** How often Anthropic reads the conversation again: after each use of its tools, and to compact it. */
 function countRounds({ tools, mcp_servers: servers, context_management: management }: WireRequest): number {
   let rounds = hasEntries(servers) ? Infinity : 0;
   for (const tool of tools ?? []) {

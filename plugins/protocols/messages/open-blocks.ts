@@ -108,10 +108,7 @@ export class OpenBlocks {
     for (const index of this.#open.keys()) this.end(index);
   }
 
-  /**
-   * The vendor's own tools and their results stay whole for clients of this protocol, except the input, which
-   * is text.
-   */
+  /** The vendor's tools and their results stay whole for its clients, except the input, which is text. */
   #startServerTool(open: OpenBlock, wire: Fields): void {
     const { name, input } = wire;
     const hasInput = isObject(input) && Object.keys(input).length > 0;

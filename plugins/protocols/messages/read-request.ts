@@ -23,10 +23,7 @@ import { measureInput, readFees } from './input-size.ts';
 import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
 import type { WireBlock, WireRequest } from './wire.ts';
 
-/**
- * A call in this protocol. The upstream side recognises it with `instanceof`, and then has nothing to
- * translate back.
- */
+/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
 export class MessagesCall implements ClientCall {
   readonly model: string;
   readonly stream: boolean;
@@ -99,10 +96,7 @@ function hasUnsignedThoughts({ messages }: WireRequest): boolean {
   return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
 }
 
-/**
- * A loop of tool calls that another model started without reasoning: with thinking enabled, Anthropic refuses
- * it.
- */
+/** A tool loop that another model began without reasoning. Anthropic refuses it if thinking is enabled. */
 function lacksThoughtsInLoop({ messages, thinking }: WireRequest): boolean {
   if (thinking?.type !== 'enabled') return false;
   const last = messages.at(-1)?.content;
@@ -143,10 +137,7 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   return new MessagesCall(wire, text, isCount);
 }
 
-/**
- * The error code that makes the vendor SDK's tool runner, which starts with a thread, resend the whole
- * conversation.
- */
+/** The error code that makes the SDK's tool runner resend its thread as a whole conversation. */
 const noThreads = 'thread_unsupported_request';
 
 function checkStateless({ thread }: WireRequest): void {

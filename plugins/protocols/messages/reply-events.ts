@@ -63,9 +63,7 @@ export class ReplyEvents {
   /** Characters of it that citations may still quote. */
   #passages = longestPassages;
 
-  /**
-   * `whole`: the reply is not a stream, so that the sealed state of its last text can come before the text.
-   */
+  /** `whole`: the reply is not a stream, so that the state of its last text can precede the text. */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
     this.#whole = whole;
@@ -245,18 +243,13 @@ export class ReplyEvents {
     this.#events.push({ type: 'message_start', message });
   }
 
-  /**
-   * Estimates the input tokens, because clients read them at the start. The end of the message corrects them.
-   */
+  /** An estimate of the input, which clients read at the start. The end corrects it. */
   #estimate(): number {
     const { textBytes, images, mediaBytes } = this.#context.call.size;
     return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
   }
 
-  /**
-   * Keeps a final text as the reply's last block: Claude Code prints only the last block, and only if it is
-   * text.
-   */
+  /** Keeps a final text last: Claude Code prints only the last block, and only if it is text. */
   #closeText(): void {
     const held = this.#held;
     this.#held = [];

@@ -17,10 +17,7 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
-/**
- * Collects the blocks of a message, with an index of possible owners: a search for each envelope would take
- * quadratic time.
- */
+/** The blocks of a message, indexed by owner: a search for each envelope would take quadratic time. */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();

@@ -34,9 +34,7 @@ interface Reading {
   readonly foreignCalls: ReadonlySet<string>;
 }
 
-/**
- * Every provider refuses an output without its call, so the two are translated together or dropped together.
- */
+/** Ids of calls that are dropped with their outputs: every provider refuses an output without its call. */
 function findForeignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   const foreign = new Set<string>();
   for (const { kind, item } of items) {

@@ -98,10 +98,7 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
   };
 }
 
-/**
- * Clients send parts of replies back with empty lists. Those are kept as notes, so that they are not reported
- * as lost.
- */
+/** Clients send parts of replies back with empty lists. As notes these are not reported as lost. */
 function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {

@@ -84,10 +84,7 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireReques
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/**
- * Notes for what restores the client's wording, and for fields about storage, which a stateless gateway
- * ignores.
- */
+/** Notes for the client's wording, and for fields about storage, which the gateway ignores. */
 function collectNotes(wire: WireRequest): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');

@@ -105,9 +105,7 @@ function readTurnSides(turn: Turn): Message['sides'] {
   return { fields: bag.fields(turn), form: bag.form(turn) };
 }
 
-/**
- * An assistant's turn may hold several messages, so each message's own fields are kept on its first block.
- */
+/** A message's own fields are kept on its first block: an assistant's turn may hold several messages. */
 function readMessageSides(turn: Turn, block: ContentBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
@@ -212,9 +210,7 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   });
 }
 
-/**
- * Only the vendor that sealed reasoning can use it. Other protocols' unsealed reasoning has no known vendor.
- */
+/** Only the vendor that sealed reasoning can use it. The vendor of unsealed reasoning is unknown. */
 function encodeReasoning(
   block: Kind<'reasoning'>,
   path: string,

@@ -23,9 +23,7 @@ export class OutputItemEncoder {
   readonly #messages: MessageEncoder;
   readonly #hosted: HostedEncoder;
   readonly #blocks = new Map<number, OpenBlock>();
-  /**
-   * Open calls that the client has not seen yet. They have a map of their own: a reply may have thousands.
-   */
+  /** Open calls that the client has not seen, in a map of their own: there may be thousands. */
   readonly #heldCalls = new Map<number, OpenCall>();
   #names: ToolNames | undefined;
   /** The latest call whose arguments have ended. Only the next event shows whether the call was cut short. */

@@ -168,10 +168,7 @@ function isPlainText(part: Fields): part is { type: string; text: string } {
   );
 }
 
-/**
- * Joins parts to a message's content or a tool's output. One plain text becomes a string, unless the client
- * sent a part.
- */
+/** A message's content or a tool's output. One plain text becomes a string, unless it was a part. */
 export function joinParts(
   parts: readonly Fields[],
   form: readonly string[],

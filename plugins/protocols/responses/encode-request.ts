@@ -254,10 +254,7 @@ function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, los
 
 const longestUser = 64;
 
-/**
- * OpenAI accepts names of at most 64 characters. A longer one is hashed, so it stays the same for the same
- * user.
- */
+/** OpenAI accepts 64 characters. A longer name is hashed, so that it stays the same for a user. */
 function fitUser(user: string | undefined): string | undefined {
   return user === undefined || user.length <= longestUser
     ? user

@@ -20,10 +20,7 @@ export interface Encoding {
 export const flagsSchema = z.strictObject({
   /** xAI names its replies by ids without the prefix that clients expect. */
   ids: z.enum(['prefixed', 'bare']).default('prefixed'),
-  /**
-   * Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the
-   * marks.
-   */
+  /** Whether OpenAI's cache marks are taken. Other models refuse them. */
   cacheMarks: z.boolean().default(false),
 });
 

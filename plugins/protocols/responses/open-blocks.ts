@@ -50,9 +50,7 @@ export class OpenPart {
     return this.#transcript.length;
   }
 
-  /**
-   * Copies the text so far into the message's part. Not called per delta: V8 would keep a rope of all pieces.
-   */
+  /** Copies the text so far into the part. Not for each delta: V8 would keep all pieces. */
   update(): void {
     this.#part[this.isRefusal ? 'refusal' : 'text'] = this.text;
   }

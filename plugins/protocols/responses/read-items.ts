@@ -41,9 +41,7 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: WireCallOutput }
   | { readonly kind: 'reasoning'; readonly item: WireReasoning }
   | { readonly kind: 'image-call'; readonly item: WireImageCall }
-  /**
-   * `unknownRole` marks a message with an unknown role: without it, another provider's answer is worthless.
-   */
+  /** `unknownRole`: a message without which another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
 /** Whether an assistant message must have the id and status of its response. */

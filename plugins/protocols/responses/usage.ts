@@ -20,10 +20,7 @@ function countOutput(wire: Fields): number | undefined {
     : Math.max(output, total - input);
 }
 
-/**
- * Counts searches by their items, for a response without a sum. OpenAI charges for searches, not for opened
- * pages.
- */
+/** Counts search items if there is no sum. OpenAI charges for searches, not for opened pages. */
 function countSearchItems(output: unknown): number | undefined {
   const searches = listObjects(output).filter(
     (item) => item.type === 'web_search_call' && (readObject(item.action).type ?? 'search') === 'search',
@@ -36,10 +33,7 @@ function readContainerId(item: Fields): unknown {
   return item.type === 'shell_call' ? readObject(item.environment).container_id : undefined;
 }
 
-/**
- * Counts the containers that ran code or commands. One that the request names was charged when it was
- * created.
- */
+/** Counts the containers that ran code, except those the request names, which were charged before. */
 function countContainers({ output, tools }: Fields): number | undefined {
   const named = new Set(
     listObjects(tools).map((tool) => tool.container ?? readObject(tool.environment).container_id),
@@ -56,10 +50,7 @@ function countFileSearches({ output }: Fields, usage: Fields): number | undefine
   );
 }
 
-/**
- * OpenAI reports the sum next to the usage, xAI inside it. xAI counts searches of X apart; they cost the
- * same.
- */
+/** OpenAI reports the sum next to the usage, xAI inside it, with searches of X apart at the same price. */
 function countSearches(response: Fields, usage: Fields): number | undefined {
   const { web_search_calls: web, x_search_calls: posts } = readObject(usage.server_side_tool_usage_details);
   const summed =

@@ -88,9 +88,7 @@ function isPlainContent(value: unknown): boolean {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isPlainPart));
 }
 
-/**
- * Whether an item has a type, `own` other fields, and beyond these at most an id and the status `completed`.
- */
+/** Whether an item has `own` fields beyond its type, and at most an id and the status `completed`. */
 function isPlainItem(value: unknown, type: string, own: number): value is Fields {
   if (!isObject(value) || value.type !== type) return false;
   const head = (typeof value.id === 'string' ? 1 : 0) + (value.status === 'completed' ? 1 : 0);

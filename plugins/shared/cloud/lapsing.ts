@@ -13,10 +13,7 @@ export interface Fetched<Value> {
 }
 
 const minute = 60_000;
-/**
- * With less than the first of these left a credential is renewed; with less than the second it is not used
- * any more.
- */
+/** With less left than the first a credential is renewed; with less than the second it is not used. */
 const renewed = 4 * minute;
 const unusable = 10_000;
 /** How long to wait after a renewal in the background has failed. */

@@ -3,10 +3,7 @@ import { GatewayError } from '../../../core/index.ts';
 
 const safeSegment = /^[\w@~+.-]+$/;
 
-/**
- * A model's name as a path of one or more segments. Throws if a segment could lead elsewhere: `..`, `?`,
- * `:method`.
- */
+/** A model's name as a path. Throws if a segment could lead elsewhere: `..`, `?`, `:method`. */
 export function checkUrlPath(name: string): string {
   const isSafe = name.split('/').every((segment) => safeSegment.test(segment) && !/^\.+$/.test(segment));
   if (!isSafe)

@@ -71,10 +71,7 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
   return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
 }
 
-/**
- * The same items, lowest figure first. It sorts by insertion, since there are few items and this runs for
- * each call.
- */
+/** The same items, lowest figure first: sorted by insertion, since few items are sorted for each call. */
 export function lowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
   const sorted: Each[] = [];
   const figures: number[] = [];

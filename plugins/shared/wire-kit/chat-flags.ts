@@ -18,10 +18,7 @@ export const chatFlagsSchema = z.strictObject({
   tools: z.enum(['always', 'unless-reasoning']).default('always'),
   /** The form of tool call ids: Mistral's models take exactly nine letters and digits. */
   callIds: z.enum(['any', 'nine']).default('any'),
-  /**
-   * Fields with another name here, and refused ones (null): Mistral calls a seed `random_seed`, and refuses
-   * `user`.
-   */
+  /** Renamed fields (Mistral's `random_seed`), and refused ones (null, as Mistral's `user`). */
   fields: z.record(z.string(), z.string().nullable()).default({}),
   /**
    * Whether the endpoint takes Mistral's short forms: a URL or data instead of the object that holds it, a
@@ -33,10 +30,7 @@ export const chatFlagsSchema = z.strictObject({
    * the model thought before it called tools.
    */
   thinkingMode: z.boolean().default(false),
-  /**
-   * Whether OpenAI's cache marks are taken. Other models decide themselves what to cache, and refuse the
-   * marks.
-   */
+  /** Whether OpenAI's cache marks are taken. Other models refuse them. */
   cacheMarks: z.boolean().default(false),
 });
 

@@ -23,10 +23,7 @@ export function containsEnvelope(text: string): boolean {
 /** Separates the kind of a state from its owner. An owner may contain it, a kind never does. */
 const ownerMark = ' of ';
 
-/**
- * Puts opaque state into an envelope. `owner` names what the state belongs to, if that is not the enclosing
- * block.
- */
+/** Puts opaque state into an envelope. `owner` names its owner, if not the enclosing block. */
 export function seal({ vendor, kind, value }: Opaque, owner?: string): string {
   const label = owner === undefined ? kind : kind + ownerMark + owner;
   return Buffer.from(magic + JSON.stringify([vendor, label, value])).toString('base64');

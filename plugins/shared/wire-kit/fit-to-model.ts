@@ -33,10 +33,7 @@ export function fitLimit(
   return sent;
 }
 
-/**
- * The wanted modalities that the model can make; undefined for text alone, the default. Throws if it can make
- * none.
- */
+/** The modalities that the model can make; undefined for text alone. Throws if it can make none. */
 export function fitModalities(
   { modalities }: CanonicalRequest,
   { output }: Pick<Model, 'output'>,

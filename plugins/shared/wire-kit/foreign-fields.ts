@@ -29,10 +29,7 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
-/**
- * Asks for a shortened conversation that only its vendor can read. Codex waits for it and cannot use any
- * other answer.
- */
+/** Asks for a short conversation that only its vendor can read. Codex cannot use any other answer. */
 const compaction = 'compaction_trigger';
 
 /** Throws if a block asks for something that only the vendor of its protocol can answer. */
@@ -53,10 +50,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/**
- * The paths that are lost with a field: the field itself, or its members if the rest of the object was
- * decoded.
- */
+/** The paths that a field loses: itself, or its members if the rest of the object was decoded. */
 function* listLostPaths(path: string, name: string, value: unknown): Generator<string> {
   if (isEmpty(value) || isHarmless(name, value)) return;
   // If the bag has even the type, nothing of the object was decoded.

@@ -7,9 +7,7 @@ import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/**
- * The name of the block with the output of code that the provider ran; it follows the block with the code.
- */
+/** The name of the block with the output of the code in the block before. */
 export const codeResult = 'code_result';
 
 export type HostedTool = Extract<Tool, { type: 'hosted' }>;
@@ -39,10 +37,7 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value.type === 'file_search';
 }
 
-/**
- * The tools without a second one of a kind: a client may spell one tool in two ways, and providers refuse
- * duplicates.
- */
+/** The tools without a second one of a kind, which providers refuse: a client may spell one in two ways. */
 export function removeRepeatedTools(
   tools: readonly (Tool | undefined)[],
   protocol: string,
@@ -60,18 +55,12 @@ export function removeRepeatedTools(
   });
 }
 
-/**
- * The tools without hosted ones if no tool may be called, for a wire whose tool choice does not cover hosted
- * tools.
- */
+/** Removes hosted tools if no tool may be called: the wire's tool choice does not cover them. */
 export function removeForbiddenTools({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
-/**
- * Reports a tool that has no counterpart at the model, or none at a known price. Throws if an answer without
- * it is worthless.
- */
+/** Reports a tool without a counterpart at a known price. Throws if an answer without it is worthless. */
 export function loseHosted(
   tool: HostedTool,
   path: string,
@@ -112,10 +101,7 @@ const options: Readonly<Record<string, SearchOption>> = {
 /** Writes each search option that a protocol has. */
 export type SearchWriters = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
 
-/**
- * Translates the options of a web search (size, location, domains, uses) to another protocol, and reports the
- * rest.
- */
+/** Translates the options of a web search to another protocol, and reports the rest. */
 export function translateSearchOptions(
   { protocol, value }: HostedTool,
   path: string,
@@ -173,10 +159,7 @@ export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readon
   );
 }
 
-/**
- * The search's limit as a limit for all hosted tools; undefined if it has none, or if the request has others
- * too.
- */
+/** The search's limit for all hosted tools; undefined if it has none, or if there are others too. */
 export function readSearchLimit(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
   return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;

@@ -11,9 +11,7 @@ import {
   type VendorBag,
 } from '../../../core/index.ts';
 
-/**
- * Reports a loss: its canonical path, a short reason, and its kind (by default the wire has no such field).
- */
+/** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
 
 /** Returns a list of losses and the function that adds to it. */

@@ -19,10 +19,7 @@ function usualPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
-/**
- * Splits a base64 data URL without reading its data, which may be many megabytes; undefined for any other
- * text.
- */
+/** Splits a base64 data URL without reading its data, which may be long; undefined for any other text. */
 export function readDataUrl(url: string): DataUrl | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const comma = url.slice(0, longestPrefix).indexOf(',');
@@ -88,10 +85,7 @@ export function nameDocument(mediaType: string | undefined, data: string): strin
   return extension === undefined ? 'document' : `document.${extension}`;
 }
 
-/**
- * The client's text about a document. Most protocols can only carry it as text before the document, an
- * approximation.
- */
+/** The client's text about a document, which most protocols carry as text before it. */
 export function takeContext(
   { context }: Extract<Block, { type: 'media' }>,
   path: string,
@@ -130,10 +124,7 @@ interface Picture {
   readonly at?: string | undefined;
 }
 
-/**
- * The type of a base64 picture: by its bytes, since stated types may be wrong, or else as stated. Throws for
- * other types.
- */
+/** A base64 picture's type by its bytes, since stated types may be wrong, or as stated. Throws for others. */
 export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
   const stated = mediaType?.toLowerCase();
   const type = detectBase64PictureType(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
@@ -145,10 +136,7 @@ export function fitPicture({ mediaType, at }: Picture, data: string, path: strin
   );
 }
 
-/**
- * The URL of a picture for OpenAI's protocols: an http address or a data URL; undefined if the picture has
- * neither.
- */
+/** A picture's URL for OpenAI's protocols: http or data; undefined if the picture has neither. */
 export function buildPictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
   const { source } = block;
   if (source.type === 'base64') return buildDataUrl(source.data, fitPicture(block, source.data, path));

@@ -71,10 +71,7 @@ export function describeTopProvider({
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
-/**
- * The listed model with this id, or all listed models of this owner. Throws `model_not_found` if there is
- * none.
- */
+/** The model with this id, or all of this owner. Throws `model_not_found` if there is none. */
 export function findListedModels(
   catalog: Catalog,
   listed: readonly Model[],

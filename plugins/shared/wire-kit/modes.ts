@@ -44,10 +44,7 @@ export function readRequestedModes(fields: Readonly<Record<string, unknown>>): M
   });
 }
 
-/**
- * The mode that the reply reports in these fields; empty if it reports none, or if no mode was requested or
- * granted.
- */
+/** The mode that the reply reports in these fields; empty if none was reported, requested or granted. */
 export function readServedMode(
   words: Readonly<Record<string, unknown>>,
   { modes = [] }: ClientCall,
@@ -64,10 +61,7 @@ export function readServedMode(
   return modes.length > 0 ? { mode: usualMode } : {};
 }
 
-/**
- * Whether the model has no known price for a tier that a client of another protocol requests. It is then
- * lost.
- */
+/** Whether the price of a tier is unknown, so that a client of another protocol loses it. */
 export function isUnpriced(tier: string | undefined, { price, free }: Model): boolean {
   const mode = readMode(tier);
   return mode !== undefined && !free && (price === undefined || !ratesIn(price, mode));

@@ -150,10 +150,7 @@ export function toObjectSchema(schema: unknown, lose: (reason: string) => void):
   };
 }
 
-/**
- * Whether to offer a tool as strict. Strict tools of other vendors may have optional members, which OpenAI
- * refuses.
- */
+/** Whether to offer a tool as strict: OpenAI refuses optional members, which other vendors allow. */
 export function fitStrict(
   { strict }: { readonly strict?: boolean | null | undefined },
   parameters: unknown,

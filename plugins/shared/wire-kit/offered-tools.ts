@@ -15,19 +15,14 @@ export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digestLength);
 }
 
-/**
- * The tool names that a wire accepts: a pattern for the whole name, one for characters it refuses, and the
- * length.
- */
+/** The names that a wire accepts: a pattern for a whole name, one for refused characters, the length. */
 export interface NameRule {
   readonly good: RegExp;
   readonly strange: RegExp;
   readonly longest: number;
 }
 
-/**
- * The name itself if the wire accepts it, or else a similar one with a digest, which no other name becomes.
- */
+/** The name itself if the wire accepts it, or a similar one with a digest, which no other name becomes. */
 export function fitNameByRule(name: string, { good, strange, longest }: NameRule): string {
   return good.test(name)
     ? name
@@ -40,10 +35,7 @@ export interface ClientTool {
   readonly custom: boolean;
 }
 
-/**
- * The tools offered under another name, or as functions though they are custom tools, by the name sent to the
- * provider.
- */
+/** The tools offered under another name or as functions, by the name sent to the provider. */
 export function mapRenamedTools(
   tools: readonly Tool[],
   fitName: (name: string) => string,

@@ -59,10 +59,7 @@ export function markUnknown(protocol: string): Sides {
   return createBag(protocol).keep({}, [unknownForm]);
 }
 
-/**
- * Throws if a user's message has content that only vendors of its own protocol may know: an answer without it
- * is worthless.
- */
+/** Throws if a user's message has content without a meaning here: an answer would be worthless. */
 export function refuseUnknown(block: Block, protocol: string, path: string): void {
   if (
     block.type !== 'foreign' ||

@@ -42,10 +42,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 
 const family = 'openai';
 
-/**
- * Whether Google's chat-completions endpoint wrote the error: its number and RPC status mean nothing to
- * OpenAI clients.
- */
+/** Whether Google wrote the error: its number and RPC status mean nothing to OpenAI clients. */
 function isFromGoogle({ code, status }: Readonly<Record<string, unknown>>): boolean {
   return typeof code === 'number' && typeof status === 'string';
 }

@@ -13,9 +13,7 @@ export function selectOpenaiFields(cacheMarks: boolean): ReadonlySet<string> {
   return cacheMarks ? cacheFields : fields;
 }
 
-/**
- * Whether the client named the user in `safety_identifier`, so that the other protocol uses the same field.
- */
+/** Whether the client named the user in `safety_identifier`, which the other protocol has too. */
 export function usesSafetyIdentifier({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
   return protocols.some((protocol) => form[protocol]?.includes('safety-identifier'));
 }

@@ -60,10 +60,7 @@ export function readPreferences(wire: z.output<typeof providerObject> | null | u
   };
 }
 
-/**
- * Refuses a vendor's own field that names other models: the vendor would answer with one of them, at its
- * price.
- */
+/** Refuses a vendor's field that names other models, one of which would answer at its own price. */
 export function refuseOtherModels(field: string): never {
   throw new GatewayError(
     'unsupported_parameter',

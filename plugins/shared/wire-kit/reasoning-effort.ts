@@ -18,10 +18,7 @@ function rank(name: string): number {
   return efforts.findIndex((effort) => effort.name === name);
 }
 
-/**
- * The step for a budget of reasoning tokens; undefined for a negative budget, which leaves the choice to the
- * model.
- */
+/** The step for a token budget; undefined for a negative one, which leaves the choice to the model. */
 export function findEffort(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }

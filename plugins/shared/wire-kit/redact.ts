@@ -55,10 +55,7 @@ export function redact(text: string): string {
 const advice =
   /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b|\/(account|settings|plans|dashboard)\b/i;
 
-/**
- * A message about load or limits without its sentences about our plan and billing; undefined if nothing is
- * left.
- */
+/** A message about load without advice about our plan and billing; undefined if nothing is left. */
 export function withoutAdvice(message: string): string | undefined {
   const kept = message.split(/(?<=[.!?])\s+|\n+/).filter((sentence) => !advice.test(sentence));
   const text = kept.join(' ').trim();

@@ -7,23 +7,15 @@ import { isObject } from './vendor-bag.ts';
 
 declare global {
   interface JSON {
-    /**
-     * A value that `JSON.stringify` writes verbatim: the only way to send a number that no double can hold.
-     */
+    /** Written verbatim by `JSON.stringify`: the only way to send a number that no double holds. */
     rawJSON(text: string): unknown;
   }
 }
 
-/**
- * Matches numbers that a double may write differently: with a point, an exponent or many digits, or minus
- * zero.
- */
+/** Numbers that a double may write differently: with a point, an exponent, many digits, or minus zero. */
 const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
-/**
- * Parses JSON so that `JSON.stringify` writes every number with its original digits. Throws if the text is
- * not JSON.
- */
+/** Parses JSON so that `JSON.stringify` writes each number's original digits. Throws if it is none. */
 export function parseExactly(text: string): unknown {
   // A reviver visits each value and takes several times as long as plain parsing.
   if (hasPlainNumbers(text)) return JSON.parse(text);
@@ -48,9 +40,7 @@ export function hasPlainNumbers(text: string): boolean {
   return !unusual.test(text);
 }
 
-/**
- * Parses arguments into an object; undefined if they are not one. Empty text and `null` mean no arguments.
- */
+/** Parses arguments; undefined if they are no object. Empty text and `null` mean no arguments. */
 export function parseArguments(text: string): Record<string, unknown> | undefined {
   if (isEmptyArguments(text)) return {};
   try {
@@ -82,9 +72,7 @@ export function isEmptyArguments(text: string): boolean {
   return whole === '' || whole === 'null';
 }
 
-/**
- * Streams arguments piece by piece, and writes "no arguments" as an empty object, which clients can parse.
- */
+/** Streams arguments piece by piece. "No arguments" become an empty object, which clients can parse. */
 export class ArgumentPieces {
   #held = '';
   #started = false;

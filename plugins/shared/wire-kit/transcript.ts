@@ -13,10 +13,7 @@ const mostPieces = 50;
  */
 export const longestCited = 32 * 1024;
 
-/**
- * Characters that all citations of an answer may quote together. Thousands that quote all of it would
- * multiply the reply.
- */
+/** Characters that all citations may quote: thousands that quote a whole answer would multiply it. */
 export const longestPassages = 256 * 1024;
 
 export class Transcript {

@@ -13,9 +13,7 @@ export interface Sides {
   form?: Record<string, string[]> | undefined;
 }
 
-/**
- * The fields of a thing without any. It is one shared object, so that `overlay` recognises it by identity.
- */
+/** The fields of a thing without any: one shared object, which `overlay` recognises by identity. */
 const nothing: Fields = {};
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -17,10 +17,7 @@ export interface ErrorMeaning {
   readonly rejects?: 'reasoning';
 }
 
-/**
- * Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an
- * account without credit.
- */
+/** About our key or account. Google answers 400 to a wrong key, OpenAI 429 to an empty account. */
 const ourCodes = nameSet(`
   invalid_api_key insufficient_quota insufficient_funds authentication_error billing_error
   account_deactivated account_suspended billing_not_active billing_hard_limit_reached

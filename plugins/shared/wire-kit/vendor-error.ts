@@ -97,10 +97,7 @@ const aboutLoad: ReadonlySet<ErrorCode> = new Set([
   'timeout',
 ]);
 
-/**
- * The vendor's own code, if it is a word in lower case. Google's status and numbers add nothing to the HTTP
- * status.
- */
+/** The vendor's code, if it is a word in lower case. Google's adds nothing to the HTTP status. */
 function selectCode(code: string | undefined): string | undefined {
   return code !== undefined && /^[a-z]/.test(code) ? code : undefined;
 }
@@ -147,10 +144,7 @@ type ErrorEvent = Extract<CanonicalEvent, { type: 'error' }>;
 /** Codes that always blame the request's content. */
 const contentCodes = new Set(['context_length_exceeded', 'content_policy_violation']);
 
-/**
- * The canonical event for an error inside a stream. `status` is the one that it would have had before the
- * stream, if known.
- */
+/** The event for an error in a stream. `status`: what it would have been before the stream, if known. */
 export function buildErrorEvent(family: ErrorFamily, error: VendorError, status = error.status): ErrorEvent {
   const {
     code,
@@ -178,10 +172,7 @@ const callErrors: ReadonlySet<ErrorCode> = new Set([
   'body_too_large',
   'rate_limited',
 ]);
-/**
- * Clients read these as errors of their own key, of a proxy or of their own timeout, and a 422 means the same
- * as a 400.
- */
+/** Clients read these as errors of their own key, proxy or timeout; 422 means the same as 400. */
 const ambiguousStatuses = new Set([401, 402, 407, 408, 422]);
 
 /** The vendor's status, if a client of the vendor's own protocol should see it. */

@@ -91,9 +91,7 @@ function joinPath(at: string, path: string): string {
 /** Stops at the first issue: half a million of them would take seconds and gigabytes. */
 const firstIssueOnly: z.core.ParseContextInternal<Issue> = { error: describeExpected, abortEarly: true };
 
-/**
- * Parses a body, or the part of one at the path `at`. Throws `invalid_request` with the first field at fault.
- */
+/** Parses a body, or its part at the path `at`. Throws `invalid_request` with the first field at fault. */
 export function checkWire<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
