@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 /** Tool names and call ids: replaces those that this protocol does not allow, and makes missing ids. */
+import { createHash } from 'node:crypto';
 import type { Capabilities } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 /** Tool names and call ids: replaces names that Google refuses, and makes missing ids. */
+import { hash } from 'node:crypto';
 import { fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z_][\w.:-]{0,63}$/, strange: /^[^A-Za-z_]|[^\w.:-]/g, longest: 64 };

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 /** What all parts of the request encoder share, and the flags of a model's responses endpoint. */
+import { z } from 'zod';
 import { type Model, flagReader } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { protocolName } from './bag.ts';
