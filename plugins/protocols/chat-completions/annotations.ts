@@ -1,12 +1,11 @@
 /**
  * Citations of a reply, in both directions. Their offsets count characters in the whole text of the message.
  */
-import { knownCount, type CanonicalEvent } from '../../../core/index.ts';
+import { knownCount } from '../../../core/index.ts';
+import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { stringOf } from './reasoning.ts';
-
-export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
 const citationFields = new Set(['url', 'title', 'start_index', 'end_index', 'content']);
 

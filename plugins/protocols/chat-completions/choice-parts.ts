@@ -3,11 +3,12 @@
  * the parts one by one; a whole reply joins them.
  */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
+import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
 import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { encodeAnnotation, type Annotation } from './annotations.ts';
+import { encodeAnnotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
 import { markAsTextState, sealDetails } from './reasoning.ts';
@@ -23,8 +24,6 @@ export interface ChoicePart {
   readonly native?: string;
 }
 
-type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
-
 interface Candidate {
   calls: number;
   entries: number;
@@ -35,7 +34,7 @@ interface Candidate {
 }
 
 interface OpenBlock {
-  readonly start: Event<'block-start'>;
+  readonly start: EventOf<'block-start'>;
   /** The index of a tool call in its candidate. */
   readonly call: number;
   /** Characters of the message before this block. */
@@ -92,7 +91,7 @@ export class ChoiceParts {
     return candidate;
   }
 
-  #start(start: Event<'block-start'>): ChoicePart | undefined {
+  #start(start: EventOf<'block-start'>): ChoicePart | undefined {
     const candidate = this.#candidate(start.candidate);
     const call = candidate.calls;
     this.#blocks.set(start.block, {
@@ -125,13 +124,13 @@ export class ChoiceParts {
   }
 
   /** Audio of other protocols has no id, transcript or expiry, which clients expect next to its data. */
-  #audioHead({ id }: Event<'block-start'>): Fields {
+  #audioHead({ id }: EventOf<'block-start'>): Fields {
     return id === undefined
       ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created }
       : { id };
   }
 
-  #add({ candidate: index, block: number, text, vendor }: Event<'block-delta'>): ChoicePart | undefined {
+  #add({ candidate: index, block: number, text, vendor }: EventOf<'block-delta'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
     switch (block.start.kind) {
@@ -162,7 +161,7 @@ export class ChoiceParts {
     }
   }
 
-  #cite({ candidate, block: number, annotation }: Event<'annotation'>): ChoicePart | undefined {
+  #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (block && !block.isOver && annotation.start === undefined) {
       block.cited.push(annotation);
@@ -191,7 +190,7 @@ export class ChoiceParts {
     return logprobs ? { candidate: index, delta, logprobs } : { candidate: index, delta };
   }
 
-  #end({ candidate: index, block: number, opaque = [] }: Event<'block-end'>): ChoicePart | undefined {
+  #end({ candidate: index, block: number, opaque = [] }: EventOf<'block-end'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
     const { start, said, cited } = block;
@@ -229,7 +228,7 @@ export class ChoiceParts {
     return { candidate: index, delta: { ...citing, reasoning_details: details } };
   }
 
-  #finish(event: Event<'finish'>): ChoicePart {
+  #finish(event: EventOf<'finish'>): ChoicePart {
     const { candidate: index, reason } = event;
     loseForeignFinishFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)

@@ -2,7 +2,8 @@
  * Turns the deltas of one choice into the events of one candidate: which blocks they open, fill and close. A
  * whole completion passes its message as a single delta.
  */
-import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import type { BlockKind, Opaque } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -16,7 +17,7 @@ interface OpenBlock extends OpenReasoning {
   readonly kind: BlockKind;
 }
 
-type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
+type BlockFacts = Pick<EventOf<'block-start'>, 'id' | 'mediaType' | 'vendor'>;
 
 /** What all choices of a reply have in common. */
 export interface ReplyFacts {

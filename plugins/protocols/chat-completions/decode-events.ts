@@ -13,6 +13,7 @@ import {
   type WireEvent,
   type Usage,
 } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
@@ -187,7 +188,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
-type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
+type ResponseStart = EventOf<'response-start'>;
 
 /** Fields that are read elsewhere, or are about our account, which clients must not see. */
 const chunkFields = nameSet(`

@@ -1,5 +1,6 @@
 /** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
 import type { Block, Turn } from '../../../core/index.ts';
+import type { TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -15,8 +16,6 @@ import {
   type WireMessage,
   type WireToolCall,
 } from './wire-messages.ts';
-
-type TextBlock = Extract<Block, { type: 'text' }>;
 
 /** Flag of a turn that keeps a whole message, since its role is unknown. */
 export const wholeMessage = 'message';

@@ -1,10 +1,11 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
 import type { Block } from '../../../core/index.ts';
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
+import { audioType, readUrl, shortForm, soundTypeOf } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire-messages.ts';

@@ -1,5 +1,6 @@
 /** Turns of the assistant as messages: text, reasoning, refusals, tool calls and generated images. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import type { ToolCall, BlockOf, MediaBlock, ReasoningBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -8,19 +9,12 @@ import { wholeCall } from './decode-messages.ts';
 import { generatedImage } from './decode-parts.ts';
 import { contentOf, encodeParts, type Encoding } from './encode-parts.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
-import { writeUrl, type MediaBlock } from './media.ts';
-import {
-  refusesExtensions,
-  takesThinkingParts,
-  thinkingForm,
-  writeReasoning,
-  type ReasoningBlock,
-} from './reasoning.ts';
+import { writeUrl } from './media.ts';
+import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning } from './reasoning.ts';
 import { writeSignatures } from './signatures.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
-type ToolCall = Extract<Block, { type: 'tool-call' }>;
-type Refusal = Extract<Block, { type: 'refusal' }>;
+type Refusal = BlockOf<'refusal'>;
 
 /** A block with its canonical path. */
 export interface Placed<Kind extends Block = Block> {
@@ -114,7 +108,7 @@ export function encodeThinking(block: ReasoningBlock): Fields {
 }
 
 /** Whether a block holds a value of this protocol that the decoder did not know. It is restored as it was. */
-export function isOwnForeign(block: Block): block is Extract<Block, { type: 'foreign' }> & { value: Fields } {
+export function isOwnForeign(block: Block): block is BlockOf<'foreign'> & { value: Fields } {
   return block.type === 'foreign' && block.protocol === protocolName && isObject(block.value);
 }
 

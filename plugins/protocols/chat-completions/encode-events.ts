@@ -9,6 +9,7 @@ import {
   type ReplyContext,
   type Usage,
 } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { errorBody } from '../../shared/wire-kit/openai-error.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -26,7 +27,7 @@ function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
   return { candidate, delta: { role: 'assistant', content, refusal: null } };
 }
 
-type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
+type Start = EventOf<'response-start'>;
 
 /** The fields that every reply starts with, and those that the provider added. */
 export function buildHead(

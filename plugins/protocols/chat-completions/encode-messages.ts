@@ -3,8 +3,9 @@
  * results and in assistant messages, which cannot hold it, follows in a user message after all results of the
  * step.
  */
-import type { Block, Turn } from '../../../core/index.ts';
+import type { Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import type { ToolResult } from '../../shared/wire-kit/canonical-types.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -21,8 +22,6 @@ import {
 import { cacheMark, contentOf, encodeParts, type Encoding } from './encode-parts.ts';
 import { messageMark } from './foreign-marks.ts';
 import { blankReasoning, lacksReasoning } from './reasoning.ts';
-
-type ToolResult = Extract<Block, { type: 'tool-result' }>;
 
 export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {
   const { flags } = encoding;

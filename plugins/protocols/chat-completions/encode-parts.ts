@@ -3,7 +3,8 @@
  * reported as lost. Content that the answer depends on (a video, another vendor's file) fails the call
  * instead.
  */
-import type { Block, Model } from '../../../core/index.ts';
+import type { Model } from '../../../core/index.ts';
+import type { TextBlock, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { isTextual, takeContext, nameDocument, buildPictureUrl } from '../../shared/wire-kit/media.ts';
@@ -11,7 +12,7 @@ import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
-import { audioFormat, shortForm, writeUrl, type MediaBlock } from './media.ts';
+import { audioFormat, shortForm, writeUrl } from './media.ts';
 
 /** What the encoders of one request need to know. */
 export interface Encoding {
@@ -30,7 +31,6 @@ export interface Encoding {
   readonly lose: Lose;
 }
 
-type TextBlock = Extract<Block, { type: 'text' }>;
 export type ContentBlock = TextBlock | MediaBlock;
 
 export function cacheMark(

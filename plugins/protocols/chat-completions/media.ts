@@ -1,11 +1,10 @@
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 /**
  * Media URLs and audio formats, in both directions. Data URLs are split without reading their content. One
  * with an unusual prefix (parameters, upper case) keeps it.
  */
-import type { Block } from '../../../core/index.ts';
 import { buildDataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 
-export type MediaBlock = Extract<Block, { type: 'media' }>;
 type Source = MediaBlock['source'];
 
 interface ReadUrl {

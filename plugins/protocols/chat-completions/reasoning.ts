@@ -3,13 +3,12 @@
  * text only. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its
  * `format` names the vendor. Clients get sealed state in such entries, in the gateway's own envelope.
  */
-import type { Block, Model, Opaque } from '../../../core/index.ts';
+import type { Model, Opaque } from '../../../core/index.ts';
+import type { ReasoningBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-
-export type ReasoningBlock = Extract<Block, { type: 'reasoning' }>;
 
 const formats: Readonly<Record<string, string>> = {
   anthropic: 'anthropic-claude-v1',

@@ -3,14 +3,14 @@
  * unknown kinds, are kept whole.
  */
 import type { Block } from '../../../core/index.ts';
+import type { ToolResult, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
-import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
+import { readBlob, readFile, type ReadMedia } from './media.ts';
 import { readSignature } from './signature.ts';
 import { partAsides, type WireCall, type WirePart, type WireResult } from './wire.ts';
 
-type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ResultContent = ToolResult['content'][number];
 
 /** The position of a part in its request. */

@@ -2,8 +2,9 @@
  * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all
  * in the content after the calls. A request of this protocol keeps its own contents.
  */
-import type { Block, Turn } from '../../../core/index.ts';
+import type { Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
+import type { ToolResult } from '../../shared/wire-kit/canonical-types.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -192,7 +193,7 @@ class ContentWriter {
     for (const part of files) content.files.push(part);
   }
 
-  #result(block: Extract<Block, { type: 'tool-result' }>, path: string): ReturnType<typeof encodeResult> {
+  #result(block: ToolResult, path: string): ReturnType<typeof encodeResult> {
     const name =
       (this.#encoding.own ? block.name : undefined) ??
       this.#names.get(block.callId) ??

@@ -10,6 +10,7 @@ import {
   type ReplyContext,
   type Usage,
 } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -21,7 +22,7 @@ import { encodeUsage } from './usage.ts';
 export function buildReplyTail(
   { id, model }: ReplyContext,
   usageMetadata: Fields | undefined,
-  start?: Extract<CanonicalEvent, { type: 'response-start' }>,
+  start?: EventOf<'response-start'>,
 ): Fields {
   return {
     ...(usageMetadata ? { usageMetadata } : {}),
@@ -38,7 +39,7 @@ export function hidesThoughts({ call }: ReplyContext): boolean {
 export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
   readonly #parts: ReplyParts;
-  #start: Extract<CanonicalEvent, { type: 'response-start' }> | undefined;
+  #start: EventOf<'response-start'> | undefined;
   #usage: Usage = {};
   #usageMetadata: Fields | undefined;
   #tail = '';

@@ -1,17 +1,20 @@
 /** Encodes canonical blocks as parts of a content. Whatever this wire cannot express is reported as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
+import type {
+  ToolCall,
+  ReasoningBlock,
+  TextBlock,
+  ToolResult,
+  MediaBlock,
+} from '../../shared/wire-kit/canonical-types.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
 import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
-import { writeMedia, type MediaBlock } from './media.ts';
+import { writeMedia } from './media.ts';
 import { isNative, restoreSignature } from './signature.ts';
 import { fitName } from './tool-names.ts';
-
-export type ToolResult = Extract<Block, { type: 'tool-result' }>;
-type ToolCall = Extract<Block, { type: 'tool-call' }>;
-type TextBlock = Extract<Block, { type: 'text' }>;
 
 /** Why a cache mark is lost. */
 export const noCacheMarks = 'Gemini finds what to cache by itself';
@@ -59,11 +62,7 @@ function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[
 }
 
 /** Reasoning only goes back to the vendor that sealed it, and never as unsealed text. */
-function encodeReasoning(
-  block: Extract<Block, { type: 'reasoning' }>,
-  path: string,
-  { own, native, lose }: Encoding,
-): Fields[] {
+function encodeReasoning(block: ReasoningBlock, path: string, { own, native, lose }: Encoding): Fields[] {
   const { opaque = [] } = block;
   const isTheirs = opaque.every(isNative) && (opaque.length > 0 || own);
   if (!native || !isTheirs) {

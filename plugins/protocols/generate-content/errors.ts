@@ -1,11 +1,6 @@
 /** Google's errors in both directions: a number, an RPC status, and details by type. */
-import {
-  GatewayError,
-  type CanonicalEvent,
-  type ErrorCode,
-  type ErrorReply,
-  type Match,
-} from '../../../core/index.ts';
+import { GatewayError, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   decodeVendorError,
@@ -123,7 +118,7 @@ export function decodeError(status: number, text: string): GatewayError {
 }
 
 /** Decodes an error inside a stream. */
-export function streamError(error: Fields): Extract<CanonicalEvent, { type: 'error' }> {
+export function streamError(error: Fields): EventOf<'error'> {
   const { message, status, code } = error;
   const vendorError = {
     ...readVendorError({ error }),

@@ -3,11 +3,10 @@
  * passages that they support. Canonical annotations count characters of the whole answer, and each names its
  * source.
  */
-import { GatewayError, type CanonicalEvent } from '../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
+import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
 /** The objects of a list; none if it is no list. */
 export function objectsIn(value: unknown): Fields[] {

@@ -1,13 +1,11 @@
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 /** Media, as bytes or by URL, between this wire and canonical sources. */
-import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form } from './bag.ts';
 import { readBase64, writeBase64 } from './signature.ts';
 import type { WireBlob, WireFile } from './wire.ts';
-
-export type MediaBlock = Extract<Block, { type: 'media' }>;
 
 const byExtension: Readonly<Record<string, string>> = {
   png: 'image/png',

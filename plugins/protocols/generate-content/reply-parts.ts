@@ -3,6 +3,7 @@
  * sends text as it arrives, a whole reply sends a block at a time. Both encoders share this class.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
@@ -10,11 +11,9 @@ import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
-import { encodeGrounding, isCited, type Annotation } from './grounding.ts';
+import { encodeGrounding, isCited } from './grounding.ts';
 import { encodeLogprobs } from './logprobs.ts';
 import { placeholders, writeSignature } from './signature.ts';
-
-type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
 export interface ReplyPartsOptions {
   /** Text is sent piece by piece. */
@@ -33,7 +32,7 @@ interface Candidate {
 }
 
 interface OpenBlock {
-  readonly start: Event<'block-start'>;
+  readonly start: EventOf<'block-start'>;
   /** The number of characters of the answer before this block. */
   readonly from: number;
   /** Citations without a position: they cover the whole block. */
@@ -98,13 +97,13 @@ export class ReplyParts {
     return candidate;
   }
 
-  #cite({ candidate, block: number, annotation }: Event<'annotation'>): void {
+  #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block && annotation.start === undefined) block.cited.push(annotation);
     else this.#candidate(candidate).annotations.push(annotation);
   }
 
-  #add({ candidate, block: number, text, vendor = {} }: Event<'block-delta'>): Fields[] {
+  #add({ candidate, block: number, text, vendor = {} }: EventOf<'block-delta'>): Fields[] {
     const block = this.#blocks.get(number);
     if (!block) return [];
     const { kind } = block.start;
@@ -118,7 +117,7 @@ export class ReplyParts {
     return [];
   }
 
-  #end({ block: number, opaque = [] }: Event<'block-end'>): Fields[] {
+  #end({ block: number, opaque = [] }: EventOf<'block-end'>): Fields[] {
     const block = this.#blocks.get(number);
     if (!block) return [];
     this.#blocks.delete(number);
@@ -168,7 +167,7 @@ export class ReplyParts {
   }
 
   /** Gemini wants a seal on a step's first call, and takes a placeholder for another model's. */
-  #sealCall(start: Event<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
+  #sealCall(start: EventOf<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
     const candidate = this.#candidate(start.candidate);
     const [seal] = opaque.map(writeSignature);
     const first = !candidate.called;
@@ -177,7 +176,7 @@ export class ReplyParts {
     return signature === undefined ? part : { ...part, thoughtSignature: signature };
   }
 
-  #finish(event: Event<'finish'>): void {
+  #finish(event: EventOf<'finish'>): void {
     const { candidate: index, reason, vendor } = event;
     loseForeignFinishFields(this.#options, event, protocolName);
     if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
@@ -231,7 +230,7 @@ function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[]
   ];
 }
 
-function encodeCall({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {
+function encodeCall({ id, name = '', custom }: EventOf<'block-start'>, text: string): Fields {
   const args = custom ? { input: text } : (parseArguments(text) ?? { _raw: text });
   return { functionCall: { ...(id === undefined ? {} : { id }), name, args } };
 }

@@ -3,6 +3,7 @@
  * becomes an error that explains why: an empty list is no use to the client of an image model.
  */
 import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -69,7 +70,7 @@ export class Pictures {
     }
   }
 
-  #skip({ kind, block }: Extract<CanonicalEvent, { type: 'block-start' }>): void {
+  #skip({ kind, block }: EventOf<'block-start'>): void {
     if (kind === 'text' || kind === 'refusal') this.#texts.add(block);
     this.#context.lost?.(kind, 'images only answers with pictures');
   }

@@ -2,11 +2,10 @@
  * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and
  * operators become the prompt, in order; pictures of users and of the model are those to work on.
  */
-import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
+import { GatewayError, type FormFile, type Turn } from '../../../core/index.ts';
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
-
-type MediaBlock = Extract<Block, { type: 'media' }>;
 
 export interface Prompt {
   readonly text: string;

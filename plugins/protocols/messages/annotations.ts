@@ -1,12 +1,10 @@
+import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 /**
  * Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have
  * a URL.
  */
-import type { CanonicalEvent } from '../../../core/index.ts';
 import { pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-
-export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
 const citationFields = new Set(['url', 'title', 'cited_text']);
 

@@ -1,5 +1,6 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
 import type { Block } from '../../../core/index.ts';
+import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import {
@@ -12,21 +13,20 @@ import {
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
-import { isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
-import type {
-  WireKnownBlock,
-  WireKnownMedia,
-  WireMedia,
-  WireResultContent,
-  WireSearchResult,
-  WireText,
-  WireThinking,
-  WireToolResult,
-  WireToolUse,
+import {
+  isKnownBlock,
+  isKnownMedia,
+  isVendorState,
+  type WireKnownBlock,
+  type WireKnownMedia,
+  type WireMedia,
+  type WireResultContent,
+  type WireSearchResult,
+  type WireText,
+  type WireThinking,
+  type WireToolResult,
+  type WireToolUse,
 } from './wire.ts';
-
-type TextBlock = Extract<Block, { type: 'text' }>;
-type MediaBlock = Extract<Block, { type: 'media' }>;
 
 /** A member of anything; undefined if it has none. */
 export function readMember(value: unknown, name: string | number): unknown {

@@ -3,14 +3,13 @@
  * if an answer without it would be worthless (a video, another vendor's file).
  */
 import type { Block } from '../../../core/index.ts';
+import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 import { encodeMedia } from './media.ts';
 import { fitCallId, fitName } from './tool-names.ts';
-
-type Of<Type extends Block['type']> = Extract<Block, { type: Type }>;
 
 /** The wire blocks of a block: none if it is lost, several if it has several sealed states. */
 export function encodeBlock(block: Block, path: string, encoding: Encoding): Fields[] {
@@ -43,7 +42,7 @@ function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields):
 
 /** Anthropic seals reasoning only, so another vendor's state on any other block is lost. */
 function loseSeal(
-  { opaque = [] }: Of<'text' | 'media' | 'tool-call'>,
+  { opaque = [] }: BlockOf<'text' | 'media' | 'tool-call'>,
   path: string,
   { lose }: Encoding,
 ): void {
@@ -52,7 +51,7 @@ function loseSeal(
 }
 
 /** Leaves out empty and blank text, which Anthropic refuses. */
-export function encodeText(block: Of<'text'>, path: string, encoding: Encoding): Fields[] {
+export function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseSeal(block, path, encoding);
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
@@ -60,7 +59,11 @@ export function encodeText(block: Of<'text'>, path: string, encoding: Encoding):
 }
 
 /** Sends reasoning back to the vendor that sealed it. Anthropic refuses reasoning without its own seal. */
-function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields[] {
+function encodeReasoning(
+  block: BlockOf<'reasoning'>,
+  path: string,
+  { own, owner, lose }: Encoding,
+): Fields[] {
   const { text, opaque = [] } = block;
   const fields = bag.fields(block);
   const native = opaque.every(
@@ -89,7 +92,7 @@ function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, los
   );
 }
 
-function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): Fields {
+function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encoding): Fields {
   const { lose } = encoding;
   const { id, name, arguments: text, custom, namespace } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
@@ -106,7 +109,7 @@ function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): F
   };
 }
 
-function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding): Fields {
+function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
   // If a part exists only in this protocol, the bag has the whole content.
   if (bag.fields(block).content) return result;

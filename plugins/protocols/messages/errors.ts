@@ -1,5 +1,6 @@
 /** Translates errors in both directions. */
-import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import type { ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   selectClientStatus,
@@ -99,7 +100,7 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 /** Reads an error event inside a stream. */
-export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 'error' }> {
+export function readStreamError(event: Fields): EventOf<'error'> {
   const error = readVendorError({ error: isObject(event.error) ? event.error : event });
   const { type, status } = error;
   return buildErrorEvent(

@@ -1,12 +1,10 @@
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 /** Encodes images and documents. Anthropic accepts images of four types, PDFs and text. */
-import type { Block } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectDocumentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';
-
-type MediaBlock = Extract<Block, { type: 'media' }>;
 
 export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields {
   if (block.kind === 'image') return { type: 'image', source: encodeImageSource(block, path, encoding) };

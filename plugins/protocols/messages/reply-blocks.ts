@@ -1,10 +1,11 @@
 /** The message and the blocks of a reply in this protocol, as its events start them. */
-import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { Opaque, ReplyContext } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Owner } from './sealed.ts';
 
-type BlockStart = Extract<CanonicalEvent, { type: 'block-start' }>;
+type BlockStart = EventOf<'block-start'>;
 
 /** The message of `message_start`: complete, but without content and end. */
 export function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fields): Fields {

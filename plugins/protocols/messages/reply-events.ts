@@ -4,6 +4,7 @@
  * it has ended.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -25,12 +26,11 @@ import { encodeUsage } from './usage.ts';
 
 export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
 
-type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
-type BlockEvent = Event<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
+type BlockEvent = EventOf<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
 
 /** The open block. It starts with its first content, because the vendor refuses to take back an empty one. */
 interface Current {
-  readonly start: Event<'block-start'>;
+  readonly start: EventOf<'block-start'>;
   index: number | undefined;
   empty: boolean;
 }
@@ -46,8 +46,8 @@ export class ReplyEvents {
   /** Blocks that started while another was open, in order, with their events. */
   readonly #waiting = new Map<number, BlockEvent[]>();
   #events: WireEventBody[] = [];
-  #start: Event<'response-start'> | undefined;
-  #finish: Event<'finish'> | undefined;
+  #start: EventOf<'response-start'> | undefined;
+  #finish: EventOf<'finish'> | undefined;
   #current: Current | undefined;
   /** Sealed state of the last text, which waits for another block to follow. */
   #held: (readonly [Current, Opaque])[] = [];
@@ -112,7 +112,7 @@ export class ReplyEvents {
     else if (event.type === 'block-start') this.#current = this.#place(event);
   }
 
-  #place(start: Event<'block-start'>): Current {
+  #place(start: EventOf<'block-start'>): Current {
     const id =
       start.kind === 'tool-call'
         ? start.id
@@ -149,7 +149,7 @@ export class ReplyEvents {
     this.#opening = false;
   }
 
-  #add(current: Current, { text, vendor }: Event<'block-delta'>): void {
+  #add(current: Current, { text, vendor }: EventOf<'block-delta'>): void {
     const { kind } = current.start;
     if (kind === 'server-tool') {
       const own = bag.fields({ vendor });
@@ -165,7 +165,7 @@ export class ReplyEvents {
     this.#delta(current, delta);
   }
 
-  #cite(current: Current, { annotation }: Event<'annotation'>): void {
+  #cite(current: Current, { annotation }: EventOf<'annotation'>): void {
     const { text } = this.#answer;
     const citation = encodeAnnotation(annotation, this.#passages > 0 ? text : '');
     if (annotation.citedText === undefined) this.#passages -= String(citation?.cited_text ?? '').length;
@@ -200,7 +200,7 @@ export class ReplyEvents {
     return index;
   }
 
-  #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
+  #end(current: Current, { opaque = [] }: EventOf<'block-end'>): void {
     const { kind } = current.start;
     if (kind === 'refusal') this.#refused = true;
     if (kind === 'tool-call' && current.empty)

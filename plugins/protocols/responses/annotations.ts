@@ -1,9 +1,7 @@
+import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 /** Citations of a reply. Their start and end are offsets into the text of their part. */
-import type { CanonicalEvent } from '../../../core/index.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-
-export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
 
 const citationFields = new Set(['type', 'url', 'title', 'start_index', 'end_index']);
 

@@ -1,15 +1,13 @@
 /** What the provider ran itself, as canonical blocks: code, images, searches and other hosted tools. */
 import { knownCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readList, readText } from './values.ts';
 
 /** A block's own fields in its first event. */
-export type BlockFacts = Omit<
-  Extract<CanonicalEvent, { type: 'block-start' }>,
-  'type' | 'candidate' | 'block' | 'kind'
->;
+export type BlockFacts = Omit<EventOf<'block-start'>, 'type' | 'candidate' | 'block' | 'kind'>;
 
 export interface HostedBlock {
   readonly kind: BlockKind;

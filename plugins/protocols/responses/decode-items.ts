@@ -5,10 +5,11 @@
  * by one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
+import { decodeContent } from './decode-parts.ts';
 import { noteHead, headNames } from './item-notes.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, findSealer, type Sealed } from './sealed.ts';

@@ -1,17 +1,15 @@
+import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
-import type { Block } from '../../../core/index.ts';
 import { detectDocumentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 
-export type TextBlock = Extract<Block, { type: 'text' }>;
-export type MediaBlock = Extract<Block, { type: 'media' }>;
-export type RefusalBlock = Extract<Block, { type: 'refusal' }>;
+export type RefusalBlock = BlockOf<'refusal'>;
 export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
 /** A part of a type that this protocol's schema does not know. */
-export type ForeignPart = Extract<Block, { type: 'foreign' }> & { form: Record<string, string[]> };
+export type ForeignPart = BlockOf<'foreign'> & { form: Record<string, string[]> };
 
 /** The usual type of a text part in a message of this role. */
 export function textTypeFor(role: string): 'input_text' | 'output_text' {

@@ -3,14 +3,15 @@
  * unchanged. The protocol announces each in steps; the gateway sends the steps at once, since it knows the
  * item only when it is complete. Partial images are the exception.
  */
-import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { Opaque, ReplyContext } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { ItemEvent, ItemWriter } from './item-writer.ts';
 import type { OpenHosted } from './open-blocks.ts';
 
-type PartialImage = Extract<CanonicalEvent, { type: 'partial-image' }>;
+type PartialImage = EventOf<'partial-image'>;
 
 /** How the events of an image name its item. */
 type ImagePlace = { readonly item_id: unknown; readonly output_index: number };

@@ -3,6 +3,7 @@
  * another protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
  */
 import type { Block, Turn } from '../../../core/index.ts';
+import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
@@ -12,8 +13,6 @@ import type { Encoding } from './encoding.ts';
 import { restoreHead, readNote } from './item-notes.ts';
 import { isGatewayId } from './response-object.ts';
 import { fitName, hashShort } from './tool-names.ts';
-
-type Kind<Type extends Block['type']> = Extract<Block, { type: Type }>;
 
 /** A message that collects parts until a block of another type follows. */
 interface Message {
@@ -90,7 +89,7 @@ function isSpoken(block: Block): block is ContentBlock | ForeignPart {
 }
 
 /** An assistant's message cannot hold media here, so the user shows it instead. */
-function encodeShownMedia(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
+function encodeShownMedia(block: BlockOf<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
   return {
     role: 'user',
@@ -135,7 +134,7 @@ function omitItem(part: Fields): Fields {
 }
 
 function encodeBlock(
-  block: Exclude<Block, ContentBlock | ForeignPart> | Kind<'media'>,
+  block: Exclude<Block, ContentBlock | ForeignPart> | BlockOf<'media'>,
   path: string,
   encoding: Encoding,
 ): Fields | undefined {
@@ -167,7 +166,7 @@ function fitCallId(id: string, own: boolean): string {
   return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${hashShort(id)}`;
 }
 
-function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {
+function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {
   if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
   const { name, namespace } = names.toWire(block.name) ?? {
     name: own ? block.name : fitName(block.name),
@@ -189,7 +188,7 @@ function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }
   });
 }
 
-function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encoding): Fields {
+function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
   const form = bag.form(block);
@@ -212,7 +211,7 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
 
 /** Only the vendor that sealed reasoning can use it. The vendor of unsealed reasoning is unknown. */
 function encodeReasoning(
-  block: Kind<'reasoning'>,
+  block: BlockOf<'reasoning'>,
   path: string,
   { own, owner, lose }: Encoding,
 ): Fields | undefined {

@@ -3,6 +3,7 @@
  * into messages; every other block becomes an item of its own.
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -14,8 +15,6 @@ import { ItemWriter, type ItemEvent } from './item-writer.ts';
 import { OpenCall, OpenReasoning, type OpenBlock, type OpenPart } from './open-blocks.ts';
 import { writeSealed, type Owner } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
-
-type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
 export class OutputItemEncoder {
   readonly #context: ReplyContext;
@@ -29,7 +28,7 @@ export class OutputItemEncoder {
   /** The latest call whose arguments have ended. Only the next event shows whether the call was cut short. */
   #unconfirmedCall: OpenCall | undefined;
   #hasCalls = false;
-  #reason: Event<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
+  #reason: EventOf<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
 
   constructor(context: ReplyContext) {
     this.#context = context;
@@ -82,7 +81,7 @@ export class OutputItemEncoder {
     return this.ending.status === 'completed' ? 'completed' : 'incomplete';
   }
 
-  #start(start: Event<'block-start'>): void {
+  #start(start: EventOf<'block-start'>): void {
     const { kind, block } = start;
     if (start.name !== codeResult) this.#hosted.flushCode();
     if (kind === 'text' || kind === 'refusal') {
@@ -105,7 +104,7 @@ export class OutputItemEncoder {
     return this.#messages.startPart(isRefusal, isObject(head) ? head : {});
   }
 
-  #addDelta({ block: number, text, vendor }: Event<'block-delta'>): void {
+  #addDelta({ block: number, text, vendor }: EventOf<'block-delta'>): void {
     const block = this.#blocks.get(number);
     if (!block) return;
     switch (block.kind) {
@@ -184,7 +183,7 @@ export class OutputItemEncoder {
     if (call.text !== '') this.#writer.emit(call.eventName('delta'), { ...call.place, delta: call.text });
   }
 
-  #end({ block: number, opaque = [] }: Event<'block-end'>): void {
+  #end({ block: number, opaque = [] }: EventOf<'block-end'>): void {
     const block = this.#blocks.get(number);
     if (!block || (block.kind === 'part' && block.ended)) return;
     // An ended part is kept: annotations may come late.
@@ -248,7 +247,7 @@ export class OutputItemEncoder {
     }
   }
 
-  #finish(event: Event<'finish'>): void {
+  #finish(event: EventOf<'finish'>): void {
     this.#reason = event.reason;
     if (event.reason.unified === 'pause')
       this.#context.lost?.('finish', 'responses reports a paused turn as "incomplete"');
@@ -256,12 +255,12 @@ export class OutputItemEncoder {
     loseForeignFinishFields(this.#context, event, protocolName);
   }
 
-  #addAnnotation({ block: number, annotation }: Event<'annotation'>): void {
+  #addAnnotation({ block: number, annotation }: EventOf<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block?.kind === 'part') this.#messages.addAnnotation(block, annotation);
   }
 
-  #addLogprobs({ block: number, content }: Event<'logprobs'>): void {
+  #addLogprobs({ block: number, content }: EventOf<'logprobs'>): void {
     const block = this.#blocks.get(number);
     if (block?.kind === 'part') block.addLogprobs(content);
   }

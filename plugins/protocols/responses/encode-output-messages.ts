@@ -3,8 +3,9 @@
  * message, until an item of another type begins.
  */
 import type { ReplyContext } from '../../../core/index.ts';
+import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { encodeAnnotation, type Annotation } from './annotations.ts';
+import { encodeAnnotation } from './annotations.ts';
 import type { ItemWriter } from './item-writer.ts';
 import { OpenPart, type OutputMessage } from './open-blocks.ts';
 

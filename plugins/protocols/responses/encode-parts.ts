@@ -1,3 +1,4 @@
+import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 /**
  * Encodes canonical text and media as parts of a message or of a tool's output. A part that this protocol
  * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
@@ -13,13 +14,7 @@ import {
 } from '../../shared/wire-kit/media.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
-import {
-  textTypeFor,
-  type ForeignPart,
-  type MediaBlock,
-  type ContentBlock,
-  type TextBlock,
-} from './decode-parts.ts';
+import { textTypeFor, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import { type Encoding, readFlags } from './encoding.ts';
 import { readNote } from './item-notes.ts';
 

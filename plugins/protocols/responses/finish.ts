@@ -2,10 +2,11 @@
  * Why a response ended, in both directions. A response has a status, and a reason if the status is
  * `incomplete`. Only its items show that the model called tools or refused.
  */
-import type { CanonicalEvent, FinishReason } from '../../../core/index.ts';
+import type { FinishReason } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-type Reason = Extract<CanonicalEvent, { type: 'finish' }>['reason'];
+type Reason = EventOf<'finish'>['reason'];
 
 /** What the items of a reply contain. */
 export interface Contents {

@@ -1,8 +1,7 @@
+import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
 /** The open blocks of a reply: what each holds so far, and the place of its item. */
-import type { CanonicalEvent } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import type { Annotation } from './annotations.ts';
 import { makeId } from './response-object.ts';
 import type { WireName } from './tool-names.ts';
 
@@ -16,7 +15,7 @@ export interface OutputMessage {
   readonly open: Set<OpenPart>;
 }
 
-type Start = Extract<CanonicalEvent, { type: 'block-start' }>;
+type Start = EventOf<'block-start'>;
 
 /** Text or a refusal: one part of a message. */
 export class OpenPart {

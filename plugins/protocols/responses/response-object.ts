@@ -2,7 +2,8 @@
  * Writes the response object around the output. It repeats every setting of the request, with OpenAI's
  * default if the client left it out. The gateway stores nothing, whatever `store` says.
  */
-import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
+import type { ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -10,7 +11,7 @@ import type { Ending } from './finish.ts';
 import { encodeUsage } from './usage.ts';
 import { readObject } from './values.ts';
 
-type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
+type Start = EventOf<'response-start'>;
 
 /** Settings that a response repeats, with OpenAI's default. */
 const settings: readonly (readonly [name: string, fallback: unknown])[] = [
@@ -109,7 +110,7 @@ export class ResponseObject {
   }
 
   /** Adopts the fields that the provider sends at the end only. */
-  addFinish({ vendor }: Extract<CanonicalEvent, { type: 'finish' }>): void {
+  addFinish({ vendor }: EventOf<'finish'>): void {
     this.#vendorFields = { ...this.#vendorFields, ...bag.fields({ vendor }) };
   }
 

@@ -4,12 +4,12 @@
  */
 import {
   GatewayError,
-  type CanonicalEvent,
   type Loss,
   type LossCode,
   type ReplyContext,
   type VendorBag,
 } from '../../../core/index.ts';
+import type { EventOf } from './canonical-types.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -42,7 +42,7 @@ const replyFields: ReadonlySet<string> = new Set(['moderation', 'container', 'co
 /** Reports the fields of a whole reply that exist only in the provider's protocol. */
 export function loseForeignReplyFields(
   context: ReplyLosses,
-  start: Extract<CanonicalEvent, { type: 'response-start' }>,
+  start: EventOf<'response-start'>,
   protocol: string,
 ): void {
   reportForeignFields(context, start, protocol, (name) => replyFields.has(name));
@@ -54,7 +54,7 @@ const carriedElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'serv
 /** Reports the fields at the end of a candidate that exist only in the provider's protocol. */
 export function loseForeignFinishFields(
   context: ReplyLosses,
-  finish: Extract<CanonicalEvent, { type: 'finish' }>,
+  finish: EventOf<'finish'>,
   protocol: string,
 ): void {
   reportForeignFields(context, finish, protocol, (name) => !carriedElsewhere.has(name));

@@ -1,7 +1,7 @@
+import type { MediaBlock } from './canonical-types.ts';
 /**
  * Pictures and documents as data URLs and base64: their types, their names, and what providers accept.
  */
-import type { Block } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 
 const longestPrefix = 256;
@@ -86,11 +86,7 @@ export function nameDocument(mediaType: string | undefined, data: string): strin
 }
 
 /** The client's text about a document, which most protocols carry as text before it. */
-export function takeContext(
-  { context }: Extract<Block, { type: 'media' }>,
-  path: string,
-  lose: Lose,
-): string | undefined {
+export function takeContext({ context }: MediaBlock, path: string, lose: Lose): string | undefined {
   if (context !== undefined) lose(`${path}.context`, 'sent as text before the document', 'approximated');
   return context;
 }
@@ -137,7 +133,7 @@ export function fitPicture({ mediaType, at }: Picture, data: string, path: strin
 }
 
 /** A picture's URL for OpenAI's protocols: http or data; undefined if the picture has neither. */
-export function buildPictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
+export function buildPictureUrl(block: MediaBlock, path: string): string | undefined {
   const { source } = block;
   if (source.type === 'base64') return buildDataUrl(source.data, fitPicture(block, source.data, path));
   if (source.type !== 'url') return undefined;

@@ -1,5 +1,6 @@
 /** The error body that chat-completions, responses and images share, in both directions. */
-import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import type { ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import type { EventOf } from './canonical-types.ts';
 import {
   selectClientStatus,
   decodeVendorError,
@@ -87,9 +88,6 @@ export function decodeError(status: number, text: string): GatewayError {
 }
 
 /** The canonical event for a provider's error inside a stream. */
-export function errorEvent(
-  error: VendorError,
-  status = error.status,
-): Extract<CanonicalEvent, { type: 'error' }> {
+export function errorEvent(error: VendorError, status = error.status): EventOf<'error'> {
   return vendorErrorEvent(family, error, status);
 }

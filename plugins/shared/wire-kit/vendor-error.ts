@@ -2,7 +2,8 @@
  * Reads a provider's error, in whatever shape the provider writes it. Its meaning decides what the client
  * sees: the provider's own message, unless the error concerns our key or account.
  */
-import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
+import { GatewayError, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
+import type { EventOf } from './canonical-types.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, withoutAdvice } from './redact.ts';
 import { isObject, type Fields, nameSet } from './vendor-bag.ts';
@@ -139,7 +140,7 @@ export function decodeVendorError(family: ErrorFamily, status: number, text: str
   return new GatewayError(code, message ?? ownMessage, { ...details, cause: text.slice(0, longestMessage) });
 }
 
-type ErrorEvent = Extract<CanonicalEvent, { type: 'error' }>;
+type ErrorEvent = EventOf<'error'>;
 
 /** Codes that always blame the request's content. */
 const contentCodes = new Set(['context_length_exceeded', 'content_policy_violation']);

@@ -1,0 +1,34 @@
+/** Values of JSON whose type a provider does not guarantee: one of the wrong type counts as empty. */
+import { isObject, type Fields } from './vendor-bag.ts';
+
+export function readText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function readString(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function readList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function readObject(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+/** The objects of a list. */
+export function readObjects(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Counts without the unknown ones; undefined if none is known: a client would believe a zero. */
+export function keepKnown(
+  counts: Readonly<Record<string, number | undefined>>,
+): Record<string, number | undefined> | undefined {
+  let found: Record<string, number | undefined> | undefined;
+  for (const name of Object.keys(counts)) {
+    if (counts[name] !== undefined) (found ??= {})[name] = counts[name];
+  }
+  return found;
+}
