@@ -3,9 +3,9 @@
  */
 import { knownCount } from '../../../core/index.ts';
 import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { stringOf } from './reasoning.ts';
 
 const citationFields = new Set(['url', 'title', 'start_index', 'end_index', 'content']);
 
@@ -14,12 +14,12 @@ export function decodeAnnotation(wire: Fields): Annotation {
   if (!isObject(citation)) return { kind: wire.type === 'file' ? 'file' : 'other', ...bag.keep(wire) };
   return {
     kind: 'url',
-    url: stringOf(citation.url),
-    title: stringOf(citation.title),
+    url: readString(citation.url),
+    title: readString(citation.title),
     start: knownCount(citation.start_index),
     end: knownCount(citation.end_index),
     // OpenRouter adds the cited passage.
-    citedText: stringOf(citation.content),
+    citedText: readString(citation.content),
     ...bag.keep(pickUnread(citation, citationFields)),
   };
 }

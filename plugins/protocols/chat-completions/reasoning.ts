@@ -7,6 +7,7 @@ import type { Model, Opaque } from '../../../core/index.ts';
 import type { ReasoningBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -48,15 +49,11 @@ const sealed = [
   { field: 'data', kind: 'encrypted' },
 ] as const;
 
-export function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
 export function readDetail(entry: Fields): Detail {
-  const text = stringOf(entry.text);
-  const summary = text === undefined ? stringOf(entry.summary) : undefined;
+  const text = readString(entry.text);
+  const summary = text === undefined ? readString(entry.summary) : undefined;
   const states = sealed.flatMap(({ field, kind }) => {
-    const value = stringOf(entry[field]);
+    const value = readString(entry[field]);
     if (!value) return [];
     const ours = unseal(value);
     return [
@@ -181,7 +178,7 @@ export function readReasoning(
     };
   }
   const field = textFields.find((name) => typeof message[name] === 'string');
-  const text = field && stringOf(message[field]);
+  const text = field && readString(message[field]);
   if (field === undefined || text === undefined) return { blocks: [], read: [] };
   return {
     blocks: [{ type: 'reasoning', text, at: `${at}.${field}`, ...bag.keep({}, [field]) }],
@@ -189,15 +186,16 @@ export function readReasoning(
   };
 }
 
-function separateTextState(blocks: readonly ReasoningBlock[]): {
-  blocks: ReasoningBlock[];
-  text: readonly Opaque[];
-} {
-  const isText = ({ opaque = [] }: ReasoningBlock): boolean =>
-    opaque.some(({ kind }) => kind.endsWith(textSuffix));
-  const text = blocks.filter(isText).flatMap(({ opaque = [] }) => opaque);
+function holdsTextState({ opaque = [] }: ReasoningBlock): boolean {
+  return opaque.some(({ kind }) => kind.endsWith(textSuffix));
+}
+
+function separateTextState(
+  blocks: readonly ReasoningBlock[],
+): Pick<ReturnType<typeof readReasoning>, 'blocks' | 'text'> {
+  const text = blocks.filter(holdsTextState).flatMap(({ opaque = [] }) => opaque);
   return {
-    blocks: blocks.filter((block) => !isText(block)),
+    blocks: blocks.filter((block) => !holdsTextState(block)),
     text: text.map((state) => ({ ...state, kind: state.kind.slice(0, -textSuffix.length) })),
   };
 }

@@ -9,6 +9,7 @@ import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { unwrapInput, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { JsonEnd } from './json-end.ts';
 import { readSignatures } from './signatures.ts';
@@ -44,13 +45,9 @@ interface Call {
   readonly opaque: Opaque[];
 }
 
-function stringOrEmpty(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** Arguments are JSON text; some providers send the object itself. */
 function readArguments(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : stringOrEmpty(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : readText(value);
 }
 
 function addText(call: Call, text: string): void {
@@ -93,8 +90,8 @@ export class ToolCalls {
     const called = isObject(fragment.custom) ? fragment.custom : fragment.function;
     const body = isObject(called) ? called : {};
     const index = fragment.index ?? position;
-    const id = stringOrEmpty(fragment.id);
-    const name = stringOrEmpty(body.name);
+    const id = readText(fragment.id);
+    const name = readText(body.name);
     const text = readArguments(body.arguments ?? body.input);
     let call = this.#byIndex.get(index);
     // Snowflake and some relays send an empty call along with plain text.

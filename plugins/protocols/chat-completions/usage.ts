@@ -4,12 +4,8 @@
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
+import { readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-function readObject(wire: Fields, name: string): Fields {
-  const value = wire[name];
-  return isObject(value) ? value : {};
-}
 
 function readOutput(wire: Fields): number | undefined {
   const completion = knownCount(wire.completion_tokens);
@@ -27,11 +23,11 @@ export function findUsage({ usage, x_groq: groq }: Fields): Fields | undefined {
 
 /** Returns undefined if nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
-  const prompt = readObject(wire, 'prompt_tokens_details');
-  const completion = readObject(wire, 'completion_tokens_details');
+  const prompt = readObject(wire.prompt_tokens_details);
+  const completion = readObject(wire.completion_tokens_details);
   const tools = isObject(wire.server_tool_use)
     ? wire.server_tool_use
-    : readObject(wire, 'server_tool_use_details');
+    : readObject(wire.server_tool_use_details);
   return keepKnown({
     input: knownCount(wire.prompt_tokens),
     // DeepSeek counted its cache before OpenAI had a name for that.
@@ -47,17 +43,6 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     rejectedPrediction: knownCount(completion.rejected_prediction_tokens),
     webSearches: knownCount(tools.web_search_requests),
   });
-}
-
-/** Returns undefined if no count is known: clients would believe a zero that was never counted. */
-function keepKnown(
-  counts: Readonly<Record<string, number | undefined>>,
-): Record<string, number | undefined> | undefined {
-  let found: Record<string, number | undefined> | undefined;
-  for (const name of Object.keys(counts)) {
-    if (counts[name] !== undefined) (found ??= {})[name] = counts[name];
-  }
-  return found;
 }
 
 export function encodeUsage(usage: Usage): Fields {

@@ -14,11 +14,12 @@ import {
 import { canSkipEvent, unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
 import { streamError } from './errors.ts';
-import { objectsIn, Searches } from './grounding.ts';
+import { Searches } from './grounding.ts';
 import { GenerateCall } from './read-request.ts';
 import { fitName } from './tool-names.ts';
 import { countFields, decodeUsage } from './usage.ts';
@@ -68,7 +69,7 @@ export class ReplyDecoder implements EventDecoder {
   /** Decodes a whole reply, or an array of its chunks. Throws `upstream_failed` if it is none. */
   whole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
-    const isReply = objectsIn(chunks).some(
+    const isReply = readObjects(chunks).some(
       ({ candidates, promptFeedback, error }) => candidates ?? promptFeedback ?? error,
     );
     if (!isReply) throw new GatewayError('upstream_failed', 'The provider sent a reply without candidates.');

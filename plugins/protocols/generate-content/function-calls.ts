@@ -4,6 +4,7 @@
  */
 import type { Opaque } from '../../../core/index.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReplyState } from './decode-candidate.ts';
 import { makeCallId } from './tool-names.ts';
@@ -15,10 +16,6 @@ interface OpenCall {
   readonly pieces: PartialArguments;
   /** Arguments that came whole. */
   args: unknown;
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 export class FunctionCalls {
@@ -38,12 +35,18 @@ export class FunctionCalls {
 
   /** Reads the `functionCall` of one part. */
   read(call: Fields, opaque: readonly Opaque[]): void {
-    const name = asText(call.name);
+    const name = readText(call.name);
     if (name !== '' || !this.#open) {
       this.end();
       if (name === '') return;
       this.#count += 1;
-      this.#open = { name, id: asText(call.id), opaque: [], pieces: new PartialArguments(), args: undefined };
+      this.#open = {
+        name,
+        id: readText(call.id),
+        opaque: [],
+        pieces: new PartialArguments(),
+        args: undefined,
+      };
     }
     const open = this.#open;
     for (const state of opaque) open.opaque.push(state);

@@ -6,12 +6,8 @@
 import { GatewayError } from '../../../core/index.ts';
 import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-/** The objects of a list; none if it is no list. */
-export function objectsIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
 
 function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -88,8 +84,8 @@ const mostSources = 10_000;
 
 /** Throws `upstream_failed` if the passages name too many sources. */
 export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
-  const chunks = objectsIn(metadata.groundingChunks);
-  const supports = objectsIn(metadata.groundingSupports);
+  const chunks = readObjects(metadata.groundingChunks);
+  const supports = readObjects(metadata.groundingSupports);
   if (supports.length === 0) return chunks.flatMap((chunk) => readSource(chunk) ?? []);
   const places = new BytePositions(answer.transcript.text);
   let named = 0;
@@ -113,7 +109,7 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
 /** Passages that repeat published text. */
 export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
   const places = new BytePositions(answer.transcript.text);
-  return objectsIn(metadata.citationSources ?? metadata.citations).map((citation) => ({
+  return readObjects(metadata.citationSources ?? metadata.citations).map((citation) => ({
     kind: 'url',
     url: nonEmpty(citation.uri),
     title: nonEmpty(citation.title),

@@ -1,12 +1,9 @@
+import { readList } from '../../shared/wire-kit/values.ts';
 /**
  * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical
  * form has one list of tokens, each with its alternatives.
  */
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 function decodeToken(candidate: unknown): Fields {
   const { token, logProbability } = isObject(candidate) ? candidate : {};
@@ -19,12 +16,12 @@ function decodeToken(candidate: unknown): Fields {
 }
 
 export function decodeLogprobs(result: Fields): Fields[] {
-  const alternatives = list(result.topCandidates);
-  return list(result.chosenCandidates).map((chosen, index) => {
+  const alternatives = readList(result.topCandidates);
+  return readList(result.chosenCandidates).map((chosen, index) => {
     const step = alternatives[index];
     return {
       ...decodeToken(chosen),
-      top_logprobs: list(isObject(step) ? step.candidates : undefined).map(decodeToken),
+      top_logprobs: readList(isObject(step) ? step.candidates : undefined).map(decodeToken),
     };
   });
 }
@@ -38,7 +35,7 @@ export function encodeLogprobs(content: readonly unknown[]): Fields {
   return {
     chosenCandidates: content.map(encodeToken),
     topCandidates: content.map((each) => ({
-      candidates: list(isObject(each) ? each.top_logprobs : undefined).map(encodeToken),
+      candidates: readList(isObject(each) ? each.top_logprobs : undefined).map(encodeToken),
     })),
   };
 }

@@ -4,7 +4,8 @@
  * far.
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { keepKnown, readObjects } from '../../shared/wire-kit/values.ts';
+import { type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 
 function addCounts(...counts: readonly (number | undefined)[]): number | undefined {
   return counts.every((count) => count === undefined)
@@ -13,9 +14,7 @@ function addCounts(...counts: readonly (number | undefined)[]): number | undefin
 }
 
 function readModality(details: unknown, name: string): number | undefined {
-  const entries: unknown[] = Array.isArray(details) ? details : [];
-  const entry = entries.find((each) => isObject(each) && each.modality === name);
-  return isObject(entry) ? knownCount(entry.tokenCount) : undefined;
+  return knownCount(readObjects(details).find((each) => each.modality === name)?.tokenCount);
 }
 
 function readOutput(wire: Fields, prompt: number | undefined): number | undefined {
@@ -46,7 +45,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   const [outputAudio, outputImage] = ['AUDIO', 'IMAGE'].map((name) =>
     readModality(wire.candidatesTokensDetails, name),
   );
-  const counts = {
+  return keepKnown({
     input,
     cacheRead: readWithMedia([inputAudio, inputImage], wire.cachedContentTokenCount),
     cacheReadAudio: readModality(wire.cacheTokensDetails, 'AUDIO'),
@@ -57,9 +56,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     reasoning: readWithMedia([outputAudio, outputImage], wire.thoughtsTokenCount),
     outputAudio,
     outputImage,
-  };
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
+  });
 }
 
 function encodeModalities(

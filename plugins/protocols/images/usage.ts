@@ -1,25 +1,19 @@
 /** Usage in both directions. If an endpoint does not break down its output tokens, they are image tokens. */
 import { knownCount, type Usage } from '../../../core/index.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-function readDetails(usage: Fields, name: string): Fields {
-  const found = usage[name];
-  return isObject(found) ? found : {};
-}
+import { readObject, keepKnown } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** Returns undefined if it holds no count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
-  const input = readDetails(wire, 'input_tokens_details');
-  const output = readDetails(wire, 'output_tokens_details');
-  const counts = {
+  const input = readObject(wire.input_tokens_details);
+  const output = readObject(wire.output_tokens_details);
+  return keepKnown({
     input: knownCount(wire.input_tokens),
     cacheRead: knownCount(input.cached_tokens),
     inputImage: knownCount(input.image_tokens),
     output: knownCount(wire.output_tokens),
     outputImage: knownCount(output.image_tokens) ?? knownCount(wire.output_tokens),
-  };
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
+  });
 }
 
 function subtract(whole: number | undefined, part: number | undefined): number | undefined {

@@ -11,11 +11,12 @@ import {
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
-import { OpenBlocks, readString } from './open-blocks.ts';
+import { OpenBlocks } from './open-blocks.ts';
 import { decodeUsage, mergeUsage, readLifetime } from './usage.ts';
 
 export class ReplyDecoder implements EventDecoder {
@@ -110,7 +111,7 @@ export class ReplyDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     const { id, usage } = message;
-    this.#blocks.replyId = readString(id);
+    this.#blocks.replyId = readText(id);
     this.#events.push(decodeStart(message));
     if (isObject(usage)) this.#count(usage);
   }

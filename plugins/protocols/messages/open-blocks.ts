@@ -2,6 +2,7 @@
 import type { CanonicalEvent, ClientCall, Opaque } from '../../../core/index.ts';
 import { unwrapInput, mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -22,10 +23,6 @@ interface OpenBlock {
 }
 
 const callFields = new Set(['type', 'id', 'name', 'input']);
-
-export function readString(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
 
 export class OpenBlocks {
   readonly #call: ClientCall;
@@ -67,11 +64,11 @@ export class OpenBlocks {
     const start = { type: 'block-start' as const, candidate: 0, block };
     if (type === 'text' || type === 'thinking') {
       this.#emit({ ...start, kind: type === 'text' ? 'text' : 'reasoning' });
-      this.#emitText(open, readString(wire[type]));
-      if (readString(wire.signature) !== '') this.#seal(open, 'signature', readString(wire.signature));
+      this.#emitText(open, readText(wire[type]));
+      if (readText(wire.signature) !== '') this.#seal(open, 'signature', readText(wire.signature));
     } else if (type === 'redacted_thinking') {
       this.#emit({ ...start, kind: 'reasoning' });
-      this.#seal(open, 'encrypted', readString(wire.data));
+      this.#seal(open, 'encrypted', readText(wire.data));
     } else {
       this.#startServerTool(open, wire);
     }
@@ -81,10 +78,10 @@ export class OpenBlocks {
   add(index: unknown, delta: Fields): boolean {
     const open = this.#open.get(index);
     if (!open) return false;
-    if (delta.type === 'text_delta') this.#emitText(open, readString(delta.text));
-    else if (delta.type === 'thinking_delta') this.#emitText(open, readString(delta.thinking));
-    else if (delta.type === 'input_json_delta') this.#addArguments(open, readString(delta.partial_json));
-    else if (delta.type === 'signature_delta') this.#seal(open, 'signature', readString(delta.signature));
+    if (delta.type === 'text_delta') this.#emitText(open, readText(delta.text));
+    else if (delta.type === 'thinking_delta') this.#emitText(open, readText(delta.thinking));
+    else if (delta.type === 'input_json_delta') this.#addArguments(open, readText(delta.partial_json));
+    else if (delta.type === 'signature_delta') this.#seal(open, 'signature', readText(delta.signature));
     else if (delta.type !== 'citations_delta')
       this.#emit({ type: 'block-delta', candidate: 0, block: open.block, text: '', ...bag.keep(delta) });
     else if (isObject(delta.citation)) this.#cite(index, delta.citation);
@@ -126,7 +123,7 @@ export class OpenBlocks {
   #startCall(index: unknown, wire: Fields, block: number): void {
     const { id, name, input } = wire;
     this.calls += 1;
-    const tool = this.#findClientTool(readString(name));
+    const tool = this.#findClientTool(readText(name));
     const custom = tool?.custom ?? false;
     this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
     const rest = Object.entries(wire).filter(([field, value]) => value !== null && !callFields.has(field));
@@ -135,8 +132,8 @@ export class OpenBlocks {
       candidate: 0,
       block,
       kind: 'tool-call',
-      id: readString(id) || makeCallId(this.replyId, block),
-      name: tool?.name ?? readString(name),
+      id: readText(id) || makeCallId(this.replyId, block),
+      name: tool?.name ?? readText(name),
       ...(custom ? { custom } : {}),
       ...bag.keep(Object.fromEntries(rest)),
     });

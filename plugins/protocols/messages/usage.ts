@@ -4,14 +4,10 @@
  */
 import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
+import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { askedLifetime } from './cache.ts';
 import { MessagesCall } from './read-request.ts';
-
-function inside(wire: Fields, name: string): Fields {
-  const value = wire[name];
-  return isObject(value) ? value : {};
-}
 
 type Lifetime = '5m' | '1h';
 
@@ -42,7 +38,7 @@ function splitOf({ cache_creation: split }: Fields): Split | undefined {
  */
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
-  for (const round of listOf(iterations)) {
+  for (const round of readObjects(iterations)) {
     const split = round.type === 'compaction' ? undefined : splitOf(round);
     sum['5m'] += split?.['5m'] ?? 0;
     sum['1h'] += split?.['1h'] ?? 0;
@@ -78,13 +74,9 @@ function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   return { ...first, [lifetime]: first[lifetime] + rest };
 }
 
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
 /** Compacting a conversation reads it once more. Anthropic bills that separately, outside the totals. */
 function summariesIn({ iterations }: Fields): Fields[] {
-  return listOf(iterations).filter(({ type }) => type === 'compaction');
+  return readObjects(iterations).filter(({ type }) => type === 'compaction');
 }
 
 /** The canonical usage; undefined if no count is known. `asked` is the requested cache lifetime. */
@@ -108,8 +100,8 @@ function countsOf(wire: Fields, asked: Lifetime): Readonly<Record<string, number
     cacheWrite5m,
     cacheWrite1h,
     output: knownCount(wire.output_tokens),
-    reasoning: knownCount(inside(wire, 'output_tokens_details').thinking_tokens),
-    webSearches: knownCount(inside(wire, 'server_tool_use').web_search_requests),
+    reasoning: knownCount(readObject(wire.output_tokens_details).thinking_tokens),
+    webSearches: knownCount(readObject(wire.server_tool_use).web_search_requests),
   };
 }
 

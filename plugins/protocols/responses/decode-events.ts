@@ -15,6 +15,7 @@ import {
 import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, type Sides, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
@@ -23,7 +24,6 @@ import { decodeFinish } from './finish.ts';
 import { findSealer } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
-import { readList, readText } from './values.ts';
 
 type Handler = (items: OutputItemDecoder, event: Fields) => void;
 

@@ -2,9 +2,9 @@
 import { knownCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { readList, readText } from './values.ts';
 
 /** A block's own fields in its first event. */
 export type BlockFacts = Omit<EventOf<'block-start'>, 'type' | 'candidate' | 'block' | 'kind'>;

@@ -5,6 +5,7 @@
  */
 import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
+import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
@@ -13,7 +14,6 @@ import { partBreak } from './decode-items.ts';
 import { headNames } from './item-notes.ts';
 import { readSealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
-import { readList, readText } from './values.ts';
 
 interface Part {
   readonly block: number;

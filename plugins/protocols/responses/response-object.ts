@@ -5,11 +5,11 @@
 import type { ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
 import { encodeUsage } from './usage.ts';
-import { readObject } from './values.ts';
 
 type Start = EventOf<'response-start'>;
 

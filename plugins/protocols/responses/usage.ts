@@ -4,12 +4,8 @@
  */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { readList, readObject } from './values.ts';
-
-function listObjects(value: unknown): Fields[] {
-  return readList(value).filter(isObject);
-}
+import { readObject, readObjects, keepKnown } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function countOutput(wire: Fields): number | undefined {
   const output = knownCount(wire.output_tokens);
@@ -22,7 +18,7 @@ function countOutput(wire: Fields): number | undefined {
 
 /** Counts search items if there is no sum. OpenAI charges for searches, not for opened pages. */
 function countSearchItems(output: unknown): number | undefined {
-  const searches = listObjects(output).filter(
+  const searches = readObjects(output).filter(
     (item) => item.type === 'web_search_call' && (readObject(item.action).type ?? 'search') === 'search',
   );
   return searches.length > 0 ? searches.length : undefined;
@@ -36,9 +32,9 @@ function readContainerId(item: Fields): unknown {
 /** Counts the containers that ran code, except those the request names, which were charged before. */
 function countContainers({ output, tools }: Fields): number | undefined {
   const named = new Set(
-    listObjects(tools).map((tool) => tool.container ?? readObject(tool.environment).container_id),
+    readObjects(tools).map((tool) => tool.container ?? readObject(tool.environment).container_id),
   );
-  const used = new Set(listObjects(output).flatMap((item) => readContainerId(item) || []));
+  const used = new Set(readObjects(output).flatMap((item) => readContainerId(item) || []));
   return used.difference(named).size || undefined;
 }
 
@@ -46,7 +42,7 @@ function countContainers({ output, tools }: Fields): number | undefined {
 function countFileSearches({ output }: Fields, usage: Fields): number | undefined {
   const summed = knownCount(readObject(usage.server_side_tool_usage_details).file_search_calls);
   return (
-    (summed ?? listObjects(output).filter(({ type }) => type === 'file_search_call').length) || undefined
+    (summed ?? readObjects(output).filter(({ type }) => type === 'file_search_call').length) || undefined
   );
 }
 
@@ -81,7 +77,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
   const wire = readObject(response.usage);
   const input = readObject(wire.input_tokens_details);
   const imageTool = readImageToolUsage(response);
-  const counts = {
+  return keepKnown({
     input: addCounts(knownCount(wire.input_tokens), imageTool.input),
     cacheRead: addCounts(knownCount(input.cached_tokens), imageTool.cacheRead),
     ...decodeCacheWrites(input),
@@ -92,9 +88,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
     webSearches: countSearches(response, wire),
     fileSearches: countFileSearches(response, wire),
     containers: countContainers(response),
-  };
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
+  });
 }
 
 /** Unknown counts become zero: clients require all of them, and Codex rejects a response without one. */
