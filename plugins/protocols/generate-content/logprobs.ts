@@ -1,8 +1,8 @@
-import { readList } from '../../shared/wire-kit/values.ts';
 /**
  * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical
  * form has one list of tokens, each with its alternatives.
  */
+import { readList } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function decodeToken(candidate: unknown): Fields {

@@ -1,5 +1,5 @@
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 /** Media, as bytes or by URL, between this wire and canonical sources. */
+import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

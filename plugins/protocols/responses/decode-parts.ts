@@ -1,5 +1,5 @@
-import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
+import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,9 +1,9 @@
-import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 /**
  * Encodes canonical text and media as parts of a message or of a tool's output. A part that this protocol
  * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
  * file), the call is refused.
  */
+import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
   buildDataUrl,
