@@ -1,11 +1,12 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
 import type { Block } from '../../../core/index.ts';
+import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
-import { detectDocumentType, isUrl } from '../../shared/wire-kit/media.ts';
+import { detectDocumentType, isUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { audioType, readUrl, shortForm, soundTypeOf } from './media.ts';
+import { readUrl, shortForm, soundTypeOf } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire-messages.ts';
@@ -14,8 +15,6 @@ import { isKnownPart, type WireContent, type WirePart } from './wire-messages.ts
 export const fileVendor = 'openai';
 /** Flag of an image that a model generated, which is in a field of its own next to the content. */
 export const generatedImage = 'made';
-
-const cacheTimes = ['5m', '30m', '1h'] as const;
 
 /** Something that only some providers know. A user's call is of no use to the others without it. */
 export function keepForeign(value: Fields, at: string, isInput: boolean): Block {
@@ -134,7 +133,7 @@ function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
   if (typeof audio !== 'string') {
     const { data, format } = audio;
     const source = { type: 'base64', data } as const;
-    return { source, mediaType: audioType(format), form: [], inner: audio, known: audioFields };
+    return { source, mediaType: audioTypeOf(format), form: [], inner: audio, known: audioFields };
   }
   if (isUrl(audio)) return readShort(audio);
   const source = { type: 'base64', data: audio } as const;
@@ -157,24 +156,4 @@ function readFile(file: PartOf<'file'>['file']): Media {
 export function decodeGeneratedImage({ extra_content: extra, ...part }: PartOf<'image_url'>): MediaBlock {
   const { opaque } = readSignatures(extra);
   return { ...decodeMedia(part, [generatedImage]), ...(opaque.length > 0 ? { opaque } : {}) };
-}
-
-interface Cacheable {
-  readonly prompt_cache_breakpoint?: PartOf<'file'>['prompt_cache_breakpoint'];
-}
-
-function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
-  return cacheTimes.find((time) => time === ttl);
-}
-
-function decodeCache({ prompt_cache_breakpoint: mark }: Cacheable): Pick<MediaBlock, 'cache'> {
-  return mark?.mode === 'explicit' ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
-}
-
-/** What the canonical cache mark does not express. */
-function leftoverCache({ prompt_cache_breakpoint: mark }: Cacheable): Fields {
-  if (!mark) return {};
-  if (mark.mode !== 'explicit') return { prompt_cache_breakpoint: mark };
-  const known = new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']);
-  return nestFields('prompt_cache_breakpoint', pickUnread(mark, known));
 }

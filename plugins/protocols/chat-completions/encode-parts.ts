@@ -4,15 +4,23 @@
  * instead.
  */
 import type { Model } from '../../../core/index.ts';
+import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { TextBlock, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
-import { isTextual, takeContext, nameDocument, buildPictureUrl } from '../../shared/wire-kit/media.ts';
+import {
+  isTextual,
+  takeContext,
+  nameDocument,
+  buildPictureUrl,
+  nameAudioFormat,
+  nameText,
+} from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { fileVendor } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
-import { audioFormat, shortForm, writeUrl } from './media.ts';
+import { shortForm, writeUrl } from './media.ts';
 
 /** What the encoders of one request need to know. */
 export interface Encoding {
@@ -36,17 +44,9 @@ export type ContentBlock = TextBlock | MediaBlock;
 export function cacheMark(
   block: Pick<ContentBlock, 'cache' | 'form'>,
   path: string,
-  { own, marks, lose }: Encoding,
+  encoding: Encoding,
 ): Fields | undefined {
-  const { cache } = block;
-  if (!cache || isForeign(block)) return undefined;
-  if (!marks) {
-    lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
-    return undefined;
-  }
-  if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
-  lose(`${path}.cache.ttl`, 'chat-completions has no such time to live', 'approximated');
-  return { mode: 'explicit' };
+  return isForeign(block) ? undefined : encodeCache(block, path, encoding, protocolName);
 }
 
 /** Returns one part, none if the block is lost, or two if a document has a context. */
@@ -115,7 +115,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding):
       input_audio: source.type === 'base64' && form.includes('bare') ? source.data : writeUrl(block, form),
     };
   }
-  const format = audioFormat(mediaType) ?? (own ? mediaType?.replace(/^audio\//, '') : undefined);
+  const format = nameAudioFormat(mediaType, own);
   if (source.type === 'base64' && format)
     return { type: 'input_audio', input_audio: { data: source.data, format } };
   return refusePart(block, path, 'The provider of this model takes sound as WAV or MP3 data only.');
@@ -128,10 +128,9 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
   const isShort = form.includes(shortForm);
   if (isShort && flags.shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
-  if (source.type === 'text') return textDocument(source.text, filename);
-  if (source.type === 'base64' && !own && isTextual(mediaType)) {
-    return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
-  }
+  if (source.type === 'text') return { type: 'text', text: nameText(source.text, filename) };
+  if (source.type === 'base64' && !own && isTextual(mediaType))
+    return { type: 'text', text: nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename) };
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
     return {
@@ -148,10 +147,6 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
     path,
     'This model is reached by a protocol that takes documents as data only; send the content itself.',
   );
-}
-
-function textDocument(text: string, filename: string | undefined): Fields {
-  return { type: 'text', text: filename === undefined ? text : `${filename}:\n\n${text}` };
 }
 
 function isPlainText(part: Fields): part is { type: 'text'; text: string } {

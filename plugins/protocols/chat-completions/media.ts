@@ -40,22 +40,6 @@ export function writeUrl({ source, mediaType }: MediaBlock, form: readonly strin
 /** Flag of media in one of Mistral's short forms. */
 export const shortForm = 'short';
 
-const audioTypes: ReadonlyMap<string, string> = new Map([
-  ['wav', 'audio/wav'],
-  ['mp3', 'audio/mpeg'],
-]);
-const audioFormats: Readonly<Record<string, string>> = {
-  'audio/wav': 'wav',
-  'audio/x-wav': 'wav',
-  'audio/wave': 'wav',
-  'audio/mpeg': 'mp3',
-  'audio/mp3': 'mp3',
-};
-
-export function audioType(format: string): string {
-  return audioTypes.get(format) ?? `audio/${format}`;
-}
-
 const prefixes = [
   ['UklGR', 'audio/wav'],
   ['SUQz', 'audio/mpeg'],
@@ -67,9 +51,4 @@ const prefixes = [
 /** Guesses the media type of base64 audio by its first bytes. */
 export function soundTypeOf(data: string): string | undefined {
   return prefixes.find(([prefix]) => data.startsWith(prefix))?.[1];
-}
-
-/** The `format` of a media type. Returns undefined if chat-completions does not take such audio. */
-export function audioFormat(mediaType: string | undefined): string | undefined {
-  return mediaType === undefined ? undefined : audioFormats[mediaType.toLowerCase()];
 }

@@ -2,12 +2,12 @@
  * The messages of a request: their content parts and tool calls. Many providers add their own, which pass.
  */
 import { z } from 'zod';
+import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const anyObject = z.looseObject({});
 
-const cacheBreakpoint = z.looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish();
 const textPart = z.looseObject({
   type: z.literal('text'),
   text: z.string(),

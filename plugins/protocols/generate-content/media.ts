@@ -1,7 +1,7 @@
 /** Media, as bytes or by URL, between this wire and canonical sources. */
 import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
-import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
+import { detectBase64PictureType, nameText } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form } from './bag.ts';
 import { readBase64, writeBase64 } from './signature.ts';
@@ -90,8 +90,7 @@ export function readFile(file: WireFile): ReadMedia {
 export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
-  if (source.type === 'text')
-    return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
+  if (source.type === 'text') return { text: nameText(source.text, filename) };
   if (source.type === 'base64') {
     const mimeType =
       own || block.kind !== 'image' ? mediaType : (detectBase64PictureType(source.data) ?? mediaType);

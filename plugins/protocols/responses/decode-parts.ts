@@ -1,6 +1,7 @@
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
+import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
-import { detectDocumentType, isUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
+import { detectDocumentType, isUrl, readDataUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -59,20 +60,18 @@ function decodePart(part: WirePart, role: string): ContentBlock {
     case 'input_audio': {
       const { data, format } = part.input_audio;
       const inner = nestFields('input_audio', pickUnread(part.input_audio, new Set(['data', 'format'])));
-      const sides = bag.keep({ ...rest(part, ['input_audio']), ...readCacheLeftover(part), ...inner });
+      const sides = bag.keep({ ...rest(part, ['input_audio']), ...leftoverCache(part), ...inner });
       return {
         type: 'media',
         kind: 'audio',
         source: { type: 'base64', data },
-        mediaType: audioTypes.get(format) ?? `audio/${format}`,
+        mediaType: audioTypeOf(format),
         ...decodeCache(part),
         ...sides,
       };
     }
   }
 }
-
-const audioTypes: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg']]);
 
 function rest(part: object, known: readonly string[]): Fields {
   return pickUnread(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
@@ -92,7 +91,7 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
     type: 'text',
     text: part.text,
     ...decodeCache(part),
-    ...bag.keep({ ...left, ...readCacheLeftover(part) }, noteTextType(part.type, role)),
+    ...bag.keep({ ...left, ...leftoverCache(part) }, noteTextType(part.type, role)),
   };
 }
 
@@ -113,7 +112,7 @@ function decodeImage(part: ImagePart): MediaBlock {
   const { image_url: url, file_id: id } = part;
   const detail = part.detail ?? undefined;
   const sides = (field: string, notes: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'detail']), ...readCacheLeftover(part) }, notes);
+    bag.keep({ ...rest(part, [field, 'detail']), ...leftoverCache(part) }, notes);
   const image = { type: 'media', kind: 'image' } as const;
   return url
     ? { ...image, ...readSource(url), detail, ...sides('image_url', notePrefix(url)) }
@@ -140,7 +139,7 @@ function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
   const sides = (field: string, notes: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'filename']), ...readCacheLeftover(part) }, notes);
+    bag.keep({ ...rest(part, [field, 'filename']), ...leftoverCache(part) }, notes);
   const document = { type: 'media', kind: 'document' } as const;
   if (data && isUrl(data))
     return {
@@ -161,33 +160,4 @@ function decodeFile(part: FilePart): MediaBlock {
   }
   if (url) return { ...document, ...readSource(url), filename, ...sides('file_url', notePrefix(url)) };
   return { ...document, ...fileSource(id), filename, ...sides('file_id') };
-}
-
-type CacheMarked = {
-  prompt_cache_breakpoint?: Extract<WirePart, { type: 'input_text' }>['prompt_cache_breakpoint'];
-};
-
-const cacheTimes = ['5m', '30m', '1h'] as const;
-
-function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
-  return cacheTimes.find((time) => time === ttl);
-}
-
-function isExplicit({ mode }: { readonly mode?: unknown }): boolean {
-  return mode === 'explicit';
-}
-
-function decodeCache({ prompt_cache_breakpoint: mark }: CacheMarked): Pick<MediaBlock, 'cache'> {
-  return mark && isExplicit(mark) ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
-}
-
-/** The fields of a cache breakpoint that the canonical form does not hold. */
-function readCacheLeftover({ prompt_cache_breakpoint: mark }: CacheMarked): Fields {
-  if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
-  return mark
-    ? nestFields(
-        'prompt_cache_breakpoint',
-        pickUnread(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode'])),
-      )
-    : {};
 }

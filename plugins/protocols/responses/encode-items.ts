@@ -3,12 +3,13 @@
  * another protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
  */
 import type { Block, Turn } from '../../../core/index.ts';
+import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { partNote, type ForeignPart, type ContentBlock } from './decode-parts.ts';
-import { encodeCacheBreakpoint, encodeParts, joinParts } from './encode-parts.ts';
+import { encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { restoreHead, readNote } from './item-notes.ts';
 import { isGatewayId } from './response-object.ts';
@@ -197,7 +198,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   const parts = block.content.flatMap((part, position) =>
     encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
   );
-  const mark = own ? undefined : encodeCacheBreakpoint(block, path, encoding);
+  const mark = own ? undefined : encodeCache(block, path, encoding, protocolName);
   if (mark)
     parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? (!own && customCalls.has(block.callId));

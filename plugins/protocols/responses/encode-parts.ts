@@ -3,6 +3,7 @@
  * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
  * file), the call is refused.
  */
+import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
@@ -11,11 +12,13 @@ import {
   takeContext,
   nameDocument,
   buildPictureUrl,
+  nameAudioFormat,
+  nameText,
 } from '../../shared/wire-kit/media.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, nativeVendor } from './bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
 import { textTypeFor, type ForeignPart, type ContentBlock } from './decode-parts.ts';
-import { type Encoding, readFlags } from './encoding.ts';
+import type { Encoding } from './encoding.ts';
 import { readNote } from './item-notes.ts';
 
 /** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
@@ -29,7 +32,7 @@ export function encodeParts(
   if (!wire) return [];
   const part = overlay(bag.fields(block), {
     ...wire,
-    prompt_cache_breakpoint: encodeCacheBreakpoint(block, path, encoding),
+    prompt_cache_breakpoint: encodeCache(block, path, encoding, protocolName),
   });
   const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
@@ -57,23 +60,6 @@ function encodeText(block: TextBlock, role: string): Fields {
     text: block.text,
     ...Object.fromEntries(empty),
   };
-}
-
-/** Encodes a cache breakpoint. One that this protocol or the model does not have is reported as lost. */
-export function encodeCacheBreakpoint(
-  { cache }: Pick<ContentBlock, 'cache'>,
-  path: string,
-  { own, model, lose }: Encoding,
-): Fields | undefined {
-  if (!cache) return undefined;
-  if (own) return { mode: 'explicit', ttl: cache.ttl };
-  if (!readFlags(model.capabilities).cacheMarks) {
-    lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
-    return undefined;
-  }
-  if (cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
-  lose(`${path}.cache.ttl`, 'responses has no such time to live', 'approximated');
-  return { mode: 'explicit' };
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
@@ -112,18 +98,9 @@ function formatUrl(block: MediaBlock): string | undefined {
     : undefined;
 }
 
-const audioFormats: ReadonlyMap<string, string> = new Map([
-  ['audio/wav', 'wav'],
-  ['audio/x-wav', 'wav'],
-  ['audio/wave', 'wav'],
-  ['audio/mpeg', 'mp3'],
-  ['audio/mp3', 'mp3'],
-]);
-
 function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
-  const { source, mediaType = '' } = block;
-  const format =
-    audioFormats.get(mediaType.toLowerCase()) ?? (own ? mediaType.replace(/^audio\//, '') : undefined);
+  const { source, mediaType } = block;
+  const format = nameAudioFormat(mediaType, own);
   if (source.type !== 'base64' || !format)
     return refusePart(
       block,
@@ -139,9 +116,12 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
-  if (source.type === 'text') return textDocument(source.text, filename);
+  if (source.type === 'text') return { type: 'input_text', text: nameText(source.text, filename) };
   if (source.type === 'base64' && !own && isTextual(mediaType))
-    return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+    return {
+      type: 'input_text',
+      text: nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename),
+    };
   if (source.type === 'base64' && form.includes('bare'))
     return { type: 'input_file', file_data: source.data, filename };
   const asData = form.includes('data') || (source.type === 'base64' && !own);
@@ -151,10 +131,6 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
     filename:
       filename ?? (own || source.type !== 'base64' ? undefined : nameDocument(mediaType, source.data)),
   };
-}
-
-function textDocument(text: string, filename: string | undefined): Fields {
-  return { type: 'input_text', text: filename === undefined ? text : `${filename}:\n\n${text}` };
 }
 
 function isPlainText(part: Fields): part is { type: string; text: string } {

@@ -49,14 +49,12 @@ export function encodeRequest(
     model,
     owner: model.id.slice(0, model.id.indexOf('/')),
     names: new ToolNames(request),
+    marks: readFlags(model.capabilities).cacheMarks,
     customCalls: findCustomCallIds(request.turns),
     lose,
   };
   const plan = planFormat(request, model, encoding);
-  const alike =
-    encoding.owner === nativeVendor
-      ? selectOpenaiFields(readFlags(model.capabilities).cacheMarks)
-      : undefined;
+  const alike = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
     alike
       ? { ...readOpenaiFields(request, 'chat-completions', alike), ...bag.fields(request) }

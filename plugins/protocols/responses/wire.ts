@@ -4,6 +4,7 @@
  * so do unknown values, items, parts and tools. `null` means unset.
  */
 import { z } from 'zod';
+import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
@@ -15,7 +16,6 @@ const tokenLimit = z
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
 
-const cacheBreakpoint = z.looseObject({ mode: text, ttl: text }).nullish();
 const inputText = z.looseObject({
   type: z.literal('input_text'),
   text: z.string(),

@@ -50,6 +50,29 @@ export function detectDocumentType(data: string): string | undefined {
   return data.startsWith(pdfPrefix) ? 'application/pdf' : undefined;
 }
 
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/wave', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+]);
+
+/** OpenAI's name for a type of audio. Undefined for types that it does not take, unless the client did. */
+export function nameAudioFormat(mediaType: string | undefined, own: boolean): string | undefined {
+  const known = audioFormats.get(mediaType?.toLowerCase() ?? '');
+  return known ?? (own ? mediaType?.replace(/^audio\//, '') : undefined);
+}
+
+export function audioTypeOf(format: string): string {
+  return format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
+}
+
+/** The text of a document, below its name if it has one. */
+export function nameText(text: string, filename: string | undefined): string {
+  return filename === undefined ? text : `${filename}:\n\n${text}`;
+}
+
 /** Whether a document of this type is text, which every protocol can carry. */
 export function isTextual(mediaType: string | undefined): boolean {
   return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');

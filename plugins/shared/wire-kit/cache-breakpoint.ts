@@ -1,0 +1,46 @@
+/** OpenAI's cache marks, which chat-completions and responses write alike, in both directions. */
+import { z } from 'zod';
+import type { TextBlock } from './canonical-types.ts';
+import type { Lose } from './losses.ts';
+import { findKnown } from './open-values.ts';
+import { nameSet, nestFields, pickUnread, type Fields } from './vendor-bag.ts';
+
+const field = 'prompt_cache_breakpoint';
+
+export const cacheBreakpoint = z
+  .looseObject({ mode: z.string().nullish(), ttl: z.string().nullish() })
+  .nullish();
+
+interface Cacheable {
+  readonly [field]?: z.output<typeof cacheBreakpoint>;
+}
+
+const times = ['5m', '30m', '1h'] as const;
+
+export function decodeCache({ [field]: mark }: Cacheable): Pick<TextBlock, 'cache'> {
+  return mark?.mode === 'explicit' ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
+}
+
+/** What the canonical cache mark does not express. */
+export function leftoverCache({ [field]: mark }: Cacheable): Fields {
+  if (!mark) return {};
+  if (mark.mode !== 'explicit') return { [field]: mark };
+  return nestFields(field, pickUnread(mark, nameSet(findKnown(mark.ttl, times) ? 'mode ttl' : 'mode')));
+}
+
+/** Encodes a mark. One that the protocol or the model does not have is reported as lost. */
+export function encodeCache(
+  { cache }: Pick<TextBlock, 'cache'>,
+  path: string,
+  { own, marks, lose }: { readonly own: boolean; readonly marks: boolean; readonly lose: Lose },
+  protocol: string,
+): Fields | undefined {
+  if (!cache) return undefined;
+  if (!own && !marks) {
+    lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
+    return undefined;
+  }
+  if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
+  lose(`${path}.cache.ttl`, `${protocol} has no such time to live`, 'approximated');
+  return { mode: 'explicit' };
+}
