@@ -109,7 +109,7 @@ export const models: Description = {
   error: errorSchema,
 };
 
-export const oneModel: Description = {
+export const namedModels: Description = {
   summary: 'One model, in the chat style',
   details: 'The slash in the id may be sent as it is, or as `%2F`.',
   replies: { 200: { 'application/json': model } },

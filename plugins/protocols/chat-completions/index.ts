@@ -12,7 +12,7 @@ import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { listingRoutes } from './listing.ts';
+import { modelRoutes } from './listing.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
@@ -84,7 +84,7 @@ export const chatCompletions = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     host.protocols.add(protocol);
-    for (const route of listingRoutes(host.catalog)) host.routes.add(route);
+    for (const route of modelRoutes(host.catalog)) host.routes.add(route);
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
   },

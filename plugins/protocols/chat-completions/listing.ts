@@ -1,13 +1,7 @@
 /**
  * The public model listing in the chat style. Clients fill their menus from it, and read prices and limits.
  */
-import {
-  toGatewayError,
-  type Catalog,
-  type Model,
-  type Route,
-  type RouteRequest,
-} from '../../../core/index.ts';
+import { toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
   describeArchitecture,
   formatFees,
@@ -15,6 +9,7 @@ import {
   readOwner,
   formatPrices,
   describeTopProvider,
+  listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
@@ -56,30 +51,14 @@ function findModel(catalog: Catalog, id: string): Model {
 }
 
 /** The listing's routes, relative to the clients' base URL. */
-export function listingRoutes(catalog: Catalog): Route[] {
-  const listings = new Listings(catalog);
-  const shared = {
-    method: 'GET',
-    access: 'public',
-    errors: (error: unknown) => encodeError(toGatewayError(error)),
-  } as const;
-  return [
-    {
-      ...shared,
-      name: 'chat-models',
-      path: '/v1/models',
-      handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describeModel) })),
-      openapi: async () => (await import('./description.ts')).models,
-    },
-    {
-      ...shared,
-      name: 'chat-model',
-      // Ids hold slashes. Some clients send them as they are, some as %2F.
-      path: '/v1/models/*id',
-      handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
-        listings.reply(id, headers, () => describeModel(findModel(catalog, id))),
-      openapi: async () => (await import('./description.ts')).oneModel,
-    },
-  ];
+export function modelRoutes(catalog: Catalog): Route[] {
+  return listingRoutes(new Listings(catalog), {
+    names: ['chat-models', 'chat-model'],
+    path: '/v1/models',
+    parameter: 'id',
+    errors: (error) => encodeError(toGatewayError(error)),
+    all: () => ({ object: 'list', data: catalog.models().map(describeModel) }),
+    one: (id) => describeModel(findModel(catalog, id)),
+    describe: () => import('./description.ts'),
+  });
 }

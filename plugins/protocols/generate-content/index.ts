@@ -10,7 +10,7 @@ import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { fieldNames } from './field-names.ts';
-import { listingRoutes } from './listing.ts';
+import { modelRoutes } from './listing.ts';
 import { readRequest, GenerateCall } from './read-request.ts';
 import { writtenPath, type SpellingNote } from './spelling.ts';
 
@@ -61,7 +61,7 @@ export const generateContent = definePlugin({
     host.example(
       `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
     );
-    for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
+    for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
 

@@ -6,7 +6,6 @@ import {
   type Catalog,
   type Model,
   type Route,
-  type RouteRequest,
 } from '../../../core/index.ts';
 import {
   describeArchitecture,
@@ -15,6 +14,7 @@ import {
   readOwner,
   formatPrices,
   describeTopProvider,
+  listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
@@ -66,29 +66,17 @@ function findModels(catalog: Catalog, name: string): unknown {
 }
 
 /** The listing's routes below `mount`, for both versions that the SDKs call. */
-export function listingRoutes(catalog: Catalog, mount: string): Route[] {
+export function modelRoutes(catalog: Catalog, mount: string): Route[] {
   const listings = new Listings(catalog);
-  const shared = {
-    method: 'GET',
-    access: 'public',
-    errors: (error: unknown) => encodeError(toGatewayError(error)),
-  } as const;
-  return ['v1beta', 'v1'].flatMap((version): Route[] => [
-    {
-      ...shared,
-      name: `generate-models-${version}`,
+  return ['v1beta', 'v1'].flatMap((version) =>
+    listingRoutes(listings, {
+      names: [`generate-models-${version}`, `generate-model-${version}`],
       path: `${mount}/${version}/models`,
-      handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ models: catalog.models().map(describeModel) })),
-      openapi: async () => (await import('./description.ts')).models,
-    },
-    {
-      ...shared,
-      name: `generate-model-${version}`,
-      path: `${mount}/${version}/models/*name`,
-      handle: async ({ params: { name = '' }, headers }: RouteRequest) =>
-        listings.reply(name, headers, () => findModels(catalog, name)),
-      openapi: async () => (await import('./description.ts')).namedModels,
-    },
-  ]);
+      parameter: 'name',
+      errors: (error) => encodeError(toGatewayError(error)),
+      all: () => ({ models: catalog.models().map(describeModel) }),
+      one: (name) => findModels(catalog, name),
+      describe: () => import('./description.ts'),
+    }),
+  );
 }

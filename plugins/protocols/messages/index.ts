@@ -16,7 +16,7 @@ import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { listingRoutes } from './listing.ts';
+import { modelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
@@ -118,7 +118,7 @@ export const messages = definePlugin({
     host.example(
       `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" -d '{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
     );
-    for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
+    for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
 

@@ -1,12 +1,5 @@
 /** The public listing of models in this protocol's format: all models, those of one owner, or one. */
-import {
-  freePrice,
-  toGatewayError,
-  type Catalog,
-  type Model,
-  type Route,
-  type RouteRequest,
-} from '../../../core/index.ts';
+import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
   describeArchitecture,
   Listings,
@@ -14,6 +7,7 @@ import {
   readOwner,
   formatPrices,
   describeTopProvider,
+  listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
@@ -59,31 +53,14 @@ function findModels(catalog: Catalog, name: string): unknown {
 }
 
 /** The routes of the listing below the protocol's mount. */
-export function listingRoutes(catalog: Catalog, mount: string): Route[] {
-  const path = `${mount}/v1/models`;
-  const listings = new Listings(catalog);
-  const shared = {
-    method: 'GET',
-    access: 'public',
-    errors: (error: unknown, id?: string) => encodeError(toGatewayError(error), id),
-  } as const;
-  return [
-    {
-      ...shared,
-      name: 'messages-models',
-      path,
-      handle: async ({ headers }: RouteRequest) =>
-        listings.reply('', headers, () => ({ data: listModels(catalog).map(describe) })),
-      openapi: async () => (await import('./description.ts')).models,
-    },
-    {
-      ...shared,
-      name: 'messages-model',
-      // An id has a slash, which some clients send as %2F.
-      path: `${path}/*id`,
-      handle: async ({ params: { id = '' }, headers }: RouteRequest) =>
-        listings.reply(id, headers, () => findModels(catalog, id)),
-      openapi: async () => (await import('./description.ts')).namedModels,
-    },
-  ];
+export function modelRoutes(catalog: Catalog, mount: string): Route[] {
+  return listingRoutes(new Listings(catalog), {
+    names: ['messages-models', 'messages-model'],
+    path: `${mount}/v1/models`,
+    parameter: 'id',
+    errors: (error, id) => encodeError(toGatewayError(error), id),
+    all: () => ({ data: listModels(catalog).map(describe) }),
+    one: (name) => findModels(catalog, name),
+    describe: () => import('./description.ts'),
+  });
 }

@@ -12,6 +12,8 @@ import {
   type Price,
   type RouteReply,
   type RouteRequest,
+  type Route,
+  type Description,
 } from '../../../core/index.ts';
 
 const digits = 15;
@@ -82,6 +84,44 @@ export function findListedModels(
   const owned = name.includes('/') ? [] : listed.filter((model) => readOwner(model) === name);
   if (owned.length > 0) return owned;
   throw catalog.missing(name);
+}
+
+interface Listing {
+  /** The names of the two routes. */
+  readonly names: readonly [all: string, one: string];
+  readonly path: string;
+  /** The name of the path's parameter. */
+  readonly parameter: 'id' | 'name';
+  readonly errors: Route['errors'];
+  /** All models. */
+  readonly all: () => unknown;
+  /** The model, or the models of the owner, with this name. */
+  readonly one: (name: string) => unknown;
+  readonly describe: () => Promise<{ readonly models: Description; readonly namedModels: Description }>;
+}
+
+/** The routes of a public listing: all models at its path, and those with a name below it. */
+export function listingRoutes(listings: Listings, listing: Listing): Route[] {
+  const { names, path, parameter, errors, all, one, describe } = listing;
+  const shared = { method: 'GET', access: 'public', errors } as const;
+  return [
+    {
+      ...shared,
+      name: names[0],
+      path,
+      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, all),
+      openapi: async () => (await describe()).models,
+    },
+    {
+      ...shared,
+      name: names[1],
+      // An id holds a slash, which some clients send as %2F.
+      path: `${path}/*${parameter}`,
+      handle: async ({ params: { [parameter]: name = '' }, headers }: RouteRequest) =>
+        listings.reply(name, headers, () => one(name)),
+      openapi: async () => (await describe()).namedModels,
+    },
+  ];
 }
 
 interface Rendered {
