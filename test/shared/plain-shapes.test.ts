@@ -3,25 +3,54 @@ import { z } from 'zod';
 import { readRequest as readChat } from '../../plugins/protocols/chat-completions/read-request.ts';
 import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
-import { checkWire, acceptPlain } from '../../plugins/shared/wire-kit/wire-check.ts';
+import { quicken } from '../../plugins/shared/wire-kit/quick-check.ts';
+import { checkWire } from '../../plugins/shared/wire-kit/wire-check.ts';
 import { readCall } from '../support/families.ts';
 
-describe('a schema with a short way', () => {
+describe('a quick check made from a schema', () => {
   const schema = z.array(
-    acceptPlain(
-      z.looseObject({ text: z.string(), size: z.int().nullish() }),
-      (value) => typeof value === 'object' && value !== null && 'plain' in value,
+    quicken(
+      z.looseObject({
+        kind: z.union([z.enum(['a', 'b']), z.string().refine((kind) => kind.startsWith('x-'))]),
+        text: z.string().min(1),
+        size: z.int().nullish(),
+        parts: z
+          .array(z.discriminatedUnion('type', [z.looseObject({ type: z.literal('p'), on: z.boolean() })]))
+          .min(1)
+          .nullish(),
+      }),
     ),
   );
 
-  it('takes what is plain as it is', () => {
-    const plain = { plain: true, text: 1 };
-    expect(checkWire(schema, [plain])[0]).toBe(plain);
+  it.each([
+    { kind: 'a', text: 'b' },
+    { kind: 'b', text: 'b', size: null, other: 5 },
+    { kind: 'a', text: 'b', parts: [{ type: 'p', on: true }] },
+  ])('accepts %j as it is', (value) => {
+    expect(checkWire(schema, [value])[0]).toBe(value);
   });
 
-  it('reads everything else, and says what is wrong with it', () => {
-    expect(() => checkWire(schema, [{ text: 'a' }, { text: 'b', size: 'large' }])).toThrow(
-      '"[1].size" is "large": send a number.',
+  it.each([
+    { kind: 'x-c', text: 'b' },
+    { kind: 'a', text: 'b', size: 5 },
+  ])('leaves %j to the schema, which accepts it', (value) => {
+    const [read] = checkWire(schema, [value]);
+    expect(read).toEqual(value);
+    expect(read).not.toBe(value);
+  });
+
+  it.each([
+    ['[0].kind', { text: 'b' }],
+    ['[0].kind', { kind: 'c', text: 'b' }],
+    ['[0].text', { kind: 'a' }],
+    ['[0].text', { kind: 'a', text: '' }],
+    ['[0].size', { kind: 'a', text: 'b', size: 'large' }],
+    ['[0].parts', { kind: 'a', text: 'b', parts: [] }],
+    ['[0].parts[0].on', { kind: 'a', text: 'b', parts: [{ type: 'p' }] }],
+    ['[0].parts[0].type', { kind: 'a', text: 'b', parts: [{ type: 'q', on: true }] }],
+  ])('leaves the fault at %s to the schema, which names it', (param, value) => {
+    expect(() => checkWire(schema, [value])).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ param }) }),
     );
   });
 });

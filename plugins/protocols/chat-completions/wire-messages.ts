@@ -4,7 +4,6 @@
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const anyObject = z.looseObject({});
 
@@ -144,38 +143,6 @@ const otherMessage = z.looseObject({
   role: z.string().refine((role) => !roles.includes(role), { abort: true, message: 'another role' }),
 });
 export const message = z.union([knownMessage, otherMessage]);
-
-/** Whether a value is a function call with only the usual fields. */
-function isPlainCall(call: unknown): boolean {
-  if (!isObject(call) || typeof call.id !== 'string' || call.type !== 'function') return false;
-  const { function: called } = call;
-  return (
-    Object.keys(call).length === 3 &&
-    isObject(called) &&
-    typeof called.name === 'string' &&
-    typeof called.arguments === 'string' &&
-    Object.keys(called).length === 2
-  );
-}
-
-/** Whether a value is plain text, or an answer with plain calls. Most are, and skip the schema. */
-export function isPlainMessage(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { role, content, tool_calls: calls } = value;
-  const fields = Object.keys(value).length;
-  if (role === 'assistant' && fields === 3)
-    return (
-      (typeof content === 'string' || content === null) &&
-      Array.isArray(calls) &&
-      calls.length > 0 &&
-      calls.every(isPlainCall)
-    );
-  if (typeof content !== 'string') return false;
-  if (role === 'tool') return fields === 3 && typeof value.tool_call_id === 'string';
-  return (
-    fields === 2 && (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer')
-  );
-}
 
 export type WireAnyMessage = z.output<typeof message>;
 export type WireMessage = z.output<typeof knownMessage>;

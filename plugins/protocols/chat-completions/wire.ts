@@ -6,9 +6,10 @@
 import { z } from 'zod';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
+import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
-import { isPlainMessage, message, ownTypes } from './wire-messages.ts';
+import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { message, ownTypes } from './wire-messages.ts';
 
 const tokenLimit = z
   .int('a whole number of tokens, at least 1')
@@ -92,7 +93,7 @@ const reasoning = z.looseObject({
 
 export const requestWire = z.looseObject({
   model: z.string(modelId).min(1, modelId),
-  messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
+  messages: z.array(quicken(message)).min(1),
   temperature: numberBetween(0, 2).nullish(),
   top_p: numberBetween(0, 1).nullish(),
   /** Most providers except OpenAI take it. vLLM takes -1 for all tokens. */

@@ -5,8 +5,9 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { quicken } from '../../shared/wire-kit/quick-check.ts';
+import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
@@ -47,29 +48,9 @@ const part = z.looseObject({
   partMetadata: anyObject.nullish(),
 });
 
-function isNamed(value: unknown, field: string): boolean {
-  return (
-    isObject(value) &&
-    Object.keys(value).length === 2 &&
-    typeof value.name === 'string' &&
-    value.name !== '' &&
-    isObject(value[field])
-  );
-}
-
-/** True if a part is a text, a call or a result, and has no other field. */
-function isPlainPart(value: unknown): boolean {
-  if (!isObject(value) || Object.keys(value).length !== 1) return false;
-  return (
-    typeof value.text === 'string' ||
-    isNamed(value.functionCall, 'args') ||
-    isNamed(value.functionResponse, 'response')
-  );
-}
-
 const content = z.looseObject({
   role: z.string().nullish(),
-  parts: z.array(acceptPlain(part, isPlainPart)).min(1),
+  parts: z.array(quicken(part)).min(1),
 });
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 

@@ -5,8 +5,9 @@
 import { z } from 'zod';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, acceptPlain } from '../../shared/wire-kit/wire-check.ts';
+import { quicken } from '../../shared/wire-kit/quick-check.ts';
+import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { numberBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -99,49 +100,11 @@ const knownBlock = z.discriminatedUnion('type', [
   toolResult,
 ]);
 
-function isWord(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
-}
-
-function isPlainText(block: unknown): boolean {
-  return (
-    isObject(block) &&
-    block.type === 'text' &&
-    typeof block.text === 'string' &&
-    Object.keys(block).length === 2
-  );
-}
-
-/** Whether a block is a text, a call or a result in text, without any other field. */
-function isPlainBlock(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const fields = Object.keys(value).length;
-  if (value.type === 'text') return fields === 2 && typeof value.text === 'string';
-  if (value.type === 'tool_use')
-    return fields === 4 && isWord(value.id) && isWord(value.name) && isObject(value.input);
-  if (
-    value.type !== 'tool_result' ||
-    !isWord(value.tool_use_id) ||
-    fields !== (typeof value.is_error === 'boolean' ? 4 : 3)
-  )
-    return false;
-  const { content } = value;
-  return typeof content === 'string' || (Array.isArray(content) && content.every(isPlainText));
-}
-
 const content = z.union(
-  [z.string(), z.array(acceptPlain(z.union([knownBlock, otherBlock]), isPlainBlock))],
+  [z.string(), z.array(quicken(z.union([knownBlock, otherBlock])))],
   'a string, or an array of content blocks',
 );
 const message = z.looseObject({ role: z.string('the role of who speaks'), content });
-
-/** Whether a message has only plain blocks, or is one text. */
-function isPlainMessage(value: unknown): boolean {
-  if (!isObject(value) || Object.keys(value).length !== 2) return false;
-  const { role, content: said } = value;
-  if (role !== 'user' && role !== 'assistant' && role !== 'system') return false;
-  return typeof said === 'string' || (Array.isArray(said) && said.every(isPlainBlock));
-}
 
 const functionTool = z.looseObject({
   type: z.literal('custom').nullish(),
@@ -193,7 +156,7 @@ const limit = 'a whole number of tokens';
 
 const fields = {
   model: z.string(modelId).min(1, modelId),
-  messages: z.array(acceptPlain(message, isPlainMessage)).min(1),
+  messages: z.array(quicken(message)).min(1),
   system: z
     .union(
       [

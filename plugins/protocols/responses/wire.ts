@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, acceptPlain, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { quicken } from '../../shared/wire-kit/quick-check.ts';
+import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
 
 const tokenLimit = z
   .int('a whole number of tokens, at least 1')
@@ -68,63 +69,13 @@ const callId = z.string('the id of a tool call').min(1, 'the id of a tool call')
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
 export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
-/** The `isPlain…` checks accept most items without running zod, which is slow on long conversations. */
-function isFilledString(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
-}
-
-/** Whether a part is a text with no other fields but the empty lists of a reply. */
-function isPlainPart(value: unknown): boolean {
-  if (!isObject(value) || typeof value.text !== 'string') return false;
-  const { type, annotations, logprobs } = value;
-  const lists = [annotations, logprobs].filter((list) => Array.isArray(list) && list.length === 0).length;
-  return (
-    (type === 'input_text' || type === 'output_text') &&
-    Object.keys(value).length === 2 + (type === 'output_text' ? lists : 0)
-  );
-}
-
-function isPlainContent(value: unknown): boolean {
-  return typeof value === 'string' || (Array.isArray(value) && value.every(isPlainPart));
-}
-
-/** Whether an item has `own` fields beyond its type, and at most an id and the status `completed`. */
-function isPlainItem(value: unknown, type: string, own: number): value is Fields {
-  if (!isObject(value) || value.type !== type) return false;
-  const head = (typeof value.id === 'string' ? 1 : 0) + (value.status === 'completed' ? 1 : 0);
-  return Object.keys(value).length === 1 + own + head;
-}
-
-function isPlainMessage(value: unknown): boolean {
-  return isPlainItem(value, 'message', 2) && knownRoles.has(value.role) && isPlainContent(value.content);
-}
-
-function isPlainCall(value: unknown): boolean {
-  return (
-    isPlainItem(value, 'function_call', 3) &&
-    isFilledString(value.call_id) &&
-    isFilledString(value.name) &&
-    typeof value.arguments === 'string'
-  );
-}
-
-function isPlainOutput(value: unknown): boolean {
-  return (
-    isPlainItem(value, 'function_call_output', 2) &&
-    isFilledString(value.call_id) &&
-    isPlainContent(value.output)
-  );
-}
-
-export const anyItemWire = acceptPlain(
+export const anyItemWire = quicken(
   z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
-  (value) => isObject(value) && typeof value.type === 'string',
 );
-export const messageWire = acceptPlain(
+export const messageWire = quicken(
   z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }),
-  isPlainMessage,
 );
-export const functionCallWire = acceptPlain(
+export const functionCallWire = quicken(
   z.looseObject({
     ...id,
     type: z.literal('function_call'),
@@ -133,7 +84,6 @@ export const functionCallWire = acceptPlain(
     namespace: text,
     arguments: z.string('a string holding JSON'),
   }),
-  isPlainCall,
 );
 export const customCallWire = z.looseObject({
   ...id,
@@ -143,14 +93,13 @@ export const customCallWire = z.looseObject({
   namespace: text,
   input: z.string(),
 });
-export const callOutputWire = acceptPlain(
+export const callOutputWire = quicken(
   z.looseObject({
     ...id,
     type: z.enum(['function_call_output', 'custom_tool_call_output']),
     call_id: callId,
     output: content,
   }),
-  isPlainOutput,
 );
 export const reasoningWire = z.looseObject({
   ...id,

@@ -119,20 +119,6 @@ export function checkWire<Schema extends z.ZodType>(
   );
 }
 
-/**
- * Lets a schema accept at once every value that `isPlain` recognises as valid and without unknown fields.
- * Validating the thousands of messages of a long conversation field by field would cost more than everything
- * else done with them.
- */
-export function acceptPlain<Schema extends z.ZodType>(
-  schema: Schema,
-  isPlain: (value: unknown) => boolean,
-): Schema {
-  const { run } = schema._zod;
-  schema._zod.run = (payload, context) => (isPlain(payload.value) ? payload : run(payload, context));
-  return schema;
-}
-
 /** A number in this range, both ends included. */
 export function numberBetween(low: number, high: number): z.ZodNumber {
   const range = `a number from ${low} to ${high}`;
