@@ -17,7 +17,7 @@ import {
   readOpenaiFields,
   usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { findNearestEffort, wantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
@@ -167,10 +167,9 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, 
   if (bag.form(request).includes('reasoning-object'))
     return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
+  const wanted = wantedEffort(reasoning);
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
-      lose('reasoning', 'the model does not reason', 'model');
+    loseReasoning(reasoning, lose);
     return {};
   }
   if (wanted === 'none' && canDisable && flags.thinkingMode && !own)

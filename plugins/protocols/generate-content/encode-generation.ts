@@ -4,7 +4,12 @@ import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { efforts, findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import {
+  efforts,
+  findNearestEffort,
+  wantedEffort,
+  loseReasoning,
+} from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { restoreOpenApi } from './encode-tools.ts';
@@ -140,12 +145,11 @@ function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encod
   const { reasoning } = request;
   if (encoding.own) return restoreThinking(request);
   if (!reasoning) return undefined;
-  const { effort, budget, display } = reasoning;
+  const { display } = reasoning;
   const { style } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
+  const wanted = wantedEffort(reasoning);
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
-      encoding.lose('reasoning', 'the model does not reason', 'model');
+    loseReasoning(reasoning, encoding.lose);
     return undefined;
   }
   const depth =

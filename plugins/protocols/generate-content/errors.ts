@@ -1,7 +1,10 @@
 /** Google's errors in both directions: a number, an RPC status, and details by type. */
 import { GatewayError, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
+import { readObject, readList, readText } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { rpc, findDetail } from '../../shared/wire-kit/vendor-error-meaning.ts';
 import {
   decodeVendorError,
   buildErrorEvent,
@@ -44,8 +47,6 @@ const statuses: Readonly<Record<ErrorCode, WireStatus>> = {
   timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
 };
 
-const rpc = 'type.googleapis.com/google.rpc.';
-
 function encodeDetails({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
   const info = {
     '@type': `${rpc}ErrorInfo`,
@@ -81,20 +82,9 @@ export function encodeError(error: GatewayError, match?: Match): ErrorReply {
 }
 
 function readError(text: string): Fields {
-  try {
-    const body: unknown = JSON.parse(text);
-    const whole: unknown = Array.isArray(body) ? body[0] : body;
-    return isObject(whole) && isObject(whole.error) ? whole.error : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The first of the details of this type. */
-function findDetail(error: Fields, type: string): Fields {
-  const details: unknown[] = Array.isArray(error.details) ? error.details : [];
-  const found = details.find((each) => isObject(each) && each['@type'] === rpc + type);
-  return isObject(found) ? found : {};
+  const body = parseJson(text);
+  const whole: unknown = Array.isArray(body) ? body[0] : body;
+  return readObject(readObject(whole).error);
 }
 
 /** `"34.4s"` → 34.4. */
@@ -103,9 +93,8 @@ function readSeconds(delay: unknown): number | undefined {
 }
 
 function readField(error: Fields): string | undefined {
-  const violations: unknown = findDetail(error, 'BadRequest').fieldViolations;
-  const first: unknown = Array.isArray(violations) ? violations[0] : undefined;
-  return isObject(first) && typeof first.field === 'string' && first.field !== '' ? first.field : undefined;
+  const [first] = readList(findDetail(error, 'BadRequest').fieldViolations);
+  return readText(readObject(first).field) || undefined;
 }
 
 /** Decodes a vendor's error. Returns what the client may see of it. */

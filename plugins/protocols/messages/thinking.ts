@@ -4,7 +4,12 @@
  * is missing.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { findEffort, efforts, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import {
+  efforts,
+  findNearestEffort,
+  wantedEffort,
+  loseReasoning,
+} from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -37,10 +42,9 @@ export function encodeThinking(
   const { effort, budget, display } = reasoning;
   // The client wrote only the effort, or a kind of thinking that is in the bag.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
-  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
+  const wanted = wantedEffort(reasoning);
   if (style === 'none') {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
-      encoding.lose('reasoning', 'the model does not reason', 'model');
+    loseReasoning(reasoning, encoding.lose);
     return {};
   }
   // A client of another protocol that only hides reasoning has not asked for any.

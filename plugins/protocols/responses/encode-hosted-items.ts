@@ -5,6 +5,7 @@
  */
 import type { Opaque, ReplyContext } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -134,13 +135,9 @@ function encodeHostedItem(
 }
 
 function readSearchAction(text: string): Fields {
-  try {
-    const action: unknown = JSON.parse(text);
-    if (isObject(action)) return { type: 'search', ...action };
-  } catch {
-    // The text is not JSON: it is the query itself.
-  }
-  return { type: 'search', query: text };
+  const action = parseJson(text);
+  // Text that is no object is the query itself.
+  return { type: 'search', ...(isObject(action) ? action : { query: text }) };
 }
 
 const progressSteps: ReadonlyMap<string, string> = new Map([

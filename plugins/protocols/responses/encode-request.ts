@@ -25,7 +25,7 @@ import {
   readOpenaiFields,
   usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { findEffort, findNearestEffort } from '../../shared/wire-kit/reasoning-effort.ts';
+import { findNearestEffort, wantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
@@ -176,12 +176,11 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const { reasoning } = request;
   const form = bag.form(request);
   if (!reasoning) return form.includes('reasoning') ? {} : undefined;
-  const { effort, budget, display } = reasoning;
+  const { budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
-  const wanted = effort ?? (budget === undefined ? undefined : findEffort(budget));
+  const wanted = wantedEffort(reasoning);
   if (style === 'none' && !own) {
-    if (wanted === undefined ? display !== 'none' : wanted !== 'none')
-      lose('reasoning', 'the model does not reason', 'model');
+    loseReasoning(reasoning, lose);
     return undefined;
   }
   const sent = wanted === undefined ? undefined : findNearestEffort(wanted, own ? undefined : efforts);

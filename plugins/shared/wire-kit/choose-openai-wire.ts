@@ -7,7 +7,7 @@
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
 import { isIndispensable } from './hosted-tools.ts';
-import { findEffort } from './reasoning-effort.ts';
+import { findEffort, wantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
 
@@ -88,9 +88,7 @@ export function chooseWire(
  */
 export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
   if (chatFlags(capabilities).tools === 'always') return false;
-  const effort =
-    reasoning?.effort ?? (reasoning?.budget === undefined ? undefined : findEffort(reasoning.budget));
-  return (effort ?? capabilities.reasoning.default ?? 'none') !== 'none';
+  return ((reasoning && wantedEffort(reasoning)) ?? capabilities.reasoning.default ?? 'none') !== 'none';
 }
 
 /** Whether chat-completions refuses a request because of its tools. */

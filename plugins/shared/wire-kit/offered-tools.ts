@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tool, CanonicalRequest } from '../../../core/index.ts';
+import { parseJson } from './event-data.ts';
 import type { Lose } from './losses.ts';
 import { isEmptyArguments } from './tool-arguments.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -86,12 +87,8 @@ export function wrapInput(input: string): string {
 /** The text inside the arguments, or the arguments themselves if the model ignored the schema. */
 export function unwrapInput(text: string): string {
   if (isEmptyArguments(text)) return '';
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : text;
-  } catch {
-    return text;
-  }
+  const parsed = parseJson(text);
+  return isObject(parsed) && typeof parsed.input === 'string' ? parsed.input : text;
 }
 
 /** The chosen names that are offered to the model: providers refuse any other. Reports the rest. */

@@ -21,18 +21,27 @@ const priceIn = (words: string) => z.union([writtenPrice, numericPrice], words);
 const price = priceIn(amount);
 const requestPrice = priceIn('an amount in USD, such as "0.005"');
 
+/** A field that may be null, which means the same as leaving it out. */
+function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
 export const providerObject = z.strictObject({
-  order: names.nullish(),
-  only: names.nullish(),
-  ignore: names.nullish(),
-  allow_fallbacks: z.boolean().nullish(),
-  require_parameters: z.boolean().nullish(),
-  routing: z.enum(['priority', 'cost', 'latency', 'balanced']).nullish(),
-  sort: z.enum(['price', 'latency', 'throughput']).nullish(),
-  fallback: z.union([z.string().min(1), names], 'a model id, or an array of them').nullish(),
-  max_price: z
-    .strictObject({ prompt: price.nullish(), completion: price.nullish(), request: requestPrice.nullish() })
-    .nullish(),
+  order: optional(names),
+  only: optional(names),
+  ignore: optional(names),
+  allow_fallbacks: optional(z.boolean()),
+  require_parameters: optional(z.boolean()),
+  routing: optional(z.enum(['priority', 'cost', 'latency', 'balanced'])),
+  sort: optional(z.enum(['price', 'latency', 'throughput'])),
+  fallback: optional(z.union([z.string().min(1), names], 'a model id, or an array of them')),
+  max_price: optional(
+    z.strictObject({
+      prompt: optional(price),
+      completion: optional(price),
+      request: optional(requestPrice),
+    }),
+  ),
 });
 
 /** The preferences of a call without a `provider` object. */
@@ -40,24 +49,8 @@ export const noPreferences: Preferences = {};
 
 export function readPreferences(wire: z.output<typeof providerObject> | null | undefined): Preferences {
   if (!wire) return noPreferences;
-  const { fallback, max_price: most } = wire;
-  return {
-    order: wire.order ?? undefined,
-    only: wire.only ?? undefined,
-    ignore: wire.ignore ?? undefined,
-    allow_fallbacks: wire.allow_fallbacks ?? undefined,
-    require_parameters: wire.require_parameters ?? undefined,
-    routing: wire.routing ?? undefined,
-    sort: wire.sort ?? undefined,
-    fallback: typeof fallback === 'string' ? [fallback] : (fallback ?? undefined),
-    max_price: most
-      ? {
-          prompt: most.prompt ?? undefined,
-          completion: most.completion ?? undefined,
-          request: most.request ?? undefined,
-        }
-      : undefined,
-  };
+  const { fallback } = wire;
+  return { ...wire, fallback: typeof fallback === 'string' ? [fallback] : fallback };
 }
 
 /** Refuses a vendor's field that names other models, one of which would answer at its own price. */

@@ -2,6 +2,8 @@
  * One scale of reasoning efforts, with the token budget of each step. Every protocol translates by this
  * table, so that a step survives the way to another protocol and back.
  */
+import type { CanonicalRequest } from '../../../core/index.ts';
+import type { Lose } from './losses.ts';
 
 /** From lowest to highest, each with the largest token budget that still counts as the step. */
 export const efforts = [
@@ -21,6 +23,20 @@ function rank(name: string): number {
 /** The step for a token budget; undefined for a negative one, which leaves the choice to the model. */
 export function findEffort(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
+}
+
+type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
+
+/** The effort that a request states, or that its budget amounts to. */
+export function wantedEffort({ effort, budget }: Reasoning): string | undefined {
+  return effort ?? (budget === undefined ? undefined : findEffort(budget));
+}
+
+/** Reports the reasoning that a model without any was asked for. */
+export function loseReasoning(reasoning: Reasoning, lose: Lose): void {
+  const wanted = wantedEffort(reasoning);
+  if (wanted === undefined ? reasoning.display !== 'none' : wanted !== 'none')
+    lose('reasoning', 'the model does not reason', 'model');
 }
 
 const high = rank('high');

@@ -4,7 +4,8 @@
  * like one about our key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
-import { isObject, nameSet } from './vendor-bag.ts';
+import { readObjects } from './values.ts';
+import { nameSet, type Fields } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
 
 export interface ErrorMeaning {
@@ -73,13 +74,12 @@ const noEndpoint = /no endpoints found that support/i;
 
 const quoted = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g;
 
-/** Google's error details of one type. */
-function findDetail({ fields }: VendorError, type: string): Readonly<Record<string, unknown>> {
-  const details: unknown[] = Array.isArray(fields.details) ? fields.details : [];
-  const found = details.find(
-    (each) => isObject(each) && each['@type'] === `type.googleapis.com/google.rpc.${type}`,
-  );
-  return isObject(found) ? found : {};
+/** The beginning of the types of Google's error details. */
+export const rpc = 'type.googleapis.com/google.rpc.';
+
+/** The first of Google's error details of this type. */
+export function findDetail(error: Fields, type: string): Fields {
+  return readObjects(error.details).find((each) => each['@type'] === rpc + type) ?? {};
 }
 
 function isAboutUs(error: VendorError, said: string): boolean {
@@ -87,7 +87,7 @@ function isAboutUs(error: VendorError, said: string): boolean {
   return (
     ourCodes.has(code) ||
     ourCodes.has(type) ||
-    ourReasons.test(String(findDetail(error, 'ErrorInfo').reason ?? '')) ||
+    ourReasons.test(String(findDetail(error.fields, 'ErrorInfo').reason ?? '')) ||
     ourWords.test(said)
   );
 }
