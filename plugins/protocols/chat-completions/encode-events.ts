@@ -89,7 +89,8 @@ export class ChunkEncoder implements EventEncoder {
     const probabilities = logprobs ? `,"logprobs":${JSON.stringify(logprobs)}` : '';
     const reason = finish === undefined ? 'null' : `"${finish}"`;
     const nativeReason = native === undefined ? '' : `,"native_finish_reason":${JSON.stringify(native)}`;
-    return `${this.#start}{"index":${candidate},"delta":${JSON.stringify(delta)}${probabilities},"finish_reason":${reason}${nativeReason}}${this.#end}`;
+    const content = `{"index":${candidate},"delta":${JSON.stringify(delta)}${probabilities}`;
+    return `${this.#start}${content},"finish_reason":${reason}${nativeReason}}${this.#end}`;
   }
 
   #encodeUsage(): string {

@@ -36,7 +36,8 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
   if (encoding.own)
     encoding.lose(
       'turns',
-      'sent with a blank in place of the thoughts that led to calls of tools, without which the model refuses them',
+      'sent with a blank in place of the thoughts that led to calls of tools, without which the model ' +
+        'refuses them',
       'approximated',
     );
   return blankReasoning(messages);

@@ -17,7 +17,9 @@ import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
 
-const example = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
+const example =
+  `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ` +
+  `'{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
 /** Canonical fields that have another name in this protocol. */
 const fieldNames = {

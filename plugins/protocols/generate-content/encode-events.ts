@@ -85,7 +85,8 @@ export class ChunkEncoder implements EventEncoder {
 
   /** Builds the end of every chunk. It changes only when more is known of the reply. */
   #buildTail(): void {
-    this.#tail = `,${JSON.stringify(buildReplyTail(this.#context, this.#usageMetadata, this.#start)).slice(1)}`;
+    const tail = buildReplyTail(this.#context, this.#usageMetadata, this.#start);
+    this.#tail = `,${JSON.stringify(tail).slice(1)}`;
   }
 
   #encodeChunk(candidates: readonly Fields[]): string {

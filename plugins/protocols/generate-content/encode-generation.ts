@@ -248,7 +248,8 @@ export function encodeFormat(
   if (!capabilities.structuredOutput || (!modern && tools?.length)) {
     lose(
       'format',
-      `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; sent as an instruction`,
+      `the model has no structured output${capabilities.structuredOutput ? ' together with tools' : ''}; ` +
+        'sent as an instruction',
       'approximated',
     );
     return { format: {}, ...describeFormat(format) };

@@ -59,7 +59,8 @@ export const generateContent = definePlugin({
     host.protocols.add(protocolAt(mount));
     host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
     host.example(
-      `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
+      `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H ` +
+        `"Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
     );
     for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
   },

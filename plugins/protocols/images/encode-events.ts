@@ -64,7 +64,10 @@ export class PictureEncoder implements EventEncoder {
 
   #frame(name: string, fields: Fields): string {
     const type = `${this.#family}.${name}`;
-    return `event: ${type}\ndata: ${JSON.stringify({ type, created_at: this.#pictures.created, ...fields })}\n\n`;
+    return (
+      `event: ${type}\ndata: ` +
+      `${JSON.stringify({ type, created_at: this.#pictures.created, ...fields })}\n\n`
+    );
   }
 }
 

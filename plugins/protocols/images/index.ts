@@ -17,7 +17,9 @@ const calls: Readonly<Record<string, Match>> = {
   'POST /v1/images/edits': { operation: 'edit', body: 'multipart' },
 };
 
-const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","prompt":"A lighthouse","quality":"auto","size":"1024x1024"}'`;
+const example =
+  'curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: ' +
+  `application/json" -d '{"model":"{model}","prompt":"A lighthouse","quality":"auto","size":"1024x1024"}'`;
 
 /** Canonical fields that have another name in this protocol. */
 const fieldNames = {

@@ -74,7 +74,8 @@ const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   [
     /^memory_\d{8}$/,
     editor(
-      'Notes from earlier conversations, in files below /memories: look there before beginning, and write down what will be of use later.',
+      'Notes from earlier conversations, in files below /memories: look there before beginning, and write ' +
+        'down what will be of use later.',
       ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'],
       {
         ...editing,

@@ -111,7 +111,8 @@ export const models: Description = {
 export const namedModels: Description = {
   summary: 'One model, or all of an owner, in the messages style',
   details:
-    'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+    'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as ' +
+    '`%2F`.',
   replies: { 200: { 'application/json': z.union([model, list]) } },
   error: errorSchema,
 };

@@ -78,7 +78,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     if (index < leading || leading < 0)
       for (const block of textsOnly(content, path, encoding)) system.push(block);
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
-    else if (turn.role === 'assistant') answer(messages, content, turn, path, encoding);
+    else if (turn.role === 'assistant') answer(messages, content, [index, turn], encoding);
     else append(messages, 'user', content);
   }
   beginWithUser(messages, system, turns, encoding);
@@ -186,8 +186,7 @@ const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 function answer(
   messages: Message[],
   content: readonly Fields[],
-  { blocks }: Turn,
-  path: string,
+  [index, { blocks }]: readonly [number, Turn],
   { lose }: Encoding,
 ): void {
   const shown = content.filter(({ type }) => media.has(type));
@@ -196,7 +195,7 @@ function answer(
   if (shown.length === 0) return;
   for (const [position, { type }] of blocks.entries())
     if (type === 'media')
-      lose(`${path}.blocks[${position}]`, 'sent as if the user showed it', 'approximated');
+      lose(`turns[${index}].blocks[${position}]`, 'sent as if the user showed it', 'approximated');
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 

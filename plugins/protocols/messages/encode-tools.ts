@@ -62,7 +62,8 @@ function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose:
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) {
     const rule =
-      'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most';
+      'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 ' +
+      'at most';
     refusePart(tool, path, `${rule}; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
   }
   const fitted = strict ? tightSchema(schema, path, lose) : schema;

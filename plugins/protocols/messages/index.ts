@@ -116,7 +116,9 @@ export const messages = definePlugin({
     host.protocols.add(protocolAt(mount));
     host.address({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
     host.example(
-      `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" -d '{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
+      `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H ` +
+        '"Content-Type: application/json" -d ' +
+        `'{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
     );
     for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
   },

@@ -90,6 +90,7 @@ function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fi
   return refusePart(
     block,
     path,
-    `The provider of this model takes documents as PDF or text, and this is ${mediaType ?? 'of an unknown type'}.`,
+    'The provider of this model takes documents as PDF or text, and this is ' +
+      `${mediaType ?? 'of an unknown type'}.`,
   );
 }

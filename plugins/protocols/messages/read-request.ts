@@ -144,7 +144,8 @@ function checkStateless({ thread }: WireRequest): void {
   if (thread === undefined || thread === null) return;
   throw new GatewayError(
     'unsupported_parameter',
-    '"thread" needs a service that stores conversations, and the gateway is stateless: send the whole conversation without it.',
+    '"thread" needs a service that stores conversations, and the gateway is stateless: send the whole ' +
+      'conversation without it.',
     { param: 'thread', vendor: { code: noThreads } },
   );
 }

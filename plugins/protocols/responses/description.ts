@@ -86,7 +86,8 @@ export const calls: readonly CallDescription[] = [
     path: '/v1/responses',
     summary: 'Create a response',
     details:
-      'Responses are not stored: send the whole conversation with each call. With `"stream": true` the reply is a stream that ends with `data: [DONE]`.',
+      'Responses are not stored: send the whole conversation with each call. With `"stream": true` the ' +
+      'reply is a stream that ends with `data: [DONE]`.',
     body: { 'application/json': request },
     replies: { 200: { 'application/json': response, 'text/event-stream': event } },
     error: errorSchema,
@@ -96,7 +97,8 @@ export const calls: readonly CallDescription[] = [
     path: '/v1/responses/input_tokens',
     summary: 'Count the input tokens of a response',
     details:
-      'If the provider cannot count tokens, the reply is an estimate and has the header `x-tollgate-estimate`.',
+      'If the provider cannot count tokens, the reply is an estimate and has the header ' +
+      '`x-tollgate-estimate`.',
     body: { 'application/json': countRequest },
     replies: { 200: { 'application/json': tokens } },
     error: errorSchema,

@@ -113,7 +113,8 @@ export const responses = definePlugin({
     host.protocols.add(assistantItems === 'strict' ? protocol : createProtocol(assistantItems));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(
-      `curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","input":"Hello!"}'`,
+      'curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ' +
+        `'{"model":"{model}","input":"Hello!"}'`,
     );
   },
 });

@@ -78,7 +78,8 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     case 'item_reference':
       throw new GatewayError(
         'unsupported_parameter',
-        `"${at}" refers to a stored item, and the gateway stores none: send the item itself. SDKs do so with the setting "store: false".`,
+        `"${at}" refers to a stored item, and the gateway stores none: send the item itself. SDKs do so ` +
+          'with the setting "store: false".',
         { param: at },
       );
     default:

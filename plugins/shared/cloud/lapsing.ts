@@ -22,7 +22,7 @@ const patience = 20_000;
 
 const harmless = /^[\w.-]{1,60}$/;
 
-/** The name, code and status of an error, and the word that its message begins with (`invalid_grant: …`). */
+/** An error's name, code and status, and the word that its message begins with (`invalid_grant: …`). */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');

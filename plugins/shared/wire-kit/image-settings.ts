@@ -20,7 +20,10 @@ function isAllowedSize(rules: SizeRules, size: string): boolean {
 }
 
 function describeRules({ multiple, longestEdge, leastPixels, mostPixels, mostRatio }: SizeRules): string {
-  return `, or a width and a height that are multiples of ${multiple}, ${longestEdge} at most, with ${leastPixels} to ${mostPixels} pixels in all and one at most ${mostRatio} times the other`;
+  return (
+    `, or a width and a height that are multiples of ${multiple}, ${longestEdge} at most, with ` +
+    `${leastPixels} to ${mostPixels} pixels in all and one at most ${mostRatio} times the other`
+  );
 }
 
 /** Settings with a table: the setting, its table, and the field that clients write. */
@@ -50,7 +53,8 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
       const known = Object.keys(image?.[table] ?? {}).map((each) => `"${each}"`);
       throw new GatewayError(
         'unsupported_parameter',
-        `"${field}" is "${value.slice(0, 60)}", which this model does not have: send ${known.length > 1 ? 'one of ' : ''}${known.join(', ')}${rules}.`,
+        `"${field}" is "${value.slice(0, 60)}", which this model does not have: send ` +
+          `${known.length > 1 ? 'one of ' : ''}${known.join(', ')}${rules}.`,
         { param: field },
       );
     }

@@ -151,7 +151,8 @@ export function fitPicture({ mediaType, at }: Picture, data: string, path: strin
   return refusePart(
     { at },
     path,
-    `The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ${type ?? 'of an unknown type'}.`,
+    'The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ' +
+      `${type ?? 'of an unknown type'}.`,
   );
 }
 

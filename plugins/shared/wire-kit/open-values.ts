@@ -47,7 +47,8 @@ export function refuseUnknownWord(name: string, value: unknown, protocol: string
   if (param === undefined) return;
   throw new GatewayError(
     'unsupported_parameter',
-    `"${param}" has a value that only vendors of ${protocol} may know, and the provider of this model is reached by another protocol: send one that is documented.`,
+    `"${param}" has a value that only vendors of ${protocol} may know, and the provider of this model is ` +
+      'reached by another protocol: send one that is documented.',
     { param },
   );
 }
@@ -72,7 +73,8 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
   const named = typeof type === 'string' ? ` of type "${type.slice(0, 60)}"` : '';
   throw new GatewayError(
     'unsupported_parameter',
-    `Only ${block.protocol} has content${named}, and the provider of this model is reached by another protocol: leave it out.`,
+    `Only ${block.protocol} has content${named}, and the provider of this model is reached by another ` +
+      'protocol: leave it out.',
     { param: block.at ?? path },
   );
 }

@@ -57,7 +57,8 @@ export function readPreferences(wire: z.output<typeof providerObject> | null | u
 export function refuseOtherModels(field: string): never {
   throw new GatewayError(
     'unsupported_parameter',
-    `"${field}" lets a model answer that this call is not priced for: name fallback models in "provider.fallback", or leave it out.`,
+    `"${field}" lets a model answer that this call is not priced for: name fallback models in ` +
+      '"provider.fallback", or leave it out.',
     { param: field },
   );
 }

@@ -78,7 +78,7 @@ function checkMembers({ shape, def: { catchall } }: z.ZodObject): Check {
   };
 }
 
-/** Finds the option by the value of its discriminator. Options whose discriminator is no literal are left out. */
+/** Finds the option by its discriminator. An option whose discriminator is no literal is left out. */
 function checkKind({ options, def: { discriminator } }: z.ZodDiscriminatedUnion): Check {
   const byKind = new Map<unknown, Check>();
   for (const option of options) {
