@@ -137,19 +137,42 @@ export function testReports({ account, store, opened }: Bench): void {
       await store().reserve(request(`${name}-4`, name));
       await store().settle(settlement(`${name}-4`, undefined));
       const usage = (query: Partial<UsageQuery>) => store().usage({ account: name, by: [], ...query });
-      expect(await usage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n }]);
+      expect(await usage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n, vendor: 68n }]);
       expect(await usage({ by: ['key'] })).toEqual([
-        { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n },
-        { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n },
+        { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n, vendor: 8n },
+        { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
       ]);
       expect(await usage({ by: ['day', 'model'], to: 2 * day })).toEqual([
-        { day: '1970-01-02', model: 'house/model', calls: 1, input: 3, output: 5, cost: 3n },
-        { day: '1970-01-02', model: 'house/other', calls: 1, input: 60, output: 0, cost: 60n },
+        { day: '1970-01-02', model: 'house/model', calls: 1, input: 3, output: 5, cost: 3n, vendor: 3n },
+        { day: '1970-01-02', model: 'house/other', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
       ]);
       expect(
         await usage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day }),
-      ).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n }]);
-      expect(await usage({ from: 9 * day })).toEqual([{ calls: 0, input: 0, output: 0, cost: 0n }]);
+      ).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n, vendor: 5n }]);
+      expect(await usage({ from: 9 * day })).toEqual([
+        { calls: 0, input: 0, output: 0, cost: 0n, vendor: 0n },
+      ]);
+    });
+
+    it('sum up what vendors bill where another amount is charged, overages and late ends too', async () => {
+      const name = await account(1000n);
+      for (const [id, owed, vendor] of [
+        ['plain', 3n, undefined],
+        ['marked', 8n, 5n],
+        // More than was reserved for it.
+        ['over', 30n, 20n],
+      ] as const) {
+        await store().reserve(request(`${name}-${id}`, name));
+        await store().settle(settlement(`${name}-${id}`, owed, { vendor }));
+      }
+      await store().reserve(request(`${name}-late`, name, { at: 1 }));
+      await store().expire({ before: 2, limit: 100, at: 2 });
+      await store().settle(settlement(`${name}-late`, 9n, { vendor: 4n }));
+      const [row] = await store().usage({ account: name, by: [] });
+      expect(row).toMatchObject({ cost: 50n, vendor: 32n });
+      expect(
+        (await store().entries({ account: name, limit: 50 })).flatMap(({ vendor }) => vendor ?? []),
+      ).toEqual([5n, 20n, 0n, 4n]);
     });
 
     it("have what is pending, with what its owner's last beat said, and its sum", async () => {

@@ -40,6 +40,8 @@ export interface Entry {
   readonly output: number;
   readonly usage: string | undefined;
   readonly costs: string | undefined;
+  /** What the vendor bills; undefined if it is what was charged. */
+  readonly vendor: Nano | undefined;
   readonly attempts: number;
   /** The periods of budgets that the call counts in, as `readShares` reads them. */
   readonly budgets: string | undefined;
@@ -92,6 +94,8 @@ export interface UsageRow {
   readonly input: number;
   readonly output: number;
   readonly cost: Nano;
+  /** What the vendors bill. */
+  readonly vendor: Nano;
 }
 
 /** Rows after the one named `after`, in the order of their names. */

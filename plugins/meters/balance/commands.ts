@@ -4,6 +4,7 @@
  */
 import { formatTable, formatUsd, parseUsd, type Command } from '../../../core/index.ts';
 import { read } from '../../shared/operator-routes.ts';
+import { markupVerbs } from './markup/rules.ts';
 import {
   accountBalance,
   accountOrder,
@@ -55,6 +56,12 @@ const listAccountsWork: Work = async ({ store }) => {
 
 /** The columns of usage that are counts. */
 const sums = new Set(['calls', 'input', 'output']);
+/** Columns in USD, with their headings. */
+const money = new Map([
+  ['cost', 'COST USD'],
+  ['vendorCost', 'VENDOR USD'],
+  ['margin', 'MARGIN USD'],
+]);
 
 const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
   const query = read(usageQuery, options);
@@ -64,11 +71,11 @@ const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
   const columns = Object.keys(data[0] ?? {});
   const rows = data.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
   const totals = columns.map((column, place) => {
-    if (column === 'cost') return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
+    if (money.has(column)) return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
     if (!sums.has(column)) return '';
     return String(rows.reduce((sum, row) => sum + Number(row[place]), 0));
   });
-  const headings = columns.map((column) => (column === 'cost' ? 'COST USD' : column.toUpperCase()));
+  const headings = columns.map((column) => money.get(column) ?? column.toUpperCase());
   return { json: data, text: formatTable(headings, rows, rows.length > 1 ? totals : undefined) };
 };
 
@@ -87,6 +94,7 @@ const auditWork: Work = async ({ store }) => {
 };
 
 const verbs: readonly Verb[] = [
+  ...markupVerbs,
   ...budgetVerbs,
   ...keyVerbs,
   ...callVerbs,

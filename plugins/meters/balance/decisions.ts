@@ -53,7 +53,7 @@ export function take(
 }
 
 /** What an entry that ends a call, or follows its end, says of the call. */
-export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at'>;
+export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at' | 'vendor'>;
 
 const nothing = {
   model: undefined,
@@ -106,7 +106,8 @@ export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags:
   // An overage repeats who served the call, so that the same filters find it. The figures are on the post
   // alone.
   const { model, provider, price, reason, basis, at } = facts;
-  const above = { ...nothing, model, provider, price, reason, basis, at };
+  const vendor = facts.vendor === undefined ? undefined : 0n;
+  const above = { ...nothing, model, provider, price, reason, basis, at, vendor };
   return {
     endings: [
       post,
@@ -217,7 +218,11 @@ export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: S
     available: -by,
     reserved: 0n,
     revenue: by,
-    facts: settlement,
+    // The entry that is adjusted counts what it posted as the vendor's bill.
+    facts: {
+      ...settlement,
+      vendor: settlement.vendor === undefined ? undefined : settlement.vendor - posted,
+    },
     flags: settlement.suspect ? 'late suspect' : 'late',
   };
   return { endings: [adjustment], settled: { status: 'adjusted', by } };

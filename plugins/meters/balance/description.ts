@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { operatorError as errorSchema } from '../../shared/operator-description.ts';
+import { markupSchema, selectorSchema } from './markup/marked-prices.ts';
 import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
 import { budgetDescriptions } from './operator/budget-descriptions.ts';
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
@@ -98,7 +99,25 @@ function list(item: z.ZodType): z.ZodObject {
   return z.looseObject({ data: z.array(item), next: z.union([z.string(), z.int()]).nullable() });
 }
 
-const usageRow = z.looseObject({ calls: z.int(), input: z.int(), output: z.int(), cost: usd });
+const usageRow = z.looseObject({
+  calls: z.int(),
+  input: z.int(),
+  output: z.int(),
+  cost: usd,
+  vendorCost: usd,
+  margin: usd,
+});
+const markup = z
+  .object({
+    account: z.string().optional(),
+    key: z.string().optional(),
+    model: z.string().optional(),
+    percent: z.string().optional(),
+    fixed: usd.optional(),
+  })
+  .meta({ title: 'Markup' });
+const markups = json(z.object({ data: z.array(markup) }));
+
 const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
 
 type Operator = Omit<Description, 'error'>;
@@ -158,6 +177,17 @@ const operators: Readonly<Record<string, Operator>> = {
     summary: 'What is reserved for calls that run',
     query: pendingQuery,
     replies: { 200: json(list(pending).extend({ totals })) },
+  },
+  'GET /admin/markups': { summary: 'Markups that operators have set', replies: { 200: markups } },
+  'POST /admin/markups': {
+    summary: 'Set the markup for an account, a key, a model, or some of them together',
+    body: json(markupSchema),
+    replies: { 201: json(markup) },
+  },
+  'DELETE /admin/markups': {
+    summary: 'Remove the markup for exactly these',
+    query: selectorSchema,
+    replies: { 200: markups },
   },
   'GET /admin/audit': {
     summary: 'Audit of all books',

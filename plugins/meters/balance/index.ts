@@ -17,6 +17,8 @@ import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from '
 import { tagsOf } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
+import { Markups, markupSchema } from './markup/marked-prices.ts';
+import { keepFollowing } from './markup/rules.ts';
 import { ledgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
 import { callRoutes } from './operator/call-routes.ts';
@@ -52,6 +54,8 @@ const options = z.strictObject({
    * for an `Idempotency-Key` is settled before in any case.
    */
   settle: z.enum(['before-reply', 'after-reply']).default('before-reply'),
+  /** What is charged above or below the vendors' prices. */
+  markup: z.array(markupSchema).max(1000).default([]),
   /** Where the balance endpoint answers. */
   addresses: z
     .array(z.string().startsWith('/'))
@@ -132,6 +136,7 @@ function tapCalls(
   { hooks }: Host,
   { idempotency, settle, ...policy }: Options,
   service: () => LedgerService,
+  markups: Markups,
 ): void {
   const prices = new PriceBook();
   const reserved = new Set<string>();
@@ -143,6 +148,11 @@ function tapCalls(
     if (!replay) parsed.record(idempotency.largest);
     return replay;
   });
+
+  // After all other taps, which choose by the vendors' prices.
+  hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
+    markups.apply(targets, principal),
+  );
 
   hooks.authorize.tapPromise('balance', async (grant, planned) => {
     if (planned.operation === 'count') return grant;
@@ -185,6 +195,8 @@ export const balance = definePlugin({
       auditEvery: chosen.auditEvery * 1000,
       retention: chosen.retention * 24 * 3_600_000,
     };
+    const markups = new Markups(chosen.markup);
+    let stopFollowing: (() => void) | undefined;
     let opened: LedgerService | undefined;
     let sweeping: NodeJS.Timeout | undefined;
     let stopDelivering: (() => void) | undefined;
@@ -203,6 +215,7 @@ export const balance = definePlugin({
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.resource('ledger', shared, open, (service) => service.close());
       sweeping = keepSwept(opened.store);
+      stopFollowing = await keepFollowing(opened.store, markups, logger);
       stopDelivering = keepDelivering({
         store: opened.store,
         logger,
@@ -212,9 +225,10 @@ export const balance = definePlugin({
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.tell(notice);
     });
-    tapCalls(host, chosen, () => openedOrThrow(opened));
+    tapCalls(host, chosen, () => openedOrThrow(opened), markups);
     hooks.close.tapPromise('balance', async () => {
       clearInterval(sweeping);
+      stopFollowing?.();
       stopDelivering?.();
     });
   },

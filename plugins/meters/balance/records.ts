@@ -82,6 +82,7 @@ export function entryOf(row: Row): Entry {
     output: count(row, 'output'),
     usage: maybe(row, 'usage', text),
     costs: maybe(row, 'costs', text),
+    vendor: maybe(row, 'vendor', integer),
     attempts: count(row, 'attempts'),
     budgets: maybe(row, 'budgets', text),
     flags: flags.filter((each) => noted.includes(each)),
@@ -167,6 +168,7 @@ export function usageOf(row: Row, by: readonly UsageGroup[]): UsageRow {
     input: count(row, 'input'),
     output: count(row, 'output'),
     cost: integer(row, 'cost'),
+    vendor: integer(row, 'vendor'),
   };
 }
 

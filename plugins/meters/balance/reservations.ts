@@ -108,6 +108,8 @@ export interface Settlement extends Consumption {
   /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
   readonly reason: string;
   readonly basis: Charge['basis'];
+  /** What the vendor bills, if another amount is charged. */
+  readonly vendor?: Nano | undefined;
   /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. */
   readonly suspect: boolean;
   /**

@@ -43,13 +43,21 @@ export const pendingQuery = page.extend({ account: accountName.optional() });
 
 export async function usage(store: Store, { format: _format, ...query }: z.output<typeof usageQuery>) {
   const rows = await store.usage(query);
-  return { by: query.by, data: rows.map(({ cost, ...row }) => ({ ...row, cost: formatUsd(cost) })) };
+  return {
+    by: query.by,
+    data: rows.map(({ cost, vendor, ...row }) => ({
+      ...row,
+      cost: formatUsd(cost),
+      vendorCost: formatUsd(vendor),
+      margin: formatUsd(cost - vendor),
+    })),
+  };
 }
 
 /** The same as CSV; `cost` is in USD. */
 export async function usageCsv(store: Store, query: z.output<typeof usageQuery>): Promise<string> {
   const { by, data } = await usage(store, query);
-  return csv([...by, 'calls', 'input', 'output', 'cost'], data);
+  return csv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data);
 }
 
 const entryColumns = [
@@ -65,6 +73,7 @@ const entryColumns = [
   'available',
   'reserved',
   'revenue',
+  'vendorCost',
   'input',
   'output',
   'basis',
@@ -91,6 +100,7 @@ export function shownEntry({
   flags,
   usage,
   costs,
+  vendor,
   budgets,
   reservation: _reservation,
   ...rest
@@ -110,6 +120,7 @@ export function shownEntry({
     rule: ruleOf(used),
     usage: used,
     costs: parsed(costs),
+    ...(vendor === undefined ? {} : { vendorCost: formatUsd(vendor) }),
     ...(budgets === undefined ? {} : { budgets: shownShares(budgets) }),
   };
 }

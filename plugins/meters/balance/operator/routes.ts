@@ -4,6 +4,7 @@
  */
 import type { Route, RouteReply, RouteRequest } from '../../../../core/index.ts';
 import { errors, json, noStore, read } from '../../../shared/operator-routes.ts';
+import { listMarkups, removeMarkup, setMarkup } from '../markup/rules.ts';
 import type { Store } from '../store.ts';
 import {
   accountDetails,
@@ -127,6 +128,12 @@ const handlers: Readonly<Record<string, Handle>> = {
   },
   'GET /admin/reservations': async (store, { query }) =>
     json(await pendingCalls(store, read(pendingQuery, Object.fromEntries(query)))),
+  'GET /admin/markups': async (store) => json({ data: await listMarkups(store) }),
+  'POST /admin/markups': async (store, { body }) => json(await setMarkup(store, body), 201),
+  async 'DELETE /admin/markups'(store, { query }) {
+    await removeMarkup(store, Object.fromEntries(query));
+    return json({ data: await listMarkups(store) });
+  },
   'GET /admin/audit': async (store) => json(await store.audit()),
 };
 

@@ -34,7 +34,7 @@ import { find, type Concerned, type Found, type Held, type Key, type Pending } f
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
-const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, reason, basis, ${consumption}, flags, budgets`;
+const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, reason, basis, ${consumption}, flags, budgets, vendor`;
 const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered, owed, ${consumption}, budgets`;
 
 const sql = statements('calls', {
@@ -237,8 +237,9 @@ export class CallBatch {
   #book(call: string, held: Held, endings: readonly Ending[]): void {
     const { account, key, number: reservation, budgets } = held;
     for (const { kind, available, reserved, revenue, facts, flags } of endings) {
-      const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts } = facts;
-      const figures = { model, provider, price, input, output, usage, costs, attempts };
+      const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
+        facts;
+      const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
       const legs = { credits: 0, available, reserved, revenue };
       const number = this.#number();
       const entry = { number, kind, account, at, call, key, reservation, reason, basis, flags, budgets };

@@ -7,6 +7,7 @@
 import type { ClientBase } from 'pg';
 import { callTables } from '../calls/tables.ts';
 import { documentTable } from '../documents.ts';
+import { vendorColumn } from '../markup/column.ts';
 import { count } from '../rows.ts';
 import { creditKinds, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
@@ -150,7 +151,14 @@ const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only boolean NOT NULL DEF
 
 const migrations: Migrations = {
   first: 2,
-  steps: [tables, budgetTables(oneOf), documentTable('text', 'bigint'), storedCalls, readOnlyKeys],
+  steps: [
+    tables,
+    budgetTables(oneOf),
+    documentTable('text', 'bigint'),
+    storedCalls,
+    readOnlyKeys,
+    vendorColumn('bigint'),
+  ],
 };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */

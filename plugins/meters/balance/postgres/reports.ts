@@ -84,7 +84,8 @@ export async function usage(
   const text = `
     SELECT ${by.map((group, index) => `${groups[index]} AS group_${group}, `).join('')}
       count(*) FILTER (WHERE entries.kind = 'post') AS calls, coalesce(sum(input) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS input,
-      coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS output, coalesce(sum(revenue), 0)::bigint AS cost
+      coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS output, coalesce(sum(revenue), 0)::bigint AS cost,
+      coalesce(sum(coalesce(vendor, revenue)), 0)::bigint AS vendor
     FROM entries JOIN accounts ON accounts.id = entries.account
     WHERE entries.kind <> 'reserve' AND entries.kind IN ('post', 'overage', 'adjustment')${where}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;

@@ -13,8 +13,8 @@ export function prepareLedger(database: DatabaseSync) {
     ),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
-        input, output, usage, costs, attempts, flags, budgets)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+        input, output, usage, costs, attempts, flags, budgets, vendor)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare(
       "INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)",
     ),

@@ -220,7 +220,7 @@ export class Ledger {
     { number, account, key, root, budgets }: Held,
     { kind, available, reserved, revenue, facts, flags }: Ending,
   ): void {
-    const { at, reason, basis } = facts;
+    const { at, reason, basis, vendor = null } = facts;
     const legs = [available, reserved, revenue];
     const figures = consumptionValues(facts);
     this.#sql.addEnd.run(
@@ -235,6 +235,7 @@ export class Ledger {
       ...figures,
       flags,
       budgets ?? null,
+      vendor,
     );
     this.#balances.spend(account, root, revenue, reserved);
     this.#balances.budgets.sheet.spend(budgets, revenue, reserved, at);

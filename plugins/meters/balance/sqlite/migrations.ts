@@ -6,6 +6,7 @@
  */
 import { callTables } from '../calls/tables.ts';
 import { documentTable } from '../documents.ts';
+import { vendorColumn } from '../markup/column.ts';
 import type { Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
 
@@ -150,5 +151,6 @@ export const migrations: Migrations = {
     `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`,
     storedCalls,
     readOnlyKeys,
+    vendorColumn('INTEGER'),
   ],
 };

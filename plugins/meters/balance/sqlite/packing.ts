@@ -52,6 +52,7 @@ type PackedSettle = readonly [
   costs: string,
   attempts: number,
   at: number,
+  vendor: string | null,
 ];
 type PackedOperation = PackedReserve | PackedSettle;
 
@@ -101,6 +102,7 @@ function packOperation({ name, argument }: Operation): PackedOperation | undefin
     costs,
     attempts,
     at,
+    vendor,
   } = argument;
   return [
     'settle',
@@ -118,6 +120,7 @@ function packOperation({ name, argument }: Operation): PackedOperation | undefin
     costs,
     attempts,
     at,
+    vendor === undefined ? null : String(vendor),
   ];
 }
 
@@ -154,6 +157,7 @@ function unpackOperation(packed: PackedOperation): Operation {
     costs,
     attempts,
     at,
+    vendor,
   ] = packed;
   const whom = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
   return {
@@ -171,6 +175,7 @@ function unpackOperation(packed: PackedOperation): Operation {
       costs,
       attempts,
       at,
+      vendor: vendor === null ? undefined : BigInt(vendor),
     },
   };
 }

@@ -89,7 +89,7 @@ export class Reports {
     const sql = `
       SELECT ${by.map((group) => `coalesce(${groupColumns[group]}, '') AS group_${group}, `).join('')}
         coalesce(sum(entries.kind = 'post'), 0) AS calls, coalesce(sum(iif(entries.kind = 'post', input, 0)), 0) AS input,
-        coalesce(sum(iif(entries.kind = 'post', output, 0)), 0) AS output, coalesce(sum(revenue), 0) AS cost
+        coalesce(sum(iif(entries.kind = 'post', output, 0)), 0) AS output, coalesce(sum(revenue), 0) AS cost, coalesce(sum(coalesce(vendor, revenue)), 0) AS vendor
       FROM entries JOIN accounts ON accounts.id = entries.account
       WHERE entries.kind IN ('post', 'overage', 'adjustment')${where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;

@@ -1,0 +1,135 @@
+/**
+ * What is charged above or below the vendor's price: by account, key or model, as a percentage of every rate
+ * and fee, as a fixed sum for each call, or both. The rule becomes part of the price before a call reserves, so
+ * that reservation, charge and audit use the same rates: each rate is rounded half to even to the nano-USD, and
+ * the call's sum once, as without a markup.
+ */
+import { z } from 'zod';
+import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';
+
+/** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */
+const percent = z
+  .string('a percentage is a decimal string, as "12.5"')
+  .regex(/^-?\d{1,5}(\.\d{1,4})?$/, 'a percentage is a decimal string with at most four decimals, as "12.5"')
+  .transform((text) => parseUsd(text) / 100_000n)
+  .refine((millionths) => millionths >= -1_000_000n, 'a discount is at most "-100"');
+
+const fixed = usd.refine((nano) => nano >= 0n, 'must not be negative');
+
+const selectors = {
+  account: z.string().min(1).max(128).optional(),
+  /** The id of a key. */
+  key: z.string().min(1).max(64).optional(),
+  /** The id of a model, or the beginning of ids followed by a star. */
+  model: z
+    .string()
+    .regex(/^[^\s*]+\*?$/, 'a model is named <owner>/<name>, or <owner>/*')
+    .max(200)
+    .optional(),
+};
+
+export const selectorSchema = z.strictObject(selectors);
+
+export const markupSchema = z
+  .strictObject({ ...selectors, percent: percent.optional(), fixed: fixed.optional() })
+  .refine((rule) => rule.percent !== undefined || rule.fixed !== undefined, 'needs "percent" or "fixed"');
+
+/** A rule as it is written. */
+export type MarkupInput = z.input<typeof markupSchema>;
+export type Markup = z.output<typeof markupSchema>;
+
+function matches({ account, key, model }: Markup, principal: Principal, id: string): boolean {
+  return (
+    (account === undefined || account === principal.account) &&
+    (key === undefined || key === principal.key) &&
+    (model === undefined || (model.endsWith('*') ? id.startsWith(model.slice(0, -1)) : id === model))
+  );
+}
+
+/** How much a rule says: a key more than an account, and that more than any model. */
+function weightOf({ account, key, model }: Markup): number {
+  const ofModel = model === undefined ? 0 : model.endsWith('*') ? model.length : 1000;
+  return (key === undefined ? 0 : 10_000) + (account === undefined ? 0 : 5000) + ofModel;
+}
+
+/** The rule for a call: the one that says most, and among equals the first. */
+export function findMarkup(
+  rules: readonly Markup[],
+  principal: Principal,
+  model: string,
+): Markup | undefined {
+  let found: Markup | undefined;
+  for (const rule of rules)
+    if (matches(rule, principal, model) && (!found || weightOf(rule) > weightOf(found))) found = rule;
+  return found;
+}
+
+const whole = 1_000_000n;
+
+/** A rate with its percentage, rounded half to even. */
+export function markRate(rate: Nano, millionths: bigint): Nano {
+  const product = rate * (whole + millionths);
+  const [quotient, twice] = [product / whole, 2n * (product % whole)];
+  return twice > whole || (twice === whole && quotient % 2n === 1n) ? quotient + 1n : quotient;
+}
+
+/** Every amount in a part of a price is a rate or a fee. */
+function markAll<Part>(part: Part, millionths: bigint): Part {
+  if (typeof part === 'bigint') return markRate(part, millionths) as Part;
+  if (Array.isArray(part)) return part.map((each: unknown) => markAll(each, millionths)) as Part;
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).map(([name, each]) => [name, markAll(each, millionths)]),
+  ) as Part;
+}
+
+const origins = new WeakMap<Price, Price>();
+
+/** The vendor's price behind a price with a markup; undefined without one. */
+export function vendorPrice(price: Price): Price | undefined {
+  return origins.get(price);
+}
+
+/** A price with a rule. The fixed sum is part of the fee for each call. */
+export function markPrice(price: Price, { percent: millionths = 0n, fixed: sum = 0n }: Markup): Price {
+  const scaled = markAll(price, millionths);
+  const withSum = <Terms extends { request?: Nano | undefined }>(terms: Terms): Terms =>
+    sum === 0n ? terms : { ...terms, request: (terms.request ?? 0n) + sum };
+  const marked = { ...withSum(scaled), ...(scaled.rules ? { rules: scaled.rules.map(withSum) } : {}) };
+  origins.set(marked, price);
+  return marked;
+}
+
+/** The rules in force, and the prices that they make, each made once: all calls of a rule share it. */
+export class Markups {
+  readonly #prices = new WeakMap<Markup, WeakMap<Price, Price>>();
+  readonly #configured: readonly Markup[];
+  #rules: readonly Markup[];
+
+  constructor(configured: readonly Markup[]) {
+    this.#configured = configured;
+    this.#rules = configured;
+  }
+
+  /** Sets the rules of operators, which win over equal ones of the configuration. */
+  set(rules: readonly Markup[]): void {
+    this.#rules = [...rules, ...this.#configured];
+  }
+
+  /** The targets with the prices that this caller pays. */
+  apply(targets: readonly Target[], principal: Principal): readonly Target[] {
+    if (this.#rules.length === 0) return targets;
+    return targets.map((target) => {
+      const rule = findMarkup(this.#rules, principal, target.model.id);
+      return rule ? { ...target, price: this.#priceOf(rule, target.price) } : target;
+    });
+  }
+
+  #priceOf(rule: Markup, price: Price): Price {
+    let known = this.#prices.get(rule);
+    if (!known) this.#prices.set(rule, (known = new WeakMap()));
+    let marked = known.get(price);
+    if (!marked) known.set(price, (marked = markPrice(price, rule)));
+    return marked;
+  }
+}

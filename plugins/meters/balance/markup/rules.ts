@@ -1,0 +1,149 @@
+/**
+ * The markup rules that operators set while gateways run: one document of the ledger, which every process reads
+ * again every few seconds. There is one rule for each account, key and model that a rule names.
+ */
+import { z } from 'zod';
+import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
+import { read } from '../../../shared/operator-routes.ts';
+import type { Bench, Verb } from '../operator/verbs.ts';
+import type { Store } from '../store.ts';
+import {
+  markupSchema,
+  selectorSchema,
+  type Markup,
+  type MarkupInput,
+  type Markups,
+} from './marked-prices.ts';
+
+const documentName = 'markups';
+const mostRules = 10_000;
+const mostTries = 20;
+
+/** The rules are kept as they were written, since they are read by the same schema. */
+const storedSchema = z.array(z.custom<MarkupInput>((rule) => markupSchema.safeParse(rule).success));
+
+async function readStored(store: Store): Promise<{ version: number; rules: MarkupInput[] }> {
+  const found = await store.readDocument(documentName);
+  return { version: found?.version ?? 0, rules: storedSchema.parse(found ? JSON.parse(found.text) : []) };
+}
+
+export async function listMarkups(store: Store): Promise<MarkupInput[]> {
+  return (await readStored(store)).rules;
+}
+
+type Selector = z.output<typeof selectorSchema>;
+
+function isFor(rule: MarkupInput, { account, key, model }: Selector): boolean {
+  return rule.account === account && rule.key === key && rule.model === model;
+}
+
+async function edit(store: Store, change: (rules: MarkupInput[]) => MarkupInput[]): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const { version, rules } = await readStored(store);
+    const text = JSON.stringify(change(rules));
+    if (await store.writeDocument({ name: documentName, text, replaces: version })) return;
+  }
+  throw new GatewayError('conflict', 'the markups are being changed by others: try again');
+}
+
+/** Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong. */
+export async function setMarkup(store: Store, order: unknown): Promise<MarkupInput> {
+  const checked = read(markupSchema, order);
+  const written = z.custom<MarkupInput>().parse(order);
+  await edit(store, (rules) => {
+    const others = rules.filter((rule) => !isFor(rule, checked));
+    if (others.length >= mostRules)
+      throw new GatewayError('invalid_request', `there are at most ${mostRules} markups`);
+    return [...others, written];
+  });
+  return written;
+}
+
+export async function removeMarkup(store: Store, order: unknown): Promise<void> {
+  const wanted = read(selectorSchema, order);
+  await edit(store, (rules) => {
+    const left = rules.filter((rule) => !isFor(rule, wanted));
+    if (left.length === rules.length)
+      throw new GatewayError('not_found', 'there is no such markup; `markups list` shows those there are');
+    return left;
+  });
+}
+
+/** Milliseconds in which a change reaches every process. */
+const lookEvery = 2000;
+
+/** Reads the rules now and every few seconds. Rejects if they cannot be read at first. Returns how to stop. */
+export async function keepFollowing(
+  store: Store,
+  markups: Markups,
+  logger: Host['logger'],
+): Promise<() => void> {
+  let seen = await follow(store, markups, -1);
+  const look = async (): Promise<void> => {
+    try {
+      seen = await follow(store, markups, seen);
+    } catch (error) {
+      logger.warn({ error }, 'the markups could not be read');
+    }
+  };
+  const timer = setInterval(() => void look(), lookEvery).unref();
+  return () => clearInterval(timer);
+}
+
+/** Reads the rules again, if they have changed. Returns their version. */
+async function follow(store: Store, markups: Markups, seen: number): Promise<number> {
+  const { version, rules } = await readStored(store);
+  if (version !== seen) markups.set(rules.map((rule): Markup => markupSchema.parse(rule)));
+  return version;
+}
+
+function lineOf({ account, key, model, percent, fixed }: MarkupInput): string {
+  const subject = [
+    account !== undefined && `account ${account}`,
+    key !== undefined && `key ${key}`,
+    model !== undefined && `model ${model}`,
+  ].filter((part) => part !== false);
+  const charge = [percent !== undefined && `${percent} %`, fixed !== undefined && `${fixed} USD a call`];
+  return `${subject.join(', ') || 'all calls'}: ${charge.filter((part) => part !== false).join(' and ')}`;
+}
+
+async function shown({ store }: Pick<Bench, 'store'>): Promise<CommandResult> {
+  const rules = await listMarkups(store);
+  return { json: rules, text: rules.map(lineOf).join('\n') || 'There are no markups.' };
+}
+
+const subjects = [
+  { flags: '--account <name>', description: 'for calls of this account' },
+  { flags: '--key <id>', description: 'for calls by this key' },
+  { flags: '--model <id>', description: 'for this model; <owner>/* is all of an owner' },
+];
+
+function stated(options: Readonly<Record<string, string | boolean | undefined>>): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+export const markupVerbs: readonly Verb[] = [
+  {
+    name: 'markups set',
+    description: 'charge more or less than the vendor, for an account, a key or a model',
+    options: [
+      ...subjects,
+      { flags: '--percent <percent>', description: 'above the vendor’s price; -10 is a discount' },
+      { flags: '--fixed <usd>', description: 'USD for each call' },
+    ],
+    async work({ store }, _, { account, key, model, percent, fixed }) {
+      await setMarkup(store, stated({ account, key, model, percent, fixed }));
+      return shown({ store });
+    },
+  },
+  { name: 'markups list', description: 'show the markups that operators have set', work: shown },
+  {
+    name: 'markups remove',
+    description: 'remove the markup for exactly these',
+    options: subjects,
+    async work({ store }, _, { account, key, model }) {
+      await removeMarkup(store, stated({ account, key, model }));
+      return shown({ store });
+    },
+  },
+];

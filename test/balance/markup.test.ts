@@ -1,0 +1,189 @@
+/** What is charged above and below the vendor's price: by rule, exactly, and beside what the vendor bills. */
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { costOf, formatUsd, parseUsd, priceSchema, worstCost, type Principal } from '../../core/index.ts';
+import {
+  findMarkup,
+  markPrice,
+  markupSchema,
+  vendorPrice,
+  type MarkupInput,
+} from '../../plugins/meters/balance/markup/marked-prices.ts';
+import { openHouse, type House } from '../support/house.ts';
+import { until } from '../support/operated.ts';
+
+const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
+const rule = (input: MarkupInput) => markupSchema.parse(input);
+
+/** Half to even, in other words than the gateway's: by the remainder of decimal digits. */
+function halfEven(numerator: bigint, denominator: bigint): bigint {
+  const below = numerator / denominator;
+  const rest = numerator - below * denominator;
+  if (rest * 2n === denominator) return below % 2n === 0n ? below : below + 1n;
+  return rest * 2n > denominator ? below + 1n : below;
+}
+
+describe('a marked price', () => {
+  const rate = fc.bigInt({ min: 0n, max: 200_000_000_000n });
+  const tokens = fc.integer({ min: 0, max: 2_000_000 });
+  const percents = fc.integer({ min: -1_000_000, max: 3_000_000 });
+
+  it('charges what an independent calculation does, and never more than is reserved', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ input: rate, output: rate, cacheRead: rate, request: rate }),
+        fc.record({ input: tokens, output: tokens, cacheRead: tokens }),
+        percents,
+        rate,
+        (rates, usage, millionths, fixed) => {
+          const written = Object.fromEntries(
+            Object.entries(rates).map(([kind, value]) => [kind, formatUsd(value)]),
+          );
+          const price = priceSchema.parse(written);
+          const sign = millionths < 0 ? '-' : '';
+          const size = Math.abs(millionths);
+          const percent = `${sign}${Math.floor(size / 10_000)}.${String(size % 10_000).padStart(4, '0')}`;
+          const marked = markPrice(price, rule({ percent, fixed: formatUsd(fixed) }));
+          const times = (value: bigint): bigint =>
+            halfEven(value * BigInt(1_000_000 + millionths), 1_000_000n);
+          const cached = BigInt(Math.min(usage.cacheRead, usage.input));
+          const sum =
+            (BigInt(usage.input) - cached) * times(rates.input) +
+            cached * times(rates.cacheRead) +
+            BigInt(usage.output) * times(rates.output);
+          const fee = times(rates.request) + fixed;
+          const charge = costOf(usage, marked);
+          expect(charge).toBe(halfEven(sum + fee * 1_000_000n, 1_000_000n));
+          expect(
+            worstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
+          ).toBeGreaterThanOrEqual(charge);
+          expect(vendorPrice(marked)).toBe(price);
+        },
+      ),
+    );
+  });
+
+  it('has its markup in tiers, modes, rules and fees', () => {
+    const price = priceSchema.parse({
+      input: '1',
+      output: '2',
+      webSearch: '0.01',
+      tiers: [{ above: 1000, input: '2', output: '4' }],
+      modes: { flex: { input: '0.5', output: '1' } },
+      rules: [{ name: 'night', times: '0.5' }],
+    });
+    const marked = markPrice(price, rule({ percent: '50', fixed: '0.001' }));
+    expect(marked).toMatchObject({
+      input: parseUsd('1.5'),
+      request: parseUsd('0.001'),
+      webSearch: parseUsd('0.015'),
+      tiers: [{ above: 1000, output: parseUsd('6') }],
+      modes: { flex: { input: parseUsd('0.75') } },
+      rules: [{ name: 'night', output: parseUsd('1.5'), request: parseUsd('0.001') }],
+    });
+  });
+});
+
+describe('rules', () => {
+  it('apply by key before account before model, and the longest pattern of models', () => {
+    const rules = [
+      rule({ percent: '1' }),
+      rule({ model: 'openai/*', percent: '2' }),
+      rule({ model: 'openai/gpt-5*', percent: '3' }),
+      rule({ model: 'openai/gpt-5', percent: '4' }),
+      rule({ account: 'acme', percent: '5' }),
+      rule({ account: 'acme', model: 'openai/o3', percent: '6' }),
+      rule({ key: 'k1', model: 'openai/o4', percent: '7' }),
+    ];
+    const found = (id: string, who = principal): bigint | undefined => findMarkup(rules, who, id)?.percent;
+    const other: Principal = { ...principal, account: 'other', key: 'k2' };
+    expect([found('a/b'), found('openai/o3'), found('openai/o4')]).toEqual([50_000n, 60_000n, 70_000n]);
+    expect(['a/b', 'openai/o1', 'openai/gpt-5-mini', 'openai/gpt-5'].map((id) => found(id, other))).toEqual([
+      10_000n,
+      20_000n,
+      30_000n,
+      40_000n,
+    ]);
+  });
+
+  it.each<MarkupInput>([
+    {},
+    { percent: '-100.1' },
+    { percent: '1.23456' },
+    { fixed: '-1' },
+    { percent: 10 as never },
+    { model: 'a*b*', percent: '1' },
+  ])('that are wrong are refused: %o', (input) => {
+    expect(() => markupSchema.parse(input)).toThrow();
+  });
+});
+
+let house: House;
+let opened: House | undefined;
+afterEach(async () => {
+  await opened?.close();
+  opened = undefined;
+});
+
+const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+const vendorCost = '0.00021';
+
+async function call(): Promise<string> {
+  house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
+  const before = parseUsd((await house.balance()).used.toFixed(9));
+  await house.client.chat.completions.create({
+    model: 'openai/gpt-4o-mini',
+    messages: [{ role: 'user', content: 'Hi' }],
+  });
+  return formatUsd(parseUsd((await house.balance()).used.toFixed(9)) - before);
+}
+
+describe('a gateway with markups', () => {
+  it('charges them, keeps what the vendor bills, and shows the margin', async () => {
+    house = opened = await openHouse({
+      ledger: { markup: [{ account: 'tester', percent: '10', fixed: '0.001' }] },
+    });
+    expect(await call()).toBe('0.001231');
+    expect(await house.gateway.verb('usage', [], { by: 'account' })).toMatchObject([
+      { account: 'tester', calls: 1, cost: '0.001231', vendorCost, margin: '0.001021' },
+    ]);
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+  });
+
+  it('reserves at the charged rate: a balance for the vendor’s price alone is lowered or refused', async () => {
+    house = opened = await openHouse({
+      credit: '0.0005',
+      ledger: { whenShort: 'refuse', markup: [{ percent: '0', fixed: '0.0006' }] },
+    });
+    const refused = await house.post({
+      model: 'openai/gpt-4o-mini',
+      max_tokens: 20,
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    expect(refused.status).toBe(402);
+    expect(house.vendor.requests).toHaveLength(0);
+  });
+
+  it('follows the rules that operators set beside it, and wins them over its configuration', async () => {
+    house = opened = await openHouse({ ledger: { markup: [{ account: 'tester', percent: '100' }] } });
+    expect(await call()).toBe('0.00042');
+    await house.gateway.verb('markups set', [], { account: 'tester', percent: '-50' });
+    await until(async () => (await call()) === '0.000105');
+    await house.gateway.verb('markups set', [], { account: 'tester', model: 'openai/*', percent: '0' });
+    await until(async () => (await call()) === vendorCost);
+    expect(await house.gateway.verb('markups list')).toHaveLength(2);
+    await house.gateway.verb('markups remove', [], { account: 'tester', model: 'openai/*' });
+    await expect(house.gateway.verb('markups remove', [], { account: 'nobody' })).rejects.toThrow(
+      'no such markup',
+    );
+    await expect(house.gateway.verb('markups set', [], { account: 'tester' })).rejects.toThrow(
+      '"percent" or "fixed"',
+    );
+    const [row] = z
+      .array(z.object({ cost: z.string(), vendorCost: z.string(), margin: z.string() }))
+      .parse(await house.gateway.verb('usage', [], { by: 'account' }));
+    expect(parseUsd(row?.cost ?? '') - parseUsd(row?.vendorCost ?? '')).toBe(parseUsd(row?.margin ?? ''));
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+  });
+});
