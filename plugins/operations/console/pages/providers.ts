@@ -1,68 +1,16 @@
 /** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
 import { ApiError, api, session, useData } from './api.ts';
-import { Form, type Values } from './form.ts';
 import { count, duration, percent, Time } from './format.ts';
-import { closeDialog, html, openDialog, useSignal } from './kit.ts';
+import { html, useSignal } from './kit.ts';
 import { attempt, Badge, Fault, Head, Tile } from './parts.ts';
+import { openErrors, openRest, openTest, type Hold, type Provider, type Target } from './provider-dialogs.ts';
 import { href } from './router.ts';
 import { Table, type Column } from './table.ts';
-
-interface Figures {
-  readonly attempts: number;
-  readonly failed: number;
-  readonly retryShare: number;
-  readonly firstEventMs: { readonly p50: number | null; readonly p95: number | null };
-}
-
-interface Target extends Figures {
-  readonly key: number;
-  readonly model: string;
-  readonly state: string;
-  readonly until: string | null;
-  readonly reason: { readonly code: string; readonly message: string } | null;
-  readonly lastErrors: readonly {
-    readonly at: string;
-    readonly code: string;
-    readonly status: number | null;
-    readonly message: string;
-  }[];
-}
-
-interface Hold {
-  readonly key: number | null;
-  readonly model: string | null;
-  readonly until: string;
-  readonly reason: string | null;
-}
-
-interface Provider extends Figures {
-  readonly provider: string;
-  readonly protocols: readonly string[];
-  readonly models: number;
-  readonly keys: number;
-  readonly canTest: boolean;
-  readonly state: string;
-  readonly holds: readonly Hold[];
-  readonly targets: readonly Target[];
-}
 
 interface Overview {
   readonly since: string;
   readonly workers: number;
   readonly providers: readonly Provider[];
-}
-
-interface Tested {
-  readonly results: readonly {
-    readonly key: number;
-    readonly ok: boolean;
-    readonly milliseconds: number;
-    readonly findings: readonly {
-      readonly subject: string;
-      readonly told: string;
-      readonly remedy?: string;
-    }[];
-  }[];
 }
 
 type Tone = 'plain' | 'good' | 'warn' | 'bad';
@@ -84,87 +32,12 @@ function State({ of }: { readonly of: string }) {
 
 const refresh = 5000;
 
-function openRest(provider: string, place: { key?: number; model?: string }, reload: () => void): void {
-  const what = [provider, place.key && `key ${place.key}`, place.model].filter(Boolean).join(', ');
-  openDialog(
-    `Take out of service: ${what}`,
-    html`<p>It gets no calls until the time is over, in all workers. Running calls finish.</p>
-      <${Form}
-        fields=${[
-          {
-            name: 'seconds',
-            label: 'For',
-            type: 'select',
-            value: '3600',
-            options: [
-              ['300', '5 minutes'],
-              ['3600', '1 hour'],
-              ['14400', '4 hours'],
-              ['86400', '1 day'],
-              ['604800', '1 week'],
-            ],
-          },
-          { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
-        ]}
-        submit="Take out"
-        isDangerous
-        onSubmit=${async ({ seconds, reason }: Values) => {
-          const order = { ...place, seconds: Number(seconds), ...(reason ? { reason } : {}) };
-          await api.post(`/admin/providers/${encodeURIComponent(provider)}/rest`, order);
-          closeDialog();
-          reload();
-        }}
-      />`,
-  );
-}
-
 async function wake(provider: string, place: object, reload: () => void): Promise<void> {
   await attempt(
     () => api.post(`/admin/providers/${encodeURIComponent(provider)}/wake`, place),
     `${provider} gets calls again`,
   );
   reload();
-}
-
-async function openTest(provider: string): Promise<void> {
-  openDialog(`Test: ${provider}`, html`<p aria-busy="true">Asking the provider …</p>`);
-  try {
-    const { results } = await api.post<Tested>(`/admin/providers/${encodeURIComponent(provider)}/test`);
-    openDialog(
-      `Test: ${provider}`,
-      html`${results.map(
-        ({ key, ok, milliseconds, findings }) =>
-          html`<h3>
-              Key ${key} <${Badge} tone=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}</${Badge}>
-              <span class="dim"> ${duration(milliseconds)}</span>
-            </h3>
-            <ul>
-              ${findings.map(
-                ({ told, remedy }) =>
-                  html`<li>${told}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
-              )}
-            </ul>`,
-      )}`,
-    );
-  } catch (error) {
-    const text = error instanceof ApiError ? error.message : String(error);
-    openDialog(`Test: ${provider}`, html`<p class="problem" role="alert">${text}</p>`);
-  }
-}
-
-function openErrors(provider: string, { model, lastErrors }: Target): void {
-  openDialog(
-    `Last errors: ${provider}, ${model}`,
-    html`<ul class="errors">
-      ${lastErrors.map(
-        ({ at, code, status, message }) =>
-          html`<li>
-            <${Time} at=${at} /> <${Badge} tone="bad">${code}</${Badge}> ${status !== null && `status ${status}`}
-            <p>${message}</p>
-          </li>`,
-      )}
-    </ul>`,
-  );
 }
 
 const milliseconds = (value: number | null): string => (value === null ? '–' : duration(value));
