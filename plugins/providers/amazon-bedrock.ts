@@ -1,6 +1,7 @@
-/** Amazon Bedrock: Claude by messages; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
+/** Amazon Bedrock; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
 import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
+import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 import { endpointsAt, listingAt } from './amazon-bedrock/address.ts';
 import { optionsSchema, placeOf, servedBy } from './amazon-bedrock/options.ts';
 import { unwrap } from './amazon-bedrock/reply.ts';
@@ -16,19 +17,19 @@ export const amazonBedrock = definePlugin({
       return host.off(
         'set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK',
       );
-    const { base, region, credentials } = place;
     offer(host, {
       provider: {
         name: 'amazon-bedrock',
-        endpoints: endpointsAt(base),
+        endpoints: endpointsAt(place.base),
         onAbort: drainLimits(options.onAbort),
         patience: options.timeouts,
+        choose: chooseWire,
         wrap,
         unwrap,
       },
-      keys: credentials.map((credential) => ({ sign: signerFor(region, credential) })),
+      keys: place.credentials.map((credential) => ({ sign: signerFor(place.region, credential) })),
       probe: {
-        url: listingAt(base),
+        url: listingAt(place.base),
         variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',
       },
       catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),

@@ -1,5 +1,6 @@
 /**
- * Google Vertex AI: Gemini by generate-content and Claude by messages;
+ * Google Vertex AI: Gemini by generate-content, Claude by messages, and open models by
+ * chat-completions;
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
 import { definePlugin, drainLimits } from '../../core/index.ts';

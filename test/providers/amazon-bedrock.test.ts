@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { parseUsd } from '../../core/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys, startBedrock, type Bedrock } from '../support/cloud/bedrock.ts';
 import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
@@ -334,6 +335,23 @@ describe('the switch', () => {
       isOn({ AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'c' }),
     ]).toEqual([true, true]);
   });
+
+  it.each([
+    ['global', 'global.openai.gpt-6-sol', '2'],
+    ['us', 'us.openai.gpt-6-sol', '2.2'],
+    ['eu', 'openai.gpt-6-sol', '2.2'],
+    ['region', 'openai.gpt-6-sol', '2.2'],
+  ] as const)(
+    'offers the profile %s of a model of OpenAI, or else the region',
+    (profile, upstream, input) => {
+      const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
+      const [sol, ...others] = catalog.find('openai/gpt-6-sol');
+      expect([sol?.model.upstream, sol?.price.input, others]).toEqual([upstream, parseUsd(input), []]);
+      expect(catalog.find('openai/gpt-oss-120b').map(({ model }) => model.upstream)).toEqual([
+        'openai.gpt-oss-120b-1:0',
+      ]);
+    },
+  );
 
   it.each([
     ['global', '5'],

@@ -27,7 +27,7 @@ describe.each(files)('the catalogue of %s', (name) => {
   });
 
   it('sells text, and pictures where it says how, at plausible prices, under ids that their makers use', () => {
-    const makers = ['openai', 'google', 'anthropic'].flatMap((maker) =>
+    const makers = ['openai', 'google', 'anthropic', 'huggingface'].flatMap((maker) =>
       readCatalogue(fileOf(maker)).map(({ id }) => id),
     );
     for (const {
@@ -77,6 +77,21 @@ const clouds: Readonly<
     plugin: googleVertex({ project: 'house', location: 'global' }),
     model: 'anthropic/claude-sonnet-4-5',
     wire: 'messages',
+  },
+  'google-vertex chat-completions': {
+    plugin: googleVertex({ project: 'house', location: 'us-central1' }),
+    model: 'deepseek-ai/DeepSeek-V3.2',
+    wire: 'chat-completions',
+  },
+  'amazon-bedrock chat-completions': {
+    plugin: amazonBedrock({ region: 'us-east-1', apiKey: 'k' }),
+    model: 'openai/gpt-oss-120b',
+    wire: 'chat-completions',
+  },
+  'amazon-bedrock responses': {
+    plugin: amazonBedrock({ region: 'us-east-1', apiKey: 'k', profile: 'us' }),
+    model: 'openai/gpt-6-sol',
+    wire: 'responses',
   },
   'amazon-bedrock messages': {
     plugin: amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile: 'eu' }),
@@ -162,7 +177,10 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
       const { provider, model } = offer;
       const target: Target = { ...offer, protocol };
       const endpoint = provider.endpoints[wire];
-      const url = typeof endpoint === 'function' ? endpoint(target, operation, operation === 'generate') : '';
+      const url =
+        typeof endpoint === 'function'
+          ? endpoint(target, operation, operation === 'generate')
+          : (endpoint ?? '');
       const { body } =
         operation === 'count' && protocol.count
           ? protocol.count.encodeRequest(asked, model)

@@ -1,4 +1,7 @@
-/** Where Bedrock takes calls: the path holds the model, whose name has colons. */
+/**
+ * Where Bedrock takes calls. For Claude the path holds the model, whose name has colons. OpenAI's and open
+ * models are served as OpenAI does.
+ */
 import type { Operation, Provider } from '../../../core/index.ts';
 
 function methodOf(operation: Operation, stream: boolean): string {
@@ -19,7 +22,10 @@ export function listingAt(base: string): string {
 }
 
 export function endpointsAt(base: string): Provider['endpoints'] {
+  const openai = `${base}/openai/v1`;
   return {
+    'chat-completions': `${openai}/chat/completions`,
+    responses: (_target, operation) => `${openai}/responses${operation === 'count' ? '/input_tokens' : ''}`,
     messages: ({ model }, operation, stream) =>
       `${base}/model/${nameFor(operation, model.upstream)}/${methodOf(operation, stream)}`,
   };

@@ -101,9 +101,20 @@ export function placeOf(options: Options): Place | undefined {
   return { base: base.replace(/\/+$/, ''), region, credentials };
 }
 
-/** The models of the catalogue that this profile offers. Their names begin with the profile's. */
+/** What a name begins with if a profile of several regions may answer. */
+const severalRegions = /^(global|us|eu|au|jp)\./;
+
+/**
+ * The models of the catalogue that this profile offers: those whose names begin with it, and of other makers
+ * than Anthropic also those that the region itself serves.
+ */
 export function servedBy(models: readonly Model[], profile: Options['profile']): readonly Model[] {
-  return models.filter(({ upstream }) =>
-    upstream.startsWith(profile === 'region' ? 'anthropic.' : `${profile}.`),
-  );
+  const inRegion = models.filter(({ upstream }) => !severalRegions.test(upstream));
+  if (profile === 'region') return inRegion;
+  const named = models.filter(({ upstream }) => upstream.startsWith(`${profile}.`));
+  const known = new Set(named.map(({ id }) => id));
+  return [
+    ...named,
+    ...inRegion.filter(({ id, upstream }) => !upstream.startsWith('anthropic.') && !known.has(id)),
+  ];
 }

@@ -7,7 +7,13 @@ import { bodyText } from '../../shared/cloud/body-text.ts';
 
 const version = 'bedrock-2023-05-31';
 
-export function wrap(request: UpstreamRequest, { model }: Target, operation: Operation): UpstreamRequest {
+export function wrap(
+  request: UpstreamRequest,
+  { model, protocol }: Target,
+  operation: Operation,
+): UpstreamRequest {
+  // OpenAI's APIs are served as they are.
+  if (protocol.name !== 'messages') return request;
   const betas = request.headers['anthropic-beta'];
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !name.startsWith('anthropic-')),

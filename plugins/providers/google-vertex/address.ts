@@ -16,8 +16,11 @@ export function countAt({ base, project, location }: Place, model: string): { ur
 }
 
 export function endpointsAt({ base, project, location }: Place): Provider['endpoints'] {
-  const publishers = `${base}/v1/projects/${project}/locations/${location}/publishers`;
+  const place = `${base}/v1/projects/${project}/locations/${location}`;
+  const publishers = `${place}/publishers`;
   return {
+    // Open models; the body names them.
+    'chat-completions': `${place}/endpoints/openapi/chat/completions`,
     'generate-content': ({ model }, operation, stream) =>
       `${publishers}/google/models/${checkUrlPath(model.upstream)}:${geminiMethod(operation, stream)}`,
     messages({ model }, operation, stream) {
