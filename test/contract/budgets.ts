@@ -368,6 +368,9 @@ function testWarnings({ account, store, call }: Warned): void {
       expect(await take(noon + hour)).toMatchObject([{ id: first?.id, attempts: 2 }]);
       await store().endWarning({ id: first?.id ?? 0 });
       expect(await take(noon + 9 * hour)).toEqual([]);
+      expect(await warnings(id)).toHaveLength(1);
+      await take(noon + 91 * 24 * hour);
+      expect(await warnings(id)).toEqual([]);
     });
   });
 }

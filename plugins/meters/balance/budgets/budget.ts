@@ -108,6 +108,9 @@ export interface Warning extends Counted {
   readonly due: number | undefined;
 }
 
+/** Milliseconds for which delivered warnings are kept. */
+export const warningsKept = 90 * 24 * 3_600_000;
+
 /** What it allows at a moment. */
 export function allowedAt({ limit, raises }: Pick<Budget, 'limit' | 'raises'>, at: number): Nano {
   return raises.reduce((sum, { amount, until }) => (at < until ? sum + amount : sum), limit);

@@ -5,9 +5,11 @@
  */
 import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
+import type { PeriodRecord } from '../budgets/budget.ts';
 import { periodOf } from '../budgets/rows.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
-import { count, text, type Row } from '../rows.ts';
+import { count, text } from '../rows.ts';
+import { findPeriods } from './budgets.ts';
 import { statements, type Query } from './connection.ts';
 
 const sql = statements('audit', {
@@ -22,9 +24,6 @@ const sql = statements('audit', {
     WHERE entries.number > $1 AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2)) ORDER BY entries.number LIMIT $3`,
   accounts: 'SELECT name, created, total, used, pending, line FROM accounts',
   everyPeriod: 'SELECT * FROM budget_periods',
-  periods: `
-    SELECT budget_periods.* FROM unnest($1::bigint[], $2::bigint[]) wanted (budget, start)
-    JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
   keys: `
     SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
     FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
@@ -79,14 +78,13 @@ class Reading {
       accounts: accounts.map(accountOf),
       keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
       pending: pending.map(pendingRowOf),
-      periods: periods.map(periodOf),
+      periods,
     });
   }
 
-  #periods(query: Query): Promise<readonly Row[]> {
+  async #periods(query: Query): Promise<PeriodRecord[]> {
     const wanted = this.#auditor.periods;
-    if (!wanted) return query(sql.everyPeriod);
-    return query(sql.periods, [wanted.map(([budget]) => budget), wanted.map(([, start]) => start)]);
+    return wanted ? findPeriods(query, wanted) : (await query(sql.everyPeriod)).map(periodOf);
   }
 
   #floor(): number {

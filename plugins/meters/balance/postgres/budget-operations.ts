@@ -1,5 +1,12 @@
 /** What operators and the delivery of warnings do with budgets. */
-import { allowedAt, reached, type Budget, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import {
+  allowedAt,
+  reached,
+  warningsKept,
+  type Budget,
+  type BudgetRecord,
+  type Warning,
+} from '../budgets/budget.ts';
 import { budgetOf, periodOf, raisesText, recordOf, startAt, warningOf } from '../budgets/rows.ts';
 import { movedLines } from '../budgets/teams.ts';
 import { count, maybe, text, texts } from '../rows.ts';
@@ -15,6 +22,7 @@ import type {
   WarningClaim,
   WarningQuery,
 } from '../store.ts';
+import { findPeriods } from './budgets.ts';
 import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
@@ -50,6 +58,10 @@ const sql = statements('budget operations', {
       UPDATE budget_warnings SET due = $2, attempts = attempts + 1
       WHERE id IN (SELECT id FROM budget_warnings WHERE due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING *)
     SELECT taken.*, budgets.scope, budgets.subject, budgets.per, budgets.zone FROM taken JOIN budgets ON budgets.id = taken.budget ORDER BY taken.id`,
+  // Looks at the oldest only, however many there are.
+  forget: `
+    DELETE FROM budget_warnings WHERE id IN (
+      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) oldest WHERE due IS NULL AND at < $1)`,
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
   warnings: `
     ${warningRows} WHERE budget_warnings.id > $1 AND ($2::bigint IS NULL OR budget_warnings.budget = $2)
@@ -132,6 +144,7 @@ export async function takeWarnings(
   query: Query,
   { at, until, limit }: WarningClaim,
 ): Promise<readonly Warning[]> {
+  await query(sql.forget, [at - warningsKept]);
   return (await query(sql.take, [at, until, limit])).map(warningOf);
 }
 
@@ -151,12 +164,13 @@ export async function listBudgets(
     id === undefined
       ? await query(sql.list, [after, scope ?? null, subject ?? null, limit])
       : await query(sql.one, [id]);
-  const records: BudgetRecord[] = [];
-  for (const budget of rows.map(budgetOf)) {
-    const [period] = await query(sql.period, [budget.id, startAt(budget, at)]);
-    records.push(recordOf(budget, period && periodOf(period), at));
-  }
-  return records;
+  const budgets = rows.map(budgetOf);
+  const periods = await findPeriods(
+    query,
+    budgets.map((budget) => [budget.id, startAt(budget, at)]),
+  );
+  const byBudget = new Map(periods.map((period) => [period.budget, period]));
+  return budgets.map((budget) => recordOf(budget, byBudget.get(budget.id), at));
 }
 
 export async function listWarnings(

@@ -56,6 +56,16 @@ export function lockBudgets(
   return query(sql.lock, [accounts, keys, tags, calls]);
 }
 
+/** Finds periods by their budgets and starts. */
+export async function findPeriods(
+  query: Query,
+  wanted: readonly (readonly [budget: number, start: number])[],
+): Promise<PeriodRecord[]> {
+  if (wanted.length === 0) return [];
+  const [budgets, starts] = [wanted.map(([budget]) => budget), wanted.map(([, start]) => start)];
+  return (await query(sql.periods, [budgets, starts])).map(periodOf);
+}
+
 export class Budgets {
   readonly sheet: Sheet;
   readonly #current: readonly Budget[];
@@ -83,10 +93,7 @@ export class Budgets {
       wanted.set(`${budget} ${start}`, [budget, start]);
     for (const budget of budgets) for (const at of moments) want(budget.id, startAt(budget, at));
     for (const { budget, start } of shares.flatMap(readShares)) want(budget, start);
-    if (wanted.size === 0) return new Budgets(budgets, []);
-    const pairs = [...wanted.values()];
-    const found = await query(sql.periods, [pairs.map(([id]) => id), pairs.map(([, start]) => start)]);
-    return new Budgets(budgets, found.map(periodOf));
+    return new Budgets(budgets, await findPeriods(query, [...wanted.values()]));
   }
 
   /** The periods that a call counts in. */

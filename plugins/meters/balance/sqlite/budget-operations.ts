@@ -1,6 +1,13 @@
 /** What operators and the delivery of warnings do with budgets. */
 import type { DatabaseSync } from 'node:sqlite';
-import { allowedAt, reached, type Budget, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import {
+  allowedAt,
+  reached,
+  warningsKept,
+  type Budget,
+  type BudgetRecord,
+  type Warning,
+} from '../budgets/budget.ts';
 import { budgetOf, periodOf, raisesText, recordOf, startAt, warningOf } from '../budgets/rows.ts';
 import { movedLines } from '../budgets/teams.ts';
 import { count, maybe, text, texts } from '../rows.ts';
@@ -52,6 +59,10 @@ function prepare(database: DatabaseSync) {
     due: database.prepare(
       `${warningRows} WHERE budget_warnings.due <= ? ORDER BY budget_warnings.due LIMIT ?`,
     ),
+    // Looks at the oldest only, however many there are.
+    forget: database.prepare(`
+      DELETE FROM budget_warnings WHERE id IN (
+        SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) WHERE due IS NULL AND at < ?)`),
     claim: database.prepare('UPDATE budget_warnings SET due = ?, attempts = attempts + 1 WHERE id = ?'),
     ended: database.prepare('UPDATE budget_warnings SET due = ? WHERE id = ?'),
     warnings: database.prepare(`
@@ -116,6 +127,7 @@ export class BudgetOperations {
   };
 
   readonly takeWarnings = ({ at, until, limit }: WarningClaim): readonly Warning[] => {
+    this.#sql.forget.run(at - warningsKept);
     const due = this.#sql.due.all(at, limit).map(warningOf);
     for (const { id } of due) this.#sql.claim.run(until, id);
     return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
