@@ -2,7 +2,7 @@
  * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole new
  * price, and why a person has to look at it first. Models that the catalogue does not have are left out.
  */
-import { formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
+import { formatTable, formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
 import { priceVersion, writePrice, type PriceChange } from './price-history.ts';
 import { priceFigures } from './price-list.ts';
 import type { Facts, Figures, Snapshot } from './snapshot.ts';
@@ -145,27 +145,14 @@ export function comparePrices(models: readonly PricedModel[], { vendors, prices 
   return { changes, fields: changes.flatMap(fieldsOf), matched };
 }
 
-/** Rows as text, each column as wide as its widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
 export function fieldTable(fields: readonly FieldChange[]): string {
-  return table([
-    ['model', 'field', 'old', 'new'],
-    ...fields.map((each) => [
+  return formatTable(
+    ['MODEL', 'FIELD', 'OLD', 'NEW'],
+    fields.map((each) => [
       `${each.provider} ${each.model}`,
       each.field,
       each.old === undefined ? '–' : formatUsd(parseUsd(each.old)),
       each.new === undefined ? '–' : formatUsd(parseUsd(each.new)),
     ]),
-  ]);
+  );
 }

@@ -1,8 +1,14 @@
 /** The verbs that change prices. They write the shared history, which running gateways follow. */
 import { z } from 'zod';
-import type { Catalog, Command, CommandResult, Documents } from '../../../core/index.ts';
+import {
+  formatTable,
+  type Catalog,
+  type Command,
+  type CommandResult,
+  type Documents,
+} from '../../../core/index.ts';
 import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
-import { fieldTable, table } from './price-changes.ts';
+import { fieldTable } from './price-changes.ts';
 import { priceListSchema } from './price-list.ts';
 import {
   applyFeed,
@@ -84,9 +90,9 @@ async function update(
 
 function listText(updates: readonly ShownUpdate[]): string {
   if (updates.length === 0) return 'There are no price updates.';
-  return table([
-    ['update', 'state', 'from', 'made', 'models', 'by', 'source', 'reasons'],
-    ...updates.map(({ id, state, from, at, models, by, source, reasons }) => [
+  return formatTable(
+    ['UPDATE', 'STATE', 'FROM', 'MADE', 'MODELS', 'BY', 'SOURCE', 'REASONS'],
+    updates.map(({ id, state, from, at, models, by, source, reasons }) => [
       String(id),
       state,
       from,
@@ -96,7 +102,7 @@ function listText(updates: readonly ShownUpdate[]): string {
       source,
       reasons.join('; '),
     ]),
-  ]);
+  );
 }
 
 function shown(update: ShownUpdate): CommandResult {
