@@ -34,7 +34,7 @@ function readKey(file: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-/** Made once, in the background of the start, so that the first page need not wait for it. */
+/** Made with the first page: stripping types and compressing take 45 MB, which many gateways never need. */
 let assets: Promise<Assets> | undefined;
 
 function loadOnce(): Promise<Assets> {
@@ -165,7 +165,6 @@ export const webConsole = definePlugin({
       stopAnswering = workers.answer('console-session-ended', (id) => {
         if (typeof id === 'string') kept.end(id);
       });
-      loadOnce().catch((error: unknown) => logger.error({ error }, 'the console has no pages'));
     });
     hooks.close.tapPromise('console', async () => stopAnswering?.());
 
