@@ -11,7 +11,7 @@ import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
-import { quote, settlement } from './calls.ts';
+import { price, quote, settlement } from './calls.ts';
 import {
   commitsLogged,
   lock,
@@ -180,6 +180,34 @@ describe('the file', () => {
     const another =
       "INSERT INTO entries (kind, account, at, reservation) SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'";
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
+  });
+
+  it('is found wrong by the audit if a roll-up was changed, and sound before', async () => {
+    const { store, file } = await open();
+    await store.definePrice(price);
+    await reserve(store, 'r1');
+    await store.settle(settlement('r1', 4n));
+    await store.fold({ limit: 100 });
+    expect(await store.audit()).toMatchObject({ ok: true });
+    withDatabase(file, (database) =>
+      database.exec("UPDATE series SET cost = cost + 1 WHERE dimension = 'model'"),
+    );
+    expect(await store.audit()).toMatchObject({
+      ok: false,
+      findings: [{ rule: 'I12', message: expect.stringContaining('model by 1h') }],
+    });
+    withDatabase(file, (database) => {
+      database.exec("UPDATE series SET cost = cost - 1 WHERE dimension = 'model'");
+      database.exec('DELETE FROM rollups');
+    });
+    const fresh = await openSqlite({ file });
+    expect(await fresh.audit()).toMatchObject({
+      ok: false,
+      findings: [
+        { rule: 'I12', message: expect.stringContaining('rollups has nothing for a k house/model house') },
+      ],
+    });
+    await fresh.close();
   });
 
   it.each([1, 2])('is refused if it has version %i, which was never released', async (version) => {

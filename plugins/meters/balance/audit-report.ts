@@ -2,8 +2,9 @@
 import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
 import type { AccountRecord, KeyRecord } from './accounts.ts';
 import type { PeriodRecord } from './budgets/budget.ts';
+import type { CheckedRollups } from './calls/rollup-audit.ts';
 
-export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11';
+export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
 
 export interface Finding {
   readonly rule: Rule;
@@ -38,6 +39,7 @@ export interface Kept {
   readonly keys: Iterable<KeyRecord & { readonly root: string }>;
   readonly pending: Iterable<PendingRow>;
   readonly periods: Iterable<PeriodRecord>;
+  readonly rollups: Iterable<CheckedRollups>;
 }
 
 /** Reads a price by its version and a usage from its text; undefined where that fails. */

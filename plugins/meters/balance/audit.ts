@@ -4,11 +4,13 @@
  * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has.
  * I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call
  * says why. I7: no more is posted than was reserved. I8: the charge is what the usage costs at the price of
- * that day. I9: totals only change by credits. I10 and I11 are about budgets, in `budgets/audit.ts`.
+ * that day. I9: totals only change by credits. I10 and I11 are about budgets, in `budgets/audit.ts`,
+ * and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
+import { RollupAudit } from './calls/rollup-audit.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
@@ -56,6 +58,9 @@ export class Auditor {
   readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
   readonly #adjusted = new Set<number>();
   readonly #budgets = new BudgetAudit((...found) => this.#found(...found));
+  readonly #rollups = new RollupAudit((message) =>
+    this.#found('I12', { number: undefined, account: undefined }, message),
+  );
   #findings: Finding[] = [];
   #broken = 0;
   #entries = 0;
@@ -85,6 +90,7 @@ export class Auditor {
     if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
     this.#byKind(entry, sums);
     this.#budgets.entry(entry);
+    this.#rollups.entry(entry);
   }
 
   /** The periods of budgets that the next report compares, each as budget and start; undefined: all of them. */
@@ -93,7 +99,7 @@ export class Auditor {
   }
 
   /** Compares the kept sums with those of the entries, and returns everything found so far. */
-  report({ accounts, keys, pending, periods }: Kept): AuditReport {
+  report({ accounts, keys, pending, periods, rollups }: Kept): AuditReport {
     const before = { findings: this.#findings, broken: this.#broken };
     this.#findings = [...before.findings];
     let [accountCount, pendingCount] = [0, 0];
@@ -103,6 +109,7 @@ export class Auditor {
     }
     this.#compareKeys([...keys]);
     this.#budgets.compare(periods);
+    for (const checked of rollups) this.#rollups.compare(checked);
     const open = new Map(this.#open);
     for (const row of pending) {
       pendingCount += 1;

@@ -2,7 +2,7 @@
  * The SQL that keeps and reads roll-ups, in words that both databases know. A fold adds a range of numbers of
  * one log to the sums; a query adds what is beyond that range, so both together always equal the log.
  */
-import { booked, bucketBounds, buckets, counted, errorOutcomes, figures, units } from './figures.ts';
+import { booked, bucketBounds, buckets, counted, errorOutcomes, figures } from './figures.ts';
 
 export const logs = ['entries', 'calls'] as const;
 export type Log = (typeof logs)[number];
@@ -10,7 +10,6 @@ export type Log = (typeof logs)[number];
 /** Numbers beyond the fold that a query reads. More are left out, and counted as `behind`. */
 export const longestTail = 50_000;
 
-const hour = units['1h'];
 const errors = errorOutcomes.map((outcome) => `'${outcome}'`).join(', ');
 
 function flag(condition: string): string {
@@ -85,30 +84,8 @@ export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
     FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
 }
 
-/** The money of each key at each model, folded and beyond, for the audit. */
-export const auditedRollups = auditedSql(`SELECT account, key, model, provider, cost, posts FROM rollups`, [
-  'account',
-  'key',
-  'model',
-  'provider',
-]);
-
-/** The money of each hour, as the series of accounts and of models have it. */
-export const auditedHours = ['account', 'model', 'key', 'provider'].map((dimension) =>
-  auditedSql(
-    `SELECT start AS at, cost, posts FROM series WHERE dimension = '${dimension}' AND unit = ${hour}`,
-    [`at / ${hour} * ${hour}`],
-    'at',
-  ),
+/** All entries with money that are beyond the roll-ups, for the audit. */
+export const entriesBeyond = source(
+  'entries',
+  "entries.number > (SELECT last FROM folds WHERE log = 'entries')",
 );
-
-function auditedSql(kept: string, by: readonly string[], columns = by.join(', ')): string {
-  const names = by.map((each, index) => `${each} AS group_${index}`).join(', ');
-  return `
-    SELECT ${names}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(posts) AS bigint) AS posts
-    FROM (${kept} UNION ALL SELECT ${columns}, cost, posts FROM (${source(
-      'entries',
-      "entries.number > (SELECT last FROM folds WHERE log = 'entries')",
-    )}) AS rest) AS parts
-    GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
-}

@@ -7,6 +7,7 @@ import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import type { PeriodRecord } from '../budgets/budget.ts';
 import { periodOf } from '../budgets/rows.ts';
+import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { count, text } from '../rows.ts';
 import { findPeriods } from './budgets.ts';
@@ -43,6 +44,7 @@ class Reading {
     price: priceReader((version) => this.#rates.get(version)),
     usage: usageReader,
   });
+  #audits = 0;
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
   /**
@@ -71,6 +73,10 @@ class Reading {
       await query(sql.pending),
       await this.#periods(query),
     ];
+    const rollups: CheckedRollups[] = [];
+    for (const check of rollupChecks(this.#audits))
+      rollups.push({ ...check, rows: await query({ text: check.text }) });
+    this.#audits += 1;
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
     this.#highest.push({ at: performance.now(), number: highest });
@@ -79,6 +85,7 @@ class Reading {
       keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
       pending: pending.map(pendingRowOf),
       periods,
+      rollups,
     });
   }
 

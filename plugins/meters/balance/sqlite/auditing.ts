@@ -8,6 +8,7 @@ import { priceReader, usageReader, type AuditReport, type PendingRow } from '../
 import { Auditor } from '../audit.ts';
 import type { PeriodRecord } from '../budgets/budget.ts';
 import { periodOf } from '../budgets/rows.ts';
+import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
 import type { Accounts } from './accounts.ts';
@@ -46,6 +47,13 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
     for (const [budget, start] of wanted ?? []) yield* period.all(budget, start).map(periodOf);
   }
 
+  let audits = 0;
+  function* checkedRollups(): Generator<CheckedRollups> {
+    for (const check of rollupChecks(audits))
+      yield { ...check, rows: database.prepare(check.text).iterate() };
+    audits += 1;
+  }
+
   return () => {
     database.exec('BEGIN');
     try {
@@ -60,6 +68,7 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
         keys: accounts.everyKey(),
         pending: pendingRows(),
         periods: periodRows(),
+        rollups: checkedRollups(),
       });
     } finally {
       database.exec('COMMIT');

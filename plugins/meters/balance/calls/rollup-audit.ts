@@ -1,0 +1,125 @@
+/**
+ * Rule I12 of the audit: the money of the roll-ups, with that of entries beyond them, is the money of the
+ * entries. Every hour or day is compared, and now and then every key at every model.
+ */
+import { formatUsd, type Nano } from '../../../../core/index.ts';
+import type { Entry } from '../books.ts';
+import { integer, type Row } from '../rows.ts';
+import { units, type Dimension, type Unit } from './figures.ts';
+import { entriesBeyond } from './rollup-sql.ts';
+
+/** A query for kept sums, and how its groups are named. */
+export interface RollupCheck {
+  readonly table: string;
+  /** The length of the steps it groups by; undefined: it groups by account, key, model and provider. */
+  readonly step: number | undefined;
+  readonly text: string;
+}
+
+/** What a check found: sums of the group that `group_0`, `group_1` and so on name. */
+export interface CheckedRollups extends RollupCheck {
+  readonly rows: Iterable<Row>;
+}
+
+const parties = ['account', 'key', 'model', 'provider'] as const;
+
+function checkOf(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
+  const groups = by.map((each, index) => `${each} AS group_${index}`).join(', ');
+  const text = `
+    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(posts) AS bigint) AS posts
+    FROM (${kept} UNION ALL SELECT account, key, model, provider, at, cost, posts FROM (${entriesBeyond}) AS rest) AS parts
+    GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
+  return { table, step, text };
+}
+
+function checkSteps(dimension: Dimension, unit: Unit): RollupCheck {
+  const step = units[unit];
+  const kept = `
+    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, posts FROM series
+    WHERE dimension = '${dimension}' AND unit = ${step}`;
+  return checkOf(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
+}
+
+const steps = [
+  checkSteps('model', '1h'),
+  checkSteps('provider', '1h'),
+  checkSteps('account', '1d'),
+  checkSteps('key', '1d'),
+];
+const everything = checkOf(
+  'rollups',
+  'SELECT account, key, model, provider, hour AS at, cost, posts FROM rollups',
+  parties,
+);
+
+/** Audits between two that compare every key at every model, which reads all hours there ever were. */
+const seldom = 60;
+
+/** The checks of an audit by its number, from 0. */
+export function rollupChecks(audit: number): readonly RollupCheck[] {
+  return audit % seldom === 0 ? [...steps, everything] : steps;
+}
+
+interface Sums {
+  cost: Nano;
+  posts: bigint;
+}
+
+type Groups = Map<string, Sums>;
+
+function add(groups: Groups, name: string, cost: Nano, posts: bigint): void {
+  const sums = groups.get(name);
+  if (!sums) return void groups.set(name, { cost, posts });
+  sums.cost += cost;
+  sums.posts += posts;
+}
+
+export class RollupAudit {
+  readonly #byParties: Groups = new Map();
+  readonly #byHour: Groups = new Map();
+  readonly #found: (message: string) => void;
+
+  constructor(found: (message: string) => void) {
+    this.#found = found;
+  }
+
+  entry({ account, key = '', model = '', provider = '', at, revenue, kind }: Entry): void {
+    const posts = kind === 'post' ? 1n : 0n;
+    if (revenue === 0n && posts === 0n) return;
+    add(this.#byParties, [account, key, model, provider].join('\n'), revenue, posts);
+    add(this.#byHour, String(Math.floor(at / units['1h']) * units['1h']), revenue, posts);
+  }
+
+  compare({ table, step, rows }: CheckedRollups): void {
+    const wanted = step === undefined ? this.#byParties : this.#inSteps(step);
+    const missing = new Set(wanted.keys());
+    for (const row of rows) {
+      const name = nameOf(row);
+      missing.delete(name);
+      const sums = wanted.get(name) ?? { cost: 0n, posts: 0n };
+      const [cost, posts] = [integer(row, 'cost'), integer(row, 'posts')];
+      if (cost !== sums.cost || posts !== sums.posts)
+        this.#found(
+          `the roll-up ${table} has ${formatUsd(cost)} in ${posts} calls for ${shown(name)}, and the entries sum to ${formatUsd(sums.cost)} in ${sums.posts}`,
+        );
+    }
+    for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${shown(name)}`);
+  }
+
+  #inSteps(step: number): Groups {
+    const groups: Groups = new Map();
+    for (const [at, { cost, posts }] of this.#byHour)
+      add(groups, String(Math.floor(Number(at) / step) * step), cost, posts);
+    return groups;
+  }
+}
+
+function nameOf(row: Row): string {
+  return 'group_1' in row
+    ? parties.map((_, index) => String(row[`group_${index}`])).join('\n')
+    : String(row.group_0);
+}
+
+function shown(name: string): string {
+  return name.includes('\n') ? name.replaceAll('\n', ' ') : new Date(Number(name)).toISOString();
+}
