@@ -62,6 +62,8 @@ export type Route = {
   readonly everywhere?: true;
   /** Serves a public route on the admin listener only, as the page that operators sign in on. */
   readonly adminOnly?: true;
+  /** Lets keys that may only read send a POST: it asks a question. */
+  readonly changesNothing?: true;
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */
   readonly openapi?: false | (() => Promise<Description>);
 } & (

@@ -272,7 +272,7 @@ async function answerCaller(
       new Arrival(core, context, core.routes.ownerOf(route), 'generate', id, route.access),
     ),
     route.access,
-    context.method,
+    route.changesNothing ? 'GET' : context.method,
   );
   return route.handle(await readRouteRequest(context, params, core.trustedProxies), principal);
 }

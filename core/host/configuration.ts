@@ -60,11 +60,13 @@ export interface Reloaded {
 
 /** What a process that serves can do with its configuration. Commands of the command line cannot. */
 export interface Control {
+  /** Processes that share the port. */
+  readonly workers: number;
   check(): Promise<ConfigCheck>;
   reload(): Promise<Reloaded>;
 }
 
-export interface Configuration extends Control {
+export interface Configuration extends Omit<Control, 'workers'> {
   view(): ConfigView;
 }
 
@@ -76,7 +78,9 @@ const nothing: GivenOptions = { schema: settingsSchema.pick({}), given: {} };
 
 export function viewConfig(
   config: Config,
-  facts: Pick<ConfigView, 'version' | 'readAt' | 'warnings'> & { readonly off: ReadonlyMap<string, string> },
+  facts: Pick<ConfigView, 'version' | 'readAt' | 'warnings' | 'workers'> & {
+    readonly off: ReadonlyMap<string, string>;
+  },
 ): ConfigView {
   const { off, ...others } = facts;
   return {
@@ -84,7 +88,6 @@ export function viewConfig(
     file: config.file,
     dataFolder: config.dataFolder,
     node: process.version,
-    workers: config.server.workers,
     settings: showOptions(settingsOf(config)),
     plugins: config.plugins.map(({ name, options = nothing }) => ({
       name,

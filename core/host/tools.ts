@@ -32,20 +32,21 @@ export function toolsOf(
 /** The configuration as operators see it. */
 export function configurationOf(
   config: Config,
-  control: Control,
+  { workers, ...control }: Control,
   parts: Parameters<typeof shortcomingsOf>[0],
   off: ReadonlyMap<string, string>,
 ): Configuration {
   const readAt = Date.now();
   const view = (): ConfigView => {
     const warnings = [...shortcomingsOf(parts), ...warningsOf(config)];
-    return viewConfig(config, { version: ownVersion(), readAt, warnings, off });
+    return viewConfig(config, { version: ownVersion(), readAt, warnings, workers, off });
   };
   return { ...control, view };
 }
 
 /** Without a service, nothing can be reloaded. */
 export const noService: Control = {
+  workers: 1,
   check: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
   reload: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
 };

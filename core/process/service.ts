@@ -63,6 +63,7 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   const control: Control = {
+    workers: first.server.workers,
     check: () => checkConfigFile(first, config, logger),
     async reload() {
       const outcome = await reloadOnce();

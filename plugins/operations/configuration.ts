@@ -26,6 +26,7 @@ export const configuration = definePlugin({
         method: verb === 'GET' ? 'GET' : 'POST',
         path,
         access: 'operator',
+        ...(name === 'POST /admin/config/check' ? { changesNothing: true } : {}),
         errors,
         openapi: async () => (await import('./configuration/description.ts')).describeRoute(name),
         handle: async () => json(await handle(host.configuration)),

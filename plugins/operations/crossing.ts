@@ -98,6 +98,7 @@ export const crossing = definePlugin({
       method: 'POST',
       path: '/admin/crossing',
       access: 'operator',
+      changesNothing: true,
       errors,
       openapi: async () => (await import('./crossing/description.ts')).crossing,
       handle: async ({ body }) => json(await preview(host, read(crossingOrder, body))),

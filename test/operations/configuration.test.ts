@@ -3,6 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-door.ts';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { openPage, signInOn } from '../support/operated-console.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
 const folder = makeDataFolder();
@@ -21,33 +24,32 @@ interface Written {
   readonly extra?: string;
 }
 
-function configure({
-  server = '',
-  restWhenFull = 7,
-  apiKey = 'sk-written-in-the-file',
-  extra = '',
-}: Written = {}): void {
+function configure(
+  { server = '', restWhenFull = 7, apiKey = 'sk-written-in-the-file', extra = '' }: Written = {},
+  to = folder,
+): void {
   writeFileSync(
-    file,
+    join(to, 'gateway.config.ts'),
     `
     import { defineConfig } from 'tollgate';
     import { bearer } from 'tollgate/plugins/auth/bearer';
     import { admin } from 'tollgate/plugins/operations/admin';
+    import { webConsole } from 'tollgate/plugins/operations/console';
     import { configuration } from 'tollgate/plugins/operations/configuration';
     import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
     import { deepseek } from 'tollgate/plugins/providers/deepseek';
     import { mistral } from 'tollgate/plugins/providers/mistral';
     import { openai } from 'tollgate/plugins/providers/openai';
     import { health } from 'tollgate/plugins/routing/health';
-    import { greeter } from './greeter.ts';
+    import { greeter } from ${JSON.stringify(plugin)};
     export default defineConfig({
       server: { port: Number(process.env.PORT), ${server} },
-      dataFolder: ${JSON.stringify(folder)},
+      dataFolder: ${JSON.stringify(to)},
       plugins: [
         bearer(), chatCompletions(), openai(), deepseek({ apiKey: ['${apiKey}', 'short'] }), mistral(),
         health({ restWhenFull: ${restWhenFull} }),
         greeter({ note: process.env.OWN_SECRET, store: process.env.LEDGER_URL, headers: { authorization: 'x' } }),
-        admin({ port: 0 }), configuration(), ${extra}
+        admin({ port: 0 }), webConsole(), configuration(), ${extra}
       ],
     });
   `,
@@ -100,6 +102,38 @@ async function ask(method: string, path: string): Promise<AdminReply> {
 async function greeting(): Promise<string> {
   return (await fetch(`${gateway.url}/greeting`)).text();
 }
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+
+describe.runIf(hasBrowser)('the page of the configuration', () => {
+  it('shows what a reload would change, and reloads', async () => {
+    const browser = await launchBrowser();
+    try {
+      const { page, complaints } = await openPage(browser);
+      await signInOn(page, { door, secret });
+      await page.goto(`${door}/#/configuration`);
+      const options = page.getByRole('region', { name: 'Options', exact: true });
+      await options.getByText('restWhenFull').waitFor();
+      configure({ restWhenFull: 13 });
+      await page.getByRole('button', { name: 'What would change?' }).click();
+      await page
+        .getByRole('region', { name: 'Changes', exact: true })
+        .getByText('13', { exact: true })
+        .waitFor();
+      await page.getByRole('button', { name: 'Reload', exact: true }).click();
+      await options.getByText('13', { exact: true }).waitFor();
+      configure({ extra: 'nonsense(),' });
+      await page.getByRole('button', { name: 'Reload', exact: true }).click();
+      await page.getByText('nonsense is not defined').waitFor();
+      expect(complaints).toEqual([]);
+      texts.push((await page.locator('main').textContent()) ?? '');
+    } finally {
+      await browser.close();
+      configure();
+      await ask('POST', '/reload');
+    }
+  });
+});
 
 describe('the configuration in force', () => {
   it('is shown with what is written, what defaults add, and which plugins are off', async () => {
@@ -194,5 +228,35 @@ describe('the configuration in force', () => {
       ['POST', 'reload'],
     ] as const)
       expect((await fetch(`${door}/admin/${path}`, { method })).status).toBe(401);
+  });
+});
+
+describe('several workers', () => {
+  it('reload together, and share what an operator lets rest', async () => {
+    const other = makeDataFolder();
+    configure({ server: 'workers: 2,' }, other);
+    const pair = await startProcess({
+      TOLLGATE_CONFIG: join(other, 'gateway.config.ts'),
+      TOLLGATE_DATA: other,
+      ...secrets,
+    });
+    const own = readFileSync(join(other, 'operator-secret'), 'utf8').trim();
+    try {
+      const at = /listener: (http:\S+),/.exec(pair.printed())?.[1] ?? '';
+      const send = (path: string): Promise<AdminReply> => askAdmin(at, own, ['POST', path]);
+      await expect
+        .poll(async () => (await send('/reload')).body, { timeout: 20_000 })
+        .toMatchObject({ ok: true, workers: 1 });
+      expect((await send('/providers/openai/rest')).body).toMatchObject({ workers: 2 });
+      for (let look = 0; look < 6; look += 1) {
+        const { body } = await askAdmin(at, own, ['GET', '/providers']);
+        expect(body).toMatchObject({
+          workers: 2,
+          providers: expect.arrayContaining([expect.objectContaining({ provider: 'openai', state: 'held' })]),
+        });
+      }
+    } finally {
+      await pair.stop('SIGKILL');
+    }
   });
 });

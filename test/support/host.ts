@@ -90,6 +90,7 @@ export function hostWith(
           version: '',
           readAt: 0,
           warnings: [],
+          workers: 1,
           off: new Map(),
         }),
       check: async () => Promise.reject(new Error('a host for tests has no configuration')),

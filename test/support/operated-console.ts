@@ -101,7 +101,10 @@ export async function openPage(
 }
 
 /** Opens the console and signs in as a person would. */
-export async function signInOn(page: Page, { door, secret }: ConsoleHouse): Promise<void> {
+export async function signInOn(
+  page: Page,
+  { door, secret }: Pick<ConsoleHouse, 'door' | 'secret'>,
+): Promise<void> {
   await page.goto(door);
   await page.getByLabel('Operator secret or key').fill(secret);
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -83,7 +83,7 @@ const handlers: Readonly<Record<string, Handle>> = {
   'GET /admin/providers': overview,
   async 'POST /admin/providers/:provider/rest'(host, book, request) {
     const provider = providerOf(host, request);
-    const { seconds, ...order } = read(restOrder, request.body);
+    const { seconds, ...order } = read(restOrder, request.body ?? {});
     checkPlace(host, provider, order);
     const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
     await decideForAll(host.workers, book, { hold });

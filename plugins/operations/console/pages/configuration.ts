@@ -132,13 +132,15 @@ function Reload({ done }: { readonly done: () => void }) {
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
       done();
     });
-  if (session.value?.readOnly) return null;
   return html`<section class="card" aria-label="Reload">
     <header class="head">
       <h2>Reload</h2>
       <div class="actions">
         <button onClick=${look} disabled=${isBusy}>What would change?</button>
-        <button class="primary" onClick=${reload} disabled=${isBusy}>Reload</button>
+        ${
+          !session.value?.readOnly &&
+          html`<button class="primary" onClick=${reload} disabled=${isBusy}>Reload</button>`
+        }
       </div>
     </header>
     ${
