@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { priceSchema, type Price } from './billing/price.ts';
+import { type Price, priceSchema, regionalPrice } from './billing/price.ts';
 import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
@@ -150,6 +150,15 @@ const origins = new WeakMap<Price, PriceOrigin>();
 /** Undefined for a price that is in no catalogue file, as one that the operator states. */
 export function findPriceOrigin(price: Price): PriceOrigin | undefined {
   return origins.get(price);
+}
+
+/** The model at the prices of calls that stay in one region. They are as old as the usual ones. */
+export function toRegional(model: Model): Model {
+  if (!model.price) return model;
+  const price = regionalPrice(model.price);
+  const origin = findPriceOrigin(model.price);
+  if (origin) origins.set(price, origin);
+  return { ...model, price };
 }
 
 /** Checks facts that come from elsewhere than a catalogue file. Throws a ZodError naming model and field. */

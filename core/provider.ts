@@ -4,13 +4,13 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { priceSchema, regionalPrice } from './billing/price.ts';
+import { priceSchema } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import { examineVendor } from './host/diagnostics.ts';
 import { fromEnvironment } from './host/environment.ts';
 import { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
-import { readCatalogue, type Model } from './model-facts.ts';
+import { readCatalogue, toRegional, type Model } from './model-facts.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import type { Operation } from './protocol.ts';
 import { drainSchema, type DrainLimits } from './upstream/drain.ts';
@@ -157,8 +157,7 @@ export type ProviderOptions = z.output<typeof optionsSchema>;
 /** The models of a catalogue file, at the prices of one region if calls stay in it. */
 function listedAt(file: URL, isRegional = false): Model[] {
   const models = readCatalogue(file);
-  if (!isRegional) return models;
-  return models.map((model) => (model.price ? { ...model, price: regionalPrice(model.price) } : model));
+  return isRegional ? models.map(toRegional) : models;
 }
 
 function below(base: string, path: Endpoint): Endpoint {

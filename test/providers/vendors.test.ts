@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { findPriceOrigin, parseUsd } from '../../core/index.ts';
 import { alibaba } from '../../plugins/providers/alibaba.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { cerebras } from '../../plugins/providers/cerebras.ts';
@@ -132,4 +133,17 @@ it('two providers that serve one model are both found, in the order of the confi
 
 it('reports a wrong option with the names of plugin and option', () => {
   expect(() => mistral({ baseUrl: 'api.mistral.ai' })).toThrow(/plugin "mistral": option "baseUrl"/);
+});
+
+it.each([
+  ['https://api.openai.com/v1', undefined, '2'],
+  ['https://eu.api.openai.com/v1', 'standard-regional', '2.2'],
+  ['https://eu.api.openai.com.example/v1', undefined, '2'],
+])('OpenAI at %s has the rates named %s', (baseUrl, name, input) => {
+  const { catalog } = hostWith([openai({ apiKey: 'k', baseUrl })]);
+  const [offer] = catalog.find('openai/gpt-6.1-sol');
+  expect([offer?.price.name, offer?.price.input]).toEqual([name, parseUsd(input)]);
+  expect(offer && findPriceOrigin(offer.price)?.asOf).toBe('2026-11-10');
+  // Older models cost the same everywhere.
+  expect(catalog.find('openai/gpt-5.2')[0]?.price.input).toBe(parseUsd('1.75'));
 });
