@@ -45,7 +45,7 @@ const tones: Readonly<Record<string, string>> = {
 export function Outcome({ call }: { readonly call: Pick<Call, 'outcome' | 'error_code'> }) {
   const { outcome, error_code: code } = call;
   return html`<${Badge} tone=${tones[outcome] ?? 'bad'}>${outcome}</${Badge}>
-    ${code && html` <span class="dim">${code}</span>`}`;
+    ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
 }
 
 const linked = (
@@ -105,8 +105,12 @@ export const callColumns: readonly Column<Call>[] = [
     cell: ({ duration_ms: ms }) => duration(ms),
     isFigure: true,
   },
-  { title: 'Input', value: ({ input }) => input, cell: ({ input }) => count(input), isFigure: true },
-  { title: 'Output', value: ({ output }) => output, cell: ({ output }) => count(output), isFigure: true },
+  {
+    title: 'Tokens',
+    value: ({ input, output }) => input + output,
+    cell: ({ input, output }) => `${count(input)} → ${count(output)}`,
+    isFigure: true,
+  },
   {
     title: 'Cost',
     value: ({ cost }) => cost,

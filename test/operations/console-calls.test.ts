@@ -1,0 +1,207 @@
+/** The overview and the calls in a browser: figures that lead to calls, details, and a stream watched live. */
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import {
+  openConsole,
+  openPage,
+  signInOn,
+  type ConsoleHouse,
+  type WatchedPage,
+} from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+const model = 'openai/gpt-4o-mini';
+const hostile = '<img src=x onerror=alert(1)>';
+
+describe.runIf(hasBrowser)('calls in a browser', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  const ask = async (more: object = {}): Promise<void> => {
+    const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
+    await (await open.house.post(body)).text();
+  };
+  const go = async (path: string): Promise<void> => {
+    await page.goto(`${open.door}/#/${path}`);
+    await page.locator('main h1').waitFor();
+  };
+  const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
+  const tile = (label: string) =>
+    page.locator('.tile', { has: page.getByText(label, { exact: true }) }).locator('strong');
+  const download = async (name: string): Promise<string> => {
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
+    return readFileSync(await file.path(), 'utf8');
+  };
+
+  beforeAll(async () => {
+    open = await openConsole();
+    browser = await launchBrowser();
+    watched = await openPage(browser);
+    page = watched.page;
+    for (let made = 0; made < 3; made += 1) await ask({ stream: made === 0 });
+    await ask({ model: `openai/${hostile}` });
+    await open.house.gateway.ended(4);
+    await signInOn(page, open);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  it('the overview counts calls, tokens, errors and exact spend', async () => {
+    await expect.poll(() => tile('Calls').textContent()).toBe('4');
+    expect(await tile('Errors').textContent()).toBe('25 %');
+    const { used } = await open.house.balance();
+    const spend = (await tile('Spend').textContent()) ?? '';
+    expect(Number(spend.replace('$', ''))).toBe(used);
+    expect(used).toBeGreaterThan(0);
+    expect(await tile('Held in reservations').textContent()).toBe('$0.00');
+  });
+
+  it('each segment of the chart leads to its calls', async () => {
+    await go('?show=calls');
+    const segment = page.locator(`.plot a[aria-label^="${model}"]`).first();
+    await segment.waitFor({ state: 'attached' });
+    await segment.dispatchEvent('click');
+    await page.getByRole('heading', { name: 'Calls' }).waitFor();
+    await expect.poll(() => rows('Calls').count()).toBe(3);
+    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe(model);
+  });
+
+  it('the overview shows other figures, groups and ranges, and keeps them in its address', async () => {
+    await go('');
+    for (const figure of ['Calls', 'Tokens', 'Errors', 'Cache hits', 'Time to first token', 'Spend'])
+      await page
+        .getByRole('group', { name: 'Figure' })
+        .getByRole('button', { name: figure, exact: true })
+        .click();
+    for (const group of ['account', 'provider', 'key']) {
+      await page.getByLabel('By', { exact: true }).selectOption(group);
+      const name = group === 'account' ? 'tester' : group === 'provider' ? 'openai' : /^[\da-f]{16}$/;
+      await rows('Breakdown').getByText(name).first().waitFor();
+    }
+    for (const range of ['1 h', '7 d', '30 d', '24 h']) {
+      await page.getByRole('button', { name: range, exact: true }).click();
+      await expect.poll(() => tile('Calls').textContent()).toBe('4');
+    }
+    await page.reload();
+    expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('key');
+    await page.getByLabel('From', { exact: true }).fill('2020-01-01');
+    await page.getByLabel('To', { exact: true }).fill('2020-01-05');
+    await expect.poll(() => tile('Calls').textContent()).toBe('0');
+    await page.getByText('No calls in this range.').waitFor();
+    await page.getByRole('button', { name: '24 h' }).click();
+    expect(await download('Usage as CSV')).toContain('key,model,day');
+  });
+
+  it('lists past calls, finds them by every filter, and exports them', async () => {
+    await go('calls');
+    await expect.poll(() => rows('Calls').count()).toBe(4);
+    const only = async (label: string, text: string, expected: number): Promise<void> => {
+      const field = page.getByLabel(label, { exact: true });
+      await field.fill(text);
+      await field.blur();
+      await expect.poll(() => rows('Calls').count()).toBe(expected);
+      await page.getByRole('button', { name: 'Clear' }).click();
+      await expect.poll(() => rows('Calls').count()).toBe(4);
+    };
+    await only('Model', model, 3);
+    await only('Account', 'nobody', 0);
+    await only('Provider', 'openai', 3);
+    await only('Protocol', 'messages', 0);
+    await only('Least cost in USD', '100', 0);
+    await only('Most cost in USD', '0', 1);
+    await only('From', '2099-01-01T00:00', 0);
+    await only('To', '2020-01-01T00:00', 0);
+    await page.getByLabel('Outcome').selectOption('error');
+    await expect.poll(() => rows('Calls').count()).toBe(1);
+    expect(await rows('Calls').first().textContent()).toContain(hostile);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect((await download('1000 calls as CSV')).trim().split('\n')).toHaveLength(5);
+    await page.getByLabel('Least cost in USD').fill('much');
+    await page.getByLabel('Least cost in USD').blur();
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await page.locator('img').count()).toBe(0);
+  });
+
+  it('shows where a call spent its time, what it cost and why it went where it went', async () => {
+    await go(`calls?model=${encodeURIComponent(model)}`);
+    await rows('Calls').first().getByRole('link').first().click();
+    await page.getByRole('heading', { name: /^Call / }).waitFor();
+    for (const step of ['Check the key', 'Reserve the cost', 'Attempt 1', 'Settle in the ledger'])
+      await page.locator('.waterfall').getByText(step).waitFor();
+    expect(await rows('Attempts').count()).toBe(1);
+    expect(await rows('Cost lines').count()).toBeGreaterThan(1);
+    expect(await rows('Ledger entries').allTextContents()).toEqual([
+      expect.stringContaining('reserve'),
+      expect.stringContaining('post'),
+    ]);
+    await page.getByText('Nothing was lost').waitFor();
+    await page.getByText('Usage as booked').click();
+    await page.getByText('"input"').waitFor();
+  });
+
+  it('says so when a call is not stored', async () => {
+    await go('calls/req_unknown');
+    await page.getByRole('alert').waitFor();
+  });
+
+  it('shows a stream live, as it runs and when it has ended, and can be paused', async () => {
+    await go('calls?show=live');
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    await page.getByText('0 running, 0 ended').waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    open.house.vendor.script('*', { text: ['one ', 'two ', 'three'], hold: promise, holdAfter: 3 });
+    const streamed = ask({ stream: true });
+    await page.getByText('1 running').waitFor();
+    expect(await rows('Live calls').first().textContent()).toContain('running');
+    resolve();
+    await streamed;
+    await page.getByText('0 running, 1 ended').waitFor();
+    expect(await rows('Live calls').first().textContent()).toContain('completed');
+    open.house.vendor.unscript();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused').waitFor();
+    await ask();
+    await open.house.gateway.ended(6);
+    expect(await rows('Live calls').count()).toBe(1);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    await ask();
+    await expect.poll(() => rows('Live calls').count()).toBeGreaterThan(1);
+  });
+
+  it('keeps no more than 200 live calls, however many come', async () => {
+    await go('');
+    await go('calls?show=live');
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    const refused = { model: 'openai/none', messages: [] };
+    for (let wave = 0; wave < 13; wave += 1)
+      await Promise.all(
+        Array.from({ length: 20 }, () => open.house.post(refused).then((reply) => reply.text())),
+      );
+    await page.getByText(/2[67]\d ended/).waitFor();
+    expect(await rows('Live calls').count()).toBe(200);
+  });
+
+  it('writes an account statement for the month', async () => {
+    await go('accounts/tester?show=statement');
+    await expect
+      .poll(() => page.locator('.tile', { hasText: 'Credited' }).first().locator('strong').textContent())
+      .toBe('$5.00');
+    expect(await download('Statement as CSV')).toContain('top-up');
+    await page.getByRole('button', { name: 'Usage' }).click();
+    await page.getByRole('link', { name: model }).first().waitFor();
+  });
+
+  it('breaks no rule of its own policy', () => {
+    expect(watched.complaints).toEqual([]);
+    expect([...watched.origins]).toEqual([open.door]);
+  });
+});

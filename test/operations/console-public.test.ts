@@ -1,0 +1,112 @@
+/** The page for key holders in a browser. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import {
+  findBarriers,
+  openConsole,
+  openPage,
+  type ConsoleHouse,
+  type WatchedPage,
+} from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+
+it('is absent if the configuration says so', async () => {
+  const open = await openConsole({ publicPage: false });
+  expect((await fetch(`${open.house.gateway.url}/`)).status).toBe(404);
+  await open.close();
+});
+
+describe.runIf(hasBrowser)('the page for key holders', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
+  const show = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  const showKey = async (): Promise<void> => {
+    await page.getByLabel('API key').fill(open.house.key);
+    await show('Show what is mine');
+    await page.getByText('tester').first().waitFor();
+  };
+
+  beforeAll(async () => {
+    open = await openConsole();
+    browser = await launchBrowser();
+    watched = await openPage(browser);
+    page = watched.page;
+    await page.goto(open.house.gateway.url);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  it('says where clients point, and what models cost', async () => {
+    await page.getByText(`${open.house.gateway.url}/v1`, { exact: true }).first().waitFor();
+    await rows('Models').first().waitFor();
+    const listed = await rows('Models').allTextContents();
+    expect(listed.find((text) => text.startsWith('openai/gpt-4o-mini'))).toContain('$0.15');
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('refuses a key that is not valid', async () => {
+    await page.getByLabel('API key').fill('sk-wrong');
+    await show('Show what is mine');
+    await page.getByText('invalid').first().waitFor();
+  });
+
+  it('shows the balance, limits, usage and calls of a key', async () => {
+    await open.house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+    await open.house.gateway.ended(1);
+    await showKey();
+    await expect.poll(() => page.locator('.tile', { hasText: 'Available' }).textContent()).toContain('$4.99');
+    await expect.poll(() => rows('Usage').count()).toBe(1);
+    await expect.poll(() => rows('My calls').count()).toBe(1);
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('makes a streamed call, and shows its answer and exact cost', async () => {
+    await show('Playground');
+    await page.getByLabel('Model').selectOption('openai/gpt-4o-mini');
+    await page.getByLabel('Message').fill('Hello!');
+    await show('Send');
+    await page.getByText('It cost').waitFor();
+    expect(((await page.locator('.answer').textContent()) ?? '').length).toBeGreaterThan(0);
+    expect(open.house.vendor.requests).toHaveLength(2);
+    await open.house.gateway.ended(2);
+    open.house.vendor.script('*', {
+      text: ['one ', 'two '],
+      hold: new Promise(() => undefined),
+      holdAfter: 2,
+    });
+    await show('Send');
+    await page.getByText('one').waitFor();
+    await show('Stop');
+    await expect.poll(() => page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
+    open.house.vendor.unscript();
+  });
+
+  it('keeps the key in its memory only', async () => {
+    const stored = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
+    );
+    expect(stored).not.toContain(open.house.key);
+    expect(await page.content()).not.toContain(open.house.key);
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    await showKey();
+    await show('Forget the key');
+    await page.getByLabel('API key').waitFor();
+    expect(await page.getByLabel('API key').inputValue()).toBe('');
+  });
+
+  it('serves no page of the operators, and breaks no rule of its policy', async () => {
+    for (const path of ['/admin/accounts', '/console/session'])
+      expect((await fetch(open.house.gateway.url + path)).status).toBe(404);
+    expect(watched.complaints).toEqual([]);
+    expect([...watched.origins]).toEqual([open.house.gateway.url]);
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * `npm run screenshots -- <folder>`: pictures of every page of the console, in both themes, of a gateway with
+ * a little traffic. Three of them are in the README.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { launchBrowser } from './browser.ts';
+import { openConsole, openPage, signInOn } from './operated-console.ts';
+
+const folder = process.argv[2] ?? 'data/screenshots';
+mkdirSync(folder, { recursive: true });
+const open = await openConsole();
+const { gateway } = open.house;
+
+async function post(url: string, key: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return text.startsWith('{') ? JSON.parse(text) : {};
+}
+
+const keys: string[] = [];
+for (const [account, name, credit] of [
+  ['search', 'ranking', '40'],
+  ['search', 'nightly', '12.5'],
+  ['support', 'assistant', '250'],
+  ['research', 'notebook', '100'],
+]) {
+  const made = await post(`${open.door}/admin/keys`, open.secret, { account, name, credit });
+  keys.push(String(made['key']));
+}
+const models = [
+  'openai/gpt-4o-mini',
+  'openai/gpt-4o',
+  'demo/echo',
+  'openai/gpt-4.1-mini',
+  'openai/gpt-4o',
+  'openai/unknown',
+];
+const question = { role: 'user', content: 'Which harbours can I reach from here before the tide turns?' };
+for (let call = 0; call < 48; call += 1)
+  await post(`${gateway.url}/v1/chat/completions`, keys[call % keys.length] ?? '', {
+    model: models[(call * 7) % (call % 5 === 0 ? models.length : models.length - 1)],
+    stream: call % 3 === 0,
+    messages: Array.from({ length: 1 + (call % 4) * 2 }, (_, turn) =>
+      turn % 2 === 0 ? question : { role: 'assistant', content: 'Several, if the wind holds.' },
+    ),
+  });
+await gateway.ended(48);
+
+const pages: Readonly<Record<string, string>> = {
+  overview: '?range=1h&show=calls',
+  calls: 'calls',
+  live: 'calls?show=live',
+  accounts: 'accounts',
+  account: 'accounts/search',
+  statement: 'accounts/search?show=statement',
+  keys: 'accounts?show=keys',
+  models: 'models',
+};
+
+const browser = await launchBrowser();
+for (const colorScheme of ['light', 'dark'] as const) {
+  const { page, complaints } = await openPage(browser, {
+    colorScheme,
+    viewport: { width: 1280, height: 800 },
+  });
+  const shoot = async (name: string): Promise<void> => {
+    await page.waitForLoadState('networkidle');
+    await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+  };
+  await page.goto(open.door);
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await shoot('sign-in');
+  await signInOn(page, open);
+  const titles = await page.getByRole('navigation', { name: 'Pages' }).locator('.links a').all();
+  const listed = await Promise.all(titles.map((link) => link.getAttribute('href')));
+  const others = listed.map((href) => String(href).replace('#/', '')).filter((path) => path !== '');
+  const all = {
+    ...pages,
+    ...Object.fromEntries(others.filter((path) => !Object.hasOwn(pages, path)).map((path) => [path, path])),
+  };
+  for (const [name, path] of Object.entries(all)) {
+    await page.goto(`${open.door}/#/${path}`);
+    await page.locator('main h1').waitFor();
+    if (name === 'live') await page.getByText('Live', { exact: true }).last().waitFor();
+    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' });
+    if (name !== 'live') await shoot(name);
+    else await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+  }
+  await page.goto(`${open.door}/#/calls?model=${encodeURIComponent('openai/gpt-4o')}`);
+  await page.locator('td a').first().click();
+  await page.getByRole('heading', { name: /^Call / }).waitFor();
+  await page.locator('.waterfall').waitFor();
+  await shoot('call');
+  await page.goto(gateway.url);
+  await page.getByText('openai/gpt-4o-mini').first().waitFor();
+  await shoot('public');
+  await page.getByLabel('API key').fill(keys[0] ?? '');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Forget the key' }).waitFor();
+  await shoot('public-key');
+  if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  await page.close();
+}
+await browser.close();
+await open.close();
+process.exit(0);
