@@ -136,6 +136,7 @@ function StatementOf({ account, month }: { readonly account: string; readonly mo
       tools=${html`<label class="select"
           ><span>Month</span
           ><select
+            aria-label="Month"
             value=${month}
             onChange=${(event: { currentTarget: HTMLSelectElement }) => setQuery({ month: event.currentTarget.value })}
           >

@@ -94,15 +94,10 @@ export const callColumns: readonly Column<Call>[] = [
     isWide: true,
   },
   {
-    title: 'First event',
-    value: ({ first_event_ms: ms }) => ms,
-    cell: ({ first_event_ms: ms }) => duration(ms),
-    isFigure: true,
-  },
-  {
     title: 'Duration',
     value: ({ duration_ms: ms }) => ms,
-    cell: ({ duration_ms: ms }) => duration(ms),
+    cell: ({ duration_ms: ms, first_event_ms: first }) =>
+      html`${duration(ms)}${first !== null && html`<br /><span class="dim">first ${duration(first)}</span>`}`,
     isFigure: true,
   },
   {

@@ -47,12 +47,11 @@ function Filters({ query }: { readonly query: Readonly<Record<string, string>> }
       const value = type === 'datetime-local' && text !== '' ? new Date(text).toISOString() : text;
       setQuery({ [name]: value });
     };
-  const isAny = filters.some(({ name }) => query[name] !== undefined);
   const field = ({ name, label, options, type }: Filter) =>
     html`<label class="filter-field"
       ><span>${label}</span>${
         options
-          ? html`<select onChange=${change(name)}>
+          ? html`<select aria-label=${label} onChange=${change(name)}>
               ${options.map((each) => html`<option value=${each} selected=${each === (query[name] ?? '')}>${each || 'all'}</option>`)}
             </select>`
           : html`<input
@@ -63,16 +62,7 @@ function Filters({ query }: { readonly query: Readonly<Record<string, string>> }
             />`
       }</label
     >`;
-  return html`<div class="filters card">
-    ${filters.map(field)}
-    <button
-      class="quiet"
-      disabled=${!isAny}
-      onClick=${() => setQuery(Object.fromEntries(filters.map(({ name }) => [name, undefined])))}
-    >
-      Clear
-    </button>
-  </div>`;
+  return html`<div class="filters card">${filters.map(field)}</div>`;
 }
 
 function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
@@ -86,7 +76,14 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       rows=${error ? [] : rows}
       rowKey=${({ id }: Call) => id}
       more=${more}
-      tools=${html`<button class="quiet" disabled=${loading} onClick=${reload}>Reload</button>
+      tools=${html`<button
+          class="quiet"
+          disabled=${!filters.some(({ name }) => query[name] !== undefined)}
+          onClick=${() => setQuery(Object.fromEntries(filters.map(({ name }) => [name, undefined])))}
+        >
+          Clear
+        </button>
+        <button class="quiet" disabled=${loading} onClick=${reload}>Reload</button>
         <a class="button" href=${address('/admin/calls', { ...params, format: 'csv', limit: 1000 })} download
           >1000 calls as CSV</a
         >`}

@@ -86,6 +86,7 @@ export function Select(props: {
   return html`<label class="select"
     ><span>${label}</span
     ><select
+      aria-label=${label}
       value=${value}
       onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}
     >
