@@ -177,6 +177,48 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(secret).toMatch(/^gw-\w{42}$/);
     expect(await open.signIn(secret)).toContain('tollgate-console-');
     await dialog().getByRole('button', { name: 'Close' }).click();
+    await button('New operator key').click();
+    await dialog().getByLabel('Name').fill('auditor');
+    await dialog().getByLabel('May only read').check();
+    await dialog().getByRole('button', { name: 'Create key' }).click();
+    const reader = (await dialog().locator('pre').first().textContent()) ?? '';
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    const { page: other } = await openPage(browser);
+    await signInOn(other, { ...open, secret: reader });
+    await other.getByText('This key may only read.').waitFor();
+    await other.goto(`${open.door}/#/accounts/acme`);
+    await other.getByRole('region', { name: 'Keys', exact: true }).locator('tbody tr').first().waitFor();
+    expect(
+      await other.getByRole('button', { name: /New key|Disable|Rotate|Change|Add credit/ }).count(),
+    ).toBe(0);
+    await other.close();
+  });
+
+  it('creates, changes, raises and deletes a budget', async () => {
+    await go('accounts/acme');
+    await button('Budgets').click();
+    await page.getByText('There is no budget.').waitFor();
+    await button('New budget').click();
+    await dialog().getByLabel('For each').selectOption('day');
+    await dialog().getByLabel('Limit in USD').fill('2.5');
+    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await expect.poll(() => rows('Budgets').first().textContent()).toContain('$2.50');
+    await button('Change').click();
+    await dialog().getByLabel('Limit in USD').fill('3');
+    await dialog().getByLabel('Refuse calls beyond it').uncheck();
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => rows('Budgets').first().textContent()).toContain('only warns');
+    await button('Change').click();
+    await dialog().getByLabel('More in USD').fill('1');
+    await dialog().getByLabel('Until').fill('2099-01-01T00:00:00');
+    await dialog().getByRole('button', { name: 'Raise' }).click();
+    await expect.poll(() => rows('Budgets').first().textContent()).toContain('$4.00');
+    await go('accounts');
+    await button('Budgets').click();
+    await expect.poll(() => rows('Budgets').count()).toBe(1);
+    await button('Delete').click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no budget.').waitFor();
   });
 
   it('sorts, filters, copies and exports tables', async () => {
@@ -264,6 +306,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
         'accounts?show=keys',
         'accounts/acme',
         'accounts/acme?show=statement',
+        'accounts?show=budgets',
         'models',
       ]) {
         await other.goto(`${open.door}/#/${path}`);

@@ -1,6 +1,7 @@
 /** One account: its balance, keys, credits, spending, and a statement like a bank's. */
 import type { Balance } from './accounts.ts';
 import { address, api, session, useData } from './api.ts';
+import { Budgets } from './budgets.ts';
 import { Form, type Values } from './form.ts';
 import { count, Time } from './format.ts';
 import { openNewKey, type Key } from './key-dialogs.ts';
@@ -166,6 +167,7 @@ function UsageOf({ account }: { readonly account: string }) {
 
 const tabs = [
   ['keys', 'Keys'],
+  ['budgets', 'Budgets'],
   ['statement', 'Statement'],
   ['usage', 'Usage'],
 ] as const;
@@ -209,6 +211,7 @@ export function Account({
     </div>
     <p><${Choice} label="Show" options=${tabs} value=${show} onChange=${(value: string) => setQuery({ show: value })} /></p>
     ${show === 'statement' && html`<${StatementOf} account=${account} month=${query['month'] ?? thisMonth} />`}
+    ${show === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show === 'usage' && html`<${UsageOf} account=${account} />`}
     ${show === 'keys' && html`<${Keys} name="Keys" keys=${keys.rows} more=${keys.more} done=${done} />`}`;
 }

@@ -1,6 +1,7 @@
 /** Accounts with their balances, and all keys. */
 import { Account } from './account.ts';
 import { api, session } from './api.ts';
+import { Budgets } from './budgets.ts';
 import { Form, type Values } from './form.ts';
 import { Time } from './format.ts';
 import { openNewKey, openNewOperatorKey, type Key } from './key-dialogs.ts';
@@ -76,7 +77,7 @@ function openNewAccount(): void {
 
 function All({ show }: { readonly show: string }) {
   const accounts = useList<Balance>(show === 'accounts' ? '/admin/accounts' : undefined);
-  const keys = useList<Key>(show === 'accounts' ? undefined : '/admin/keys');
+  const keys = useList<Key>(show === 'keys' || show === 'operators' ? '/admin/keys' : undefined);
   const kind = show === 'operators' ? 'operator' : 'user';
   const mayChange = !session.value?.readOnly;
   return html`<${Head} title="Accounts and keys">
@@ -102,6 +103,7 @@ function All({ show }: { readonly show: string }) {
           ['accounts', 'Accounts'],
           ['keys', 'Keys'],
           ['operators', 'Operator keys'],
+          ['budgets', 'Budgets'],
         ]}
         value=${show}
         onChange=${(value: string) => setQuery({ show: value === 'accounts' ? '' : value })}
@@ -121,14 +123,16 @@ function All({ show }: { readonly show: string }) {
               </p>
               ${mayChange && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`}`}
           />`
-        : html`<${Keys}
-            key=${show}
-            name=${show === 'keys' ? 'Keys' : 'Operator keys'}
-            keys=${keys.rows?.filter((key) => key.kind === kind)}
-            withAccount=${show === 'keys'}
-            more=${keys.more}
-            done=${keys.reload}
-          />`
+        : show === 'budgets'
+          ? html`<${Budgets} />`
+          : html`<${Keys}
+              key=${show}
+              name=${show === 'keys' ? 'Keys' : 'Operator keys'}
+              keys=${keys.rows?.filter((key) => key.kind === kind)}
+              withAccount=${show === 'keys'}
+              more=${keys.more}
+              done=${keys.reload}
+            />`
     }`;
 }
 
