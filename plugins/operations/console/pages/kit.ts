@@ -5,7 +5,7 @@ import { h, type ComponentChildren } from 'preact';
 
 export { batch, computed, effect, signal, useComputed, useSignal, type Signal } from '@preact/signals';
 export { render, type ComponentChildren } from 'preact';
-export { useEffect, useMemo, useRef } from 'preact/hooks';
+export { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 
 /** Builds elements from HTML in a template: html`<p>${text}</p>`. Values are always text, never markup. */
 export const html = htm.bind(h);

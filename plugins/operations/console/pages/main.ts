@@ -21,6 +21,7 @@ import {
   notice,
   render,
   useEffect,
+  useLayoutEffect,
   useRef,
   useSignal,
 } from './kit.ts';
@@ -49,11 +50,15 @@ function SignIn() {
 function Dialog() {
   const element = useRef<HTMLDialogElement>(null);
   const open = dialog.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open && !element.current?.open) element.current?.showModal();
     if (!open) element.current?.close();
   }, [open]);
-  return html`<dialog ref=${element} onClose=${closeDialog} aria-labelledby="dialog-title">
+  return html`<dialog
+    ref=${element}
+    onClose=${() => !element.current?.open && closeDialog()}
+    aria-labelledby="dialog-title"
+  >
     ${
       open &&
       html`<header>

@@ -1,5 +1,5 @@
 /** The command palette: type a few letters, and go to a page, a call, an account or a model. */
-import { html, signal, useEffect, useRef, useSignal } from './kit.ts';
+import { html, signal, useLayoutEffect, useRef, useSignal } from './kit.ts';
 import { pages } from './navigation.ts';
 import { go, href } from './router.ts';
 import { nextTheme } from './theme.ts';
@@ -45,7 +45,7 @@ export function Palette() {
   const element = useRef<HTMLDialogElement>(null);
   const text = useSignal('');
   const chosen = useSignal(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen.value && !element.current?.open) {
       text.value = '';
       chosen.value = 0;
@@ -60,6 +60,10 @@ export function Palette() {
     isOpen.value = false;
     command?.run();
   };
+  // The event comes later, when the palette may be open again.
+  const onClose = () => {
+    if (!element.current?.open) isOpen.value = false;
+  };
   const onKey = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) {
@@ -70,12 +74,7 @@ export function Palette() {
       run(commands[at]);
     }
   };
-  return html`<dialog
-    class="palette"
-    ref=${element}
-    onClose=${() => (isOpen.value = false)}
-    aria-label="Go to"
-  >
+  return html`<dialog class="palette" ref=${element} onClose=${onClose} aria-label="Go to">
     <input
       type="text"
       role="combobox"
