@@ -1,10 +1,10 @@
 /** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
 import type { Block, Turn } from '../../../core/index.ts';
 import type { TextBlock } from '../../shared/wire-kit/canonical-types.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { contentForm, decodeContent, decodeGeneratedImage, keepForeign } from './decode-parts.ts';
+import { contentForm, decodeContent, decodeGeneratedImage } from './decode-parts.ts';
 import { readForeignMarks } from './foreign-marks.ts';
 import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
@@ -54,7 +54,7 @@ function nameOf(call: WireToolCall): string {
 function keepMessage(message: Fields, at: string): Turn {
   return {
     role: 'user',
-    blocks: [keepForeign(message, `${at}.role`, true)],
+    blocks: [foreignBlock(protocolName, message, `${at}.role`, true)],
     at,
     ...bag.keep({}, [wholeMessage]),
   };
@@ -137,7 +137,7 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
 
 function keepCall(call: Fields, at: string): Block {
   const form = [...bag.form(markUnknown(protocolName)), wholeCall];
-  return { ...keepForeign(call, at, false), ...bag.keep({}, form) };
+  return { ...foreignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
 }
 
 const calledFields = new Set(['name', 'arguments']);

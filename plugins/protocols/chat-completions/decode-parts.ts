@@ -3,8 +3,8 @@ import type { Block } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { pickUnread, nestFields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { readUrl, shortForm, soundTypeOf } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
@@ -16,17 +16,6 @@ export const fileVendor = 'openai';
 /** Flag of an image that a model generated, which is in a field of its own next to the content. */
 export const generatedImage = 'made';
 
-/** Something that only some providers know. A user's call is of no use to the others without it. */
-export function keepForeign(value: Fields, at: string, isInput: boolean): Block {
-  return {
-    type: 'foreign',
-    protocol: protocolName,
-    value,
-    at,
-    ...(isInput ? markUnknown(protocolName) : {}),
-  };
-}
-
 export function contentForm(content: WireContent | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
@@ -36,7 +25,9 @@ export function decodeContent(content: WireContent, at: string, isInput: boolean
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return isKnownPart(part) ? { ...decodePart(part), at: place } : keepForeign(part, place, isInput);
+    return isKnownPart(part)
+      ? { ...decodePart(part), at: place }
+      : foreignBlock(protocolName, part, place, isInput);
   });
 }
 

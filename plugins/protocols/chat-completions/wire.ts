@@ -5,15 +5,13 @@
  */
 import { z } from 'zod';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 import { message, ownTypes } from './wire-messages.ts';
 
-const tokenLimit = z
-  .int('a whole number of tokens, at least 1')
-  .positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
 
 const functionShape = z.looseObject({
@@ -77,8 +75,6 @@ const knownFormat = z.discriminatedUnion('type', [
 const formatTypes = new Set(['text', 'json_object', 'json_schema']);
 const responseFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
 
-const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
-const modelId = 'a model id of the form <provider>/<model_name>';
 /** OpenAI takes 4, DeepSeek 16, vLLM any number. The gateway watches for those that are not taken. */
 const mostStops = 1000;
 const stopText = `a string, or an array of at most ${mostStops} strings`;
@@ -92,7 +88,7 @@ const reasoning = z.looseObject({
 });
 
 export const requestWire = z.looseObject({
-  model: z.string(modelId).min(1, modelId),
+  model: modelId,
   messages: z.array(quicken(message)).min(1),
   temperature: numberBetween(0, 2).nullish(),
   top_p: numberBetween(0, 1).nullish(),
@@ -123,10 +119,7 @@ export const requestWire = z.looseObject({
   top_logprobs: wholeBetween(0, 20).nullish(),
   seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
   logit_bias: z.record(z.string(), numberBetween(-100, 100)).nullish(),
-  metadata: z
-    .record(z.string().max(64), z.string().max(512), pairs)
-    .refine((all) => Object.keys(all).length <= 16, pairs)
-    .nullish(),
+  metadata: metadataPairs.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   reasoning_effort: z.string().nullish(),

@@ -4,7 +4,7 @@
  * turn.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -59,13 +59,7 @@ function isUnknownBlock(block: Block): boolean {
 
 /** Keeps the content whole, because a role we do not know cannot be translated. */
 function decodeUnknownRole(content: WireContent, at: string): Turn {
-  const block: Block = {
-    type: 'foreign',
-    protocol: protocolName,
-    value: content,
-    at: `${at}.role`,
-    ...markUnknown(protocolName),
-  };
+  const block = foreignBlock(protocolName, content, `${at}.role`, true);
   return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
 }
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, wholeBetween, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
@@ -75,10 +75,7 @@ const generationConfig = z.looseObject({
   topP: numberBetween(0, 1).nullish(),
   topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
   candidateCount: wholeBetween(1, 8).nullish(),
-  maxOutputTokens: z
-    .int('a whole number of tokens, at least 1')
-    .positive('a whole number of tokens, at least 1')
-    .nullish(),
+  maxOutputTokens: tokenLimit.nullish(),
   stopSequences: z.array(z.string()).max(mostStops, `an array of at most ${mostStops} strings`).nullish(),
   presencePenalty: numberBetween(-2, 2).nullish(),
   frequencyPenalty: numberBetween(-2, 2).nullish(),

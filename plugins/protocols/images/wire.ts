@@ -5,9 +5,8 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { wholeBetween, modelId } from '../../shared/wire-kit/wire-check.ts';
 
-const modelId = 'a model id of the form <provider>/<model_name>';
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
 const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
 
@@ -27,7 +26,7 @@ export const settingsWire = z.looseObject({
 });
 
 export const requestWire = settingsWire.extend({
-  model: z.string(modelId).min(1, modelId),
+  model: modelId,
   prompt: z.string().min(1).max(32_000),
   n: wholeBetween(1, 10).nullish(),
   stream: z.boolean().nullish(),

@@ -2,7 +2,7 @@
 import type { Block } from '../../../core/index.ts';
 import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
+import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import {
   isObject,
   pickUnread,
@@ -39,13 +39,7 @@ export function readMember(value: unknown, name: string | number): unknown {
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && isVendorState(value.type);
-  return {
-    type: 'foreign',
-    protocol: protocolName,
-    value,
-    at,
-    ...(fromUser && !isState ? markUnknown(protocolName) : {}),
-  };
+  return foreignBlock(protocolName, value, at, fromUser && !isState);
 }
 
 /** Records where in the body a new block was. */

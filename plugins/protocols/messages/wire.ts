@@ -7,7 +7,7 @@ import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -151,11 +151,10 @@ const outputConfig = z.looseObject({
   format: z.union([schemaFormat, typeOtherThan(new Set(['json_schema']))]).nullish(),
 });
 
-const modelId = 'a model id of the form <provider>/<model_name>';
 const limit = 'a whole number of tokens';
 
 const fields = {
-  model: z.string(modelId).min(1, modelId),
+  model: modelId,
   messages: z.array(quicken(message)).min(1),
   system: z
     .union(

@@ -6,8 +6,8 @@
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
 import { noteHead, headNames } from './item-notes.ts';
@@ -137,7 +137,8 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'custom-call':
       return assistantTurn(decodeCall(read.item, at, reading), at);
     case 'call-output':
-      if (reading.foreignCalls.has(read.item.call_id)) return assistantTurn(foreignBlock(read.item, at), at);
+      if (reading.foreignCalls.has(read.item.call_id))
+        return assistantTurn(foreignBlock(protocolName, read.item, at, false), at);
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
@@ -147,14 +148,9 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
       return assistantTurn(decodeImageCall(read.item, at), at);
     case 'other':
       return read.unknownRole
-        ? { role: 'user', blocks: [foreignBlock(read.item, `${at}.role`, markUnknown(protocolName))], at }
-        : assistantTurn(foreignBlock(read.item, at), at);
+        ? { role: 'user', blocks: [foreignBlock(protocolName, read.item, `${at}.role`, true)], at }
+        : assistantTurn(foreignBlock(protocolName, read.item, at, false), at);
   }
-}
-
-/** An item that only this protocol can express. `sides` marks one whose loss makes the answer worthless. */
-function foreignBlock(value: Fields, at: string, sides: Sides = {}): Block {
-  return { type: 'foreign', protocol: protocolName, value, at, ...sides };
 }
 
 function assistantTurn(block: Block, at: string): Turn {

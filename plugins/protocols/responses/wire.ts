@@ -6,14 +6,12 @@
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, wholeBetween } from '../../shared/wire-kit/wire-check.ts';
+import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
-const tokenLimit = z
-  .int('a whole number of tokens, at least 1')
-  .positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
 
@@ -155,11 +153,8 @@ const knownFormat = z.discriminatedUnion('type', [
 const formatTypes = new Set(['text', 'json_object', 'json_schema']);
 const textFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
 
-const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
-const modelId = 'a model id of the form <provider>/<model_name>';
-
 export const requestWire = z.looseObject({
-  model: z.string(modelId).min(1, modelId),
+  model: modelId,
   input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
   instructions: text,
   max_output_tokens: tokenLimit.nullish(),
@@ -177,10 +172,7 @@ export const requestWire = z.looseObject({
   include: z.array(z.string()).nullish(),
   truncation: text,
   store: z.boolean().nullish(),
-  metadata: z
-    .record(z.string().max(64), z.string().max(512), pairs)
-    .refine((all) => Object.keys(all).length <= 16, pairs)
-    .nullish(),
+  metadata: metadataPairs.nullish(),
   user: text,
   safety_identifier: text,
   service_tier: text,

@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { GatewayError, type Block } from '../../../core/index.ts';
-import { createBag, isObject, type Sides } from './vendor-bag.ts';
+import type { BlockOf } from './canonical-types.ts';
+import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
 export function typeOtherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
@@ -58,6 +59,16 @@ const unknownForm = 'unknown';
 /** Marks content of a user's message that has no meaning outside its protocol. */
 export function markUnknown(protocol: string): Sides {
   return createBag(protocol).keep({}, [unknownForm]);
+}
+
+/** Content that only its protocol has. `isInput`: without it, an answer of another provider is worthless. */
+export function foreignBlock(
+  protocol: string,
+  value: Fields,
+  at: string,
+  isInput: boolean,
+): BlockOf<'foreign'> {
+  return { type: 'foreign', protocol, value, at, ...(isInput ? markUnknown(protocol) : {}) };
 }
 
 /** Throws if a user's message has content without a meaning here: an answer would be worthless. */

@@ -1,12 +1,18 @@
 /**
  * Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged.
  */
+import { z } from 'zod';
 import type { CanonicalRequest, ClientHeaders, Model } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import type { Fields } from './vendor-bag.ts';
 
 const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
 const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
+
+const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
+export const metadataPairs = z
+  .record(z.string().max(64), z.string().max(512), pairs)
+  .refine((all) => Object.keys(all).length <= 16, pairs);
 
 /** The fields that a model accepts: some models have no control over caching. */
 export function selectOpenaiFields(cacheMarks: boolean): ReadonlySet<string> {

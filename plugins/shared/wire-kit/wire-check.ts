@@ -130,3 +130,9 @@ export function wholeBetween(low: number, high: number): z.ZodNumber {
   const range = `a whole number from ${low} to ${high}`;
   return z.int(range).min(low, range).max(high, range);
 }
+
+const idText = 'a model id of the form <provider>/<model_name>';
+export const modelId = z.string(idText).min(1, idText);
+
+const tokens = 'a whole number of tokens, at least 1';
+export const tokenLimit = z.int(tokens).positive(tokens);
