@@ -23,7 +23,7 @@ import {
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
-/** Fields that are read into a canonical one; of those that are objects, the rest is kept below. */
+/** Fields that become canonical. `partsLeft` keeps the rest of those that are objects. */
 const readFields = nameSet(`
   model messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice
   thinking output_config metadata service_tier
@@ -33,7 +33,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   const format = wire.output_config?.format;
-  // How to route is the gateway's own business, and told in the preferences.
+  // The `provider` object is for the gateway's routing only.
   const { provider: _preferences, ...vendorsOwn } = wire;
   const { tool_choice: choice } = wire;
   return {
@@ -74,7 +74,7 @@ const tiers = new Map([
   ['standard_only', 'default'],
 ]);
 
-/** Of the fields that are objects, what is not read. */
+/** The rest of the fields that are objects. */
 function partsLeft(wire: WireRequest): Fields {
   // Beside thinking that is switched off, an effort says something only to this wire.
   const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];
@@ -88,7 +88,7 @@ function partsLeft(wire: WireRequest): Fields {
   };
 }
 
-/** An object without members is still what the client wrote. */
+/** An object without members, which the encoder restores. */
 function emptied(name: string, value: object | null | undefined): Fields {
   return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
 }
@@ -106,7 +106,7 @@ const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map
 const unshown = new Set(['type', 'budget_tokens']);
 const thinkingFields = new Set([...unshown, 'display']);
 
-/** `thinking` says whether, `output_config.effort` how hard; each can stand alone. */
+/** `thinking` switches reasoning on, `output_config.effort` sets its depth; a client may send only one. */
 function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
   const effort = output?.effort ?? undefined;
   if (!thinking)

@@ -32,10 +32,7 @@ function splitOf({ cache_creation: split }: Fields): Split | undefined {
   return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
 }
 
-/**
- * The split of a turn with tools that Anthropic runs: it reports the writes of each round. Undefined where
- * they are not all there is.
- */
+/** The split of a turn with hosted tools, by its rounds. Undefined if these do not add up to all writes. */
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
   for (const round of readObjects(iterations)) {
@@ -56,9 +53,8 @@ export function readLifetime(
 }
 
 /**
- * Which of the writes were for how long. A split that does not add up to them is of the first round alone.
- * Later rounds write behind the last mark of the request, and marks for an hour come first: where there is a
- * mark for five minutes, the rest is for five minutes.
+ * Splits the writes by lifetime. A split that does not add up to them is the first round's. Later rounds write
+ * after the request's last mark, and marks for an hour come first, so one for five minutes covers the rest.
  */
 function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   const written = knownCount(wire.cache_creation_input_tokens);
