@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { GatewayError } from '../../core/index.ts';
 import { readRequest as readChat } from '../../plugins/protocols/chat-completions/read-request.ts';
 import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
@@ -52,6 +53,25 @@ describe('a quick check made from a schema', () => {
     expect(() => checkWire(schema, [value])).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ param }) }),
     );
+  });
+});
+
+describe('a quick check leaves a schema to zod', () => {
+  it.each([
+    ['that changes values', z.looseObject({ a: z.string().transform(Number) }), { a: '1' }, { a: 1 }],
+    ['that fills in values', z.looseObject({ a: z.string().default('b') }), {}, { a: 'b' }],
+    ['that removes members', z.object({ a: z.string() }), { a: 'b', c: 'd' }, { a: 'b' }],
+  ])('%s', (_case, schema, value, read) => {
+    expect(checkWire(quicken(schema), value)).toEqual(read);
+  });
+
+  it.each([
+    ['that refuses other members', z.strictObject({ a: z.string() }), { a: 'b', c: 'd' }],
+    ['with a rule for the whole object', z.looseObject({ a: z.string() }).refine(() => false), { a: 'b' }],
+    ['with a longest text', z.looseObject({ a: z.string().max(1) }), { a: 'bb' }],
+    ['with a format', z.looseObject({ a: z.email() }), { a: 'bb' }],
+  ])('%s', (_case, schema, value) => {
+    expect(() => checkWire(quicken(schema), value)).toThrow(GatewayError);
   });
 });
 
