@@ -62,18 +62,37 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** The new text of an edited member; undefined if it is removed. */
-function editMember(text: string, member: Member, { path: [, inner], value }: Edit): string | undefined {
-  const { valueStart, valueEnd } = member;
-  if (inner !== undefined && text[valueStart] === '{')
-    return splice(text.slice(valueStart, valueEnd), [{ path: [inner], value }]);
-  if (value === undefined) return inner === undefined ? undefined : text.slice(valueStart, valueEnd);
-  return asciiJson(inner === undefined ? value : { [inner]: value });
+/** The members inside an object that these edits set. */
+function innerValues(edits: readonly Edit[]): Record<string, unknown> | undefined {
+  const set = edits.flatMap(({ path: [, inner], value }): [string, unknown][] =>
+    inner === undefined || value === undefined ? [] : [[inner, value]],
+  );
+  return set.length > 0 ? Object.fromEntries(set) : undefined;
+}
+
+/** The new text of a member that `edits` name, or name members of; undefined if it is removed. */
+function editMember(
+  text: string,
+  { valueStart, valueEnd }: Member,
+  edits: readonly Edit[],
+): string | undefined {
+  const [{ path: [, inner] = [], value } = {}] = edits;
+  if (inner === undefined) return value === undefined ? undefined : asciiJson(value);
+  const written = text.slice(valueStart, valueEnd);
+  if (text[valueStart] === '{')
+    return splice(
+      written,
+      edits.flatMap(({ path: [, name], value: wanted }): Edit[] =>
+        name === undefined ? [] : [{ path: [name], value: wanted }],
+      ),
+    );
+  const values = innerValues(edits);
+  return values ? asciiJson(values) : written;
 }
 
 /**
- * Applies edits to a text. Each edit must name another member, and no object may contain a member twice. New
- * members go to the front.
+ * Applies edits to a text. Several may name members of one inner object. Otherwise each names another member,
+ * and no object may contain a member twice. New members go to the front.
  */
 export function splice(text: string, edits: readonly Edit[]): string {
   const open = skipSpace(text, 0);
@@ -87,8 +106,9 @@ export function splice(text: string, edits: readonly Edit[]): string {
     // Without a member before them, removed members take the comma after them.
     if (keptEnd === 0 && at > open + 1) at = member.start;
     const edit = edits.find(({ path }) => path[0] === name);
-    const json = edit && editMember(text, member, edit);
-    if (edit && missing.includes(edit)) missing.splice(missing.indexOf(edit), 1);
+    const same = edit?.path[1] === undefined ? edit && [edit] : edits.filter(({ path }) => path[0] === name);
+    const json = same && editMember(text, member, same);
+    for (const each of same ?? []) if (missing.includes(each)) missing.splice(missing.indexOf(each), 1);
     if (edit && json === undefined) {
       // With one, they take the comma before them.
       edited += text.slice(at, Math.max(at, keptEnd || member.start));
@@ -102,9 +122,8 @@ export function splice(text: string, edits: readonly Edit[]): string {
     keptEnd = member.valueEnd;
     return false;
   });
-  const added = missing.map(
-    ({ path: [name, inner], value }) =>
-      `${JSON.stringify(name)}:${asciiJson(inner === undefined ? value : { [inner]: value })}`,
+  const added = [...Map.groupBy(missing, ({ path: [name] }) => name)].map(
+    ([name, same]) => `${JSON.stringify(name)}:${asciiJson(innerValues(same) ?? same[0]?.value)}`,
   );
   const comma = added.length > 0 && keptEnd > 0 ? ',' : '';
   return text.slice(0, open + 1) + added.join(',') + comma + edited + text.slice(at);

@@ -33,6 +33,17 @@ describe('splice', () => {
     ).toBe('{"stream_options":{"include_usage":true}}');
   });
 
+  it('edits several members of one inner object, and adds them together', () => {
+    const edits: Edit[] = [
+      { path: ['a', 'b'], value: undefined },
+      { path: ['a', 'c'], value: 1 },
+      { path: ['a', 'd'], value: 2 },
+    ];
+    expect(splice('{"a":{"b":0,"c":0.0,"e":1.0},"f":3}', edits)).toBe('{"a":{"d":2,"c":1,"e":1.0},"f":3}');
+    expect(splice('{"a":null}', edits)).toBe('{"a":{"c":1,"d":2}}');
+    expect(splice('{"f":3}', edits)).toBe('{"a":{"c":1,"d":2},"f":3}');
+  });
+
   it('writes values in ASCII, whatever the text contains', () => {
     expect(splice('{"model":"é"}', [{ path: ['model'], value: '模型 ü😀' }])).toBe(
       '{"model":"\\u6a21\\u578b \\u00fc\\ud83d\\ude00"}',
