@@ -354,7 +354,7 @@ describe('the admin API', () => {
     });
     expect((await admin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
       new RegExp(
-        `^key,model,day,calls,input,output,cost\r\n${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,[\\d.]+\r\n$`,
+        `^key,model,day,calls,input,output,cost,vendorCost,margin\r\n${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,([\\d.]+),\\1,0\r\n$`,
       ),
     );
     expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({
@@ -561,7 +561,7 @@ describe('the command line beside it', () => {
     ]);
     expect(
       (await runVerb(['usage', '--account', 'gamma', '--by', 'account', '--csv'], environment)).output,
-    ).toMatch(/^account,calls,input,output,cost\r\ngamma,1,\d+,\d+,[\d.]+\n$/);
+    ).toMatch(/^account,calls,input,output,cost,vendorCost,margin\r\ngamma,1,\d+,\d+,([\d.]+),\1,0\n$/);
     const next = made.parse(await verb('keys', 'rotate', id, '--overlap', '0'));
     expect(await statusOf(next.key)).toBe(200);
     await expect.poll(() => statusOf(key), soon).toBe(401);
