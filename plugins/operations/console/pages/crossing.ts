@@ -186,7 +186,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
     setQuery({ protocol: next });
     text.value = example(next);
   };
-  return html`<div class="filters">
+  return html`<div class="order">
       <${Select}
         label="Protocol"
         options=${protocols.map((name) => [name, name])}

@@ -168,7 +168,7 @@ export function Settings({ draft, hasText }: { readonly draft: Draft; readonly h
       <summary>Parameters and tools</summary>
       ${
         hasText &&
-        html`<div class="filters">
+        html`<div class="order">
             <${Text} label="Longest reply (tokens)" value=${draft.maxTokens} type="number" />
             <${Text} label="Temperature" value=${draft.temperature} type="number" />
           </div>

@@ -102,7 +102,7 @@ function Top(props: {
     play: { stream, costs },
     models,
   } = props;
-  return html`<div class="filters">
+  return html`<div class="order">
     <${Select}
       label="Protocol"
       options=${playable.map((name) => [name, name])}

@@ -137,8 +137,8 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
       </div>
     </header>
     <p class="dim">
-      ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}. Speaks
-      ${protocols.join(', ')}.
+      ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}.
+      ${`Speaks ${protocols.join(', ')}`}.
     </p>
     <${Holds} of=${holds} />
     <div class="tiles">
@@ -193,8 +193,10 @@ export function Page() {
     ${
       data &&
       html`<p class="dim">
-        Figures since <${Time} at=${data.since} />, of
-        ${data.workers === 1 ? 'one process' : `${data.workers} workers`}.
+        Figures since
+        <${Time}
+          at=${data.since}
+        />${data.workers === 1 ? ', of one process' : `, of ${data.workers} workers`}.
       </p>`
     }
     ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
