@@ -6,16 +6,17 @@
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Host, type Route, type RouteReply } from '../../core/index.ts';
 import { encodeError } from '../shared/wire-kit/openai-error.ts';
+import type { Audience } from './openapi/document.ts';
 
 /**
  * The document as it is sent. It is made once, for the first request: what it describes only changes with a
  * reload.
  */
-function documentReply(host: Host): () => Promise<RouteReply> {
+function documentReply(host: Host, audience: Audience): () => Promise<RouteReply> {
   let reply: Promise<RouteReply> | undefined;
   async function make(): Promise<RouteReply> {
     const { documentOf } = await import('./openapi/document.ts');
-    const body = Buffer.from(JSON.stringify(await documentOf(host)));
+    const body = Buffer.from(JSON.stringify(await documentOf(host, audience)));
     return {
       status: 200,
       headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
@@ -39,29 +40,35 @@ export const openapi = definePlugin({
       access: 'public',
       errors: (error: unknown) => encodeError(toGatewayError(error)),
     } as const;
-    const routes: Route[] = [
-      {
-        ...shared,
-        name: 'openapi',
-        path: '/openapi.json',
-        handle: documentReply(host),
-        openapi: async () => (await import('./openapi/own-pages.ts')).document,
-      },
-      {
-        ...shared,
-        name: 'docs',
-        path: '/docs',
-        handle: () => viewer('index.html'),
-        openapi: async () => (await import('./openapi/own-pages.ts')).page,
-      },
-      {
-        ...shared,
-        name: 'docs-file',
-        path: '/docs/:file',
-        handle: ({ params: { file = '' } }) => viewer(file),
-        openapi: false,
-      },
-    ];
+    // Each listener describes what it serves, so that calls can be tried from its own page.
+    const routesOf = (audience: Audience): Route[] => {
+      const place = audience === 'operators' ? ({ ...shared, adminOnly: true } as const) : shared;
+      const name = audience === 'operators' ? 'operators ' : '';
+      return [
+        {
+          ...place,
+          name: `${name}openapi`,
+          path: '/openapi.json',
+          handle: documentReply(host, audience),
+          openapi: async () => (await import('./openapi/own-pages.ts')).document,
+        },
+        {
+          ...place,
+          name: `${name}docs`,
+          path: '/docs',
+          handle: () => viewer('index.html'),
+          openapi: async () => (await import('./openapi/own-pages.ts')).page,
+        },
+        {
+          ...place,
+          name: `${name}docs-file`,
+          path: '/docs/:file',
+          handle: ({ params: { file = '' } }) => viewer(file),
+          openapi: false,
+        },
+      ];
+    };
+    const routes = [...routesOf('everyone'), ...routesOf('operators')];
     for (const route of routes) host.routes.add(route);
   },
 });

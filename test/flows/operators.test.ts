@@ -237,7 +237,7 @@ describe('the admin API', () => {
     const { key } = await newKey({ account: 'acme' });
     const { paths } = z
       .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
-      .parse(await (await fetch(`${gateway.url}/openapi.json`)).json());
+      .parse(await (await fetch(`${door}/openapi.json`)).json());
     const routes = Object.entries(paths).filter(([path]) => path.startsWith('/admin/'));
     expect(routes.length).toBeGreaterThan(8);
     for (const [path, methods] of routes) {

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI document: every call of every protocol, every route of every plugin, and health. A route that
+ * The OpenAPI document of a listener: the calls and routes that it serves, and health. A route that
  * does not describe itself is listed with its address and who may call it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import {
   errorTable,
   GatewayError,
+  isServed,
   type CallDescription,
   type Content,
   type Description,
@@ -179,12 +180,8 @@ const tags: Readonly<Record<Route['access'], string>> = {
   operator: 'on the admin listener',
 };
 
-/** The document does not reveal the operators' address; the start prints it. */
-const door = {
-  default: 'http://127.0.0.1:8788',
-  description: 'The admin listener, as printed at the start.',
-};
-const operatorsDoor = [{ url: '{door}', variables: { door } }];
+/** Whose document it is: that of a listener has what the listener serves. */
+export type Audience = 'everyone' | 'operators';
 
 async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
   const { name, method, access, openapi } = route;
@@ -199,7 +196,6 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
         ...describe(schemas, name, path, description),
         tags: [tags[access]],
         security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
-        ...(access === 'operator' ? { servers: operatorsDoor } : {}),
       },
     },
   ];
@@ -240,11 +236,17 @@ async function orNothing(
 }
 
 /** One operation per turn of the event loop: calls that run must not wait for the whole document. */
-async function operationsOf(schemas: Schemas, host: Host): Promise<Operation[]> {
+async function operationsOf(
+  schemas: Schemas,
+  host: Host,
+  protocols: readonly Protocol[],
+  audience: Audience,
+): Promise<Operation[]> {
   const groups: Operation[][] = [];
-  for (const protocol of host.protocols.all())
+  for (const protocol of protocols)
     groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
   for (const route of host.routes.all()) {
+    if (!isServed(route, audience === 'operators')) continue;
     groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
     await nextTurn();
   }
@@ -255,9 +257,11 @@ const about =
   'A model is named `<owner>/<name>`, and every protocol reaches every model. ' +
   'Unknown fields of a request pass on to vendors that speak its protocol.';
 
-export async function documentOf(host: Host): Promise<Json> {
+export async function documentOf(host: Host, audience: Audience): Promise<Json> {
   const schemas = new Schemas();
-  const operations = await operationsOf(schemas, host);
+  const protocols = audience === 'operators' ? [] : [...host.protocols.all()];
+  const operations = await operationsOf(schemas, host, protocols, audience);
+  const used = new Set(operations.flatMap(({ item }) => item.tags));
   return {
     openapi: '3.1.1',
     info: {
@@ -268,9 +272,9 @@ export async function documentOf(host: Host): Promise<Json> {
       description: about,
     },
     servers: [{ url: '/' }],
-    tags: [...[...host.protocols.all()].map(({ name }) => name), ...Object.values(tags)].map((name) => ({
-      name,
-    })),
+    tags: [...protocols.map(({ name }) => name), ...Object.values(tags)]
+      .filter((name) => used.has(name))
+      .map((name) => ({ name })),
     paths: pathsOf(operations),
     components: {
       schemas: schemas.components(),
