@@ -1,6 +1,7 @@
 /** What a call is quoted at, and what a grant is narrowed to once an amount is reserved. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { costOf, worstCost, type Grant, type Planned, type Target } from '../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/meters/balance/admission.ts';
 import { presumed } from '../../plugins/meters/balance/decisions.ts';
@@ -197,6 +198,15 @@ describe('a quote', () => {
     if (!quote) throw new Error('nothing was quoted');
     expect(quote.most).toBe(1_000_000n + 50n * 20_000n);
     expect(costOf(JSON.parse(presumed('call', quote).usage), first.price)).toBe(quote.owed);
+  });
+
+  it('covers what is owed for a call whose end is unknown, even while a cheaper rule applies', () => {
+    const sale = target('sale', { input: '1', output: '2', rules: [{ name: 'sale', times: '0.01' }] });
+    const schedule = new PriceSchedule(sale.price.rules ?? [], 1000);
+    const [quote] = quotesFor(grant({ ...sale, schedule }), planned({ outputLimit: 50 }), lower);
+    if (!quote) throw new Error('nothing was quoted');
+    expect([quote.owed, quote.least, quote.most]).toEqual([25_000n, 25_000n, 25_000n]);
+    expect(costOf(JSON.parse(presumed('call', quote).usage), sale.price)).toBe(quote.owed);
   });
 
   it('has no lower end where short balances are refused', () => {

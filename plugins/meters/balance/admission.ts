@@ -58,6 +58,10 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
   ];
 }
 
+function larger(first: Nano, second: Nano): Nano {
+  return first > second ? first : second;
+}
+
 /**
  * What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is
  * never known.
@@ -65,14 +69,16 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
 export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
   const quotes = targets.map((target) => {
     const bound = useBound(planned.call, target, outputLimit);
-    const most = worstCost(bound, target.price);
+    const input = inputEstimate(planned.call, target.model);
+    // At the price's own rates: where the call's end is not known, no one knows in which mode, or by which
+    // rule, it was served. A rule that is cheaper must still leave enough for that.
+    const owed = costOf({ input, output: 0 }, target.price);
+    const most = larger(owed, worstCost(bound, target.price));
     const leastOutput = Math.min(bound.output, leastOf(policy, planned, target));
     const least =
-      policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
-    const input = inputEstimate(planned.call, target.model);
-    // At the usual rates: where the call's end is not known, no one knows whether it was served in a dearer
-    // mode.
-    const owed = costOf({ input, output: 0 }, target.price);
+      policy.whenShort === 'refuse'
+        ? most
+        : larger(owed, worstCost({ ...bound, output: leastOutput }, target.price));
     return {
       model: target.model.id,
       provider: target.provider.name,
