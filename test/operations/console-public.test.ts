@@ -83,7 +83,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
       holdAfter: 2,
     });
     await show('Send');
-    await page.getByText('one').waitFor();
+    await page.locator('.answer', { hasText: 'one' }).waitFor();
     await show('Stop');
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
     open.house.vendor.unscript();

@@ -4,12 +4,15 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { configuration } from '../../plugins/operations/configuration.ts';
+import { crossing } from '../../plugins/operations/crossing.ts';
+import { health } from '../../plugins/routing/health.ts';
 import { launchBrowser } from './browser.ts';
 import { openConsole, openPage, signInOn } from './operated-console.ts';
 
 const folder = process.argv[2] ?? 'data/screenshots';
 mkdirSync(folder, { recursive: true });
-const open = await openConsole();
+const open = await openConsole({}, [health(), crossing(), configuration()]);
 const { gateway } = open.house;
 
 async function post(url: string, key: string, body: object): Promise<Record<string, unknown>> {
