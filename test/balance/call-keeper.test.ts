@@ -1,0 +1,86 @@
+/** What becomes of ended calls when the database fails: they wait, and what is lost is counted. */
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { GatewayError, type End } from '../../core/index.ts';
+import { CallKeeper } from '../../plugins/meters/balance/calls/keeper.ts';
+import { received } from '../support/exchange.ts';
+import { storeWith } from './calls.ts';
+
+function refused(id: string, account: string | null = 'a'): End {
+  const principal = account === null ? undefined : ({ kind: 'user', account, key: 'k' } as const);
+  return {
+    type: 'refused',
+    exchange: { ...received('messages'), id, ...(principal && { principal }) },
+    error: new GatewayError('invalid_request', 'no'),
+    attempts: [],
+    duration: 5,
+    losses: [],
+    recording: undefined,
+  };
+}
+
+function keeperOn(addCalls: (batch: { readonly text: string }) => Promise<void>, retention = 1000) {
+  const lost: number[] = [];
+  const keeper = new CallKeeper({
+    store: storeWith({ addCalls }),
+    logger: pino({ level: 'silent' }),
+    retention,
+    onLost: (calls) => void lost.push(calls),
+  });
+  return { keeper, lost };
+}
+
+describe('ended calls', () => {
+  it('wait while the database is away, and are stored once it is back', async () => {
+    let isAway = true;
+    const stored: string[] = [];
+    const { keeper, lost } = keeperOn(async ({ text }) => {
+      if (isAway) throw new GatewayError('ledger_unavailable', 'away');
+      stored.push(text);
+    });
+    keeper.add(refused('one'));
+    await keeper.flush();
+    keeper.add(refused('two'));
+    isAway = false;
+    await keeper.flush();
+    expect(stored.join('').match(/"call":"(one|two)"/g)).toEqual(['"call":"one"', '"call":"two"']);
+    await keeper.close();
+    expect(lost).toEqual([]);
+  });
+
+  it('are lost and counted if they cannot be written, and later ones are stored', async () => {
+    const stored: string[] = [];
+    const { keeper, lost } = keeperOn(async ({ text }) => {
+      if (text.includes('"call":"bad"')) throw new Error('it breaks a rule');
+      stored.push(text);
+    });
+    keeper.add(refused('bad'));
+    await keeper.flush();
+    keeper.add(refused('good'));
+    await keeper.flush();
+    await keeper.close();
+    expect(lost).toEqual([1]);
+    expect(stored).toHaveLength(1);
+  });
+
+  it('are lost and counted when too many wait', async () => {
+    const { keeper, lost } = keeperOn(async () => {
+      throw new GatewayError('ledger_unavailable', 'away');
+    });
+    for (let index = 0; index < 20_003; index += 1) keeper.add(refused(`call-${index}`));
+    await keeper.close();
+    expect(lost.reduce((sum, calls) => sum + calls, 0)).toBe(20_003);
+    expect(lost[0]).toBe(3);
+  });
+
+  it('of strangers, or without retention, are not stored', async () => {
+    const stored: string[] = [];
+    const store = async ({ text }: { readonly text: string }) => void stored.push(text);
+    const [kept, unkept] = [keeperOn(store).keeper, keeperOn(store, 0).keeper];
+    kept.add(refused('stranger', null));
+    unkept.add(refused('one'));
+    await kept.close();
+    await unkept.close();
+    expect(stored).toEqual([]);
+  });
+});
