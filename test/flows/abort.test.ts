@@ -1,6 +1,6 @@
 /**
- * Clients that leave: at once the vendor is let go of, or read on for its figures where its provider says so;
- * each call is settled once.
+ * Clients that disconnect: the gateway cancels the provider's request at once, or reads the reply on for its
+ * usage where the provider's options say so. It settles each call once.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
@@ -15,8 +15,8 @@ async function open(onAbort: OnAbort, pause?: number): Promise<Leavers> {
 
 afterEach(() => house.close());
 
-describe('a vendor that is cancelled', () => {
-  it('is closed at once, and every call is settled once, by what it had used', async () => {
+describe('a provider whose request is cancelled on disconnect', () => {
+  it('loses its connection at once, and each call is settled once by what it had used', async () => {
     const { gateway, calls, call, books, settled } = await open('cancel');
     const count = 60;
     await Promise.all(Array.from({ length: count }, (_, index) => call((index * 97) % 3000)));
@@ -35,7 +35,7 @@ describe('a vendor that is cancelled', () => {
   });
 });
 
-it('a vendor that is let go of before it has answered is paid the input', async () => {
+it('is paid for the input if the client disconnects before the reply starts', async () => {
   const { gateway, leaveUnanswered, settled } = await open('cancel');
   await leaveUnanswered(500, '{}');
   expect(await gateway.ended(1)).toMatchObject([
@@ -44,8 +44,8 @@ it('a vendor that is let go of before it has answered is paid the input', async 
   expect(settled()).toMatchObject([{ kind: 'post' }]);
 });
 
-describe('a vendor that is read on', () => {
-  it('has its own figures charged, though the client left in the middle', async () => {
+describe('a provider whose reply is read on after a disconnect', () => {
+  it('has its own usage charged, though the client disconnected midway', async () => {
     const { gateway, calls, call, settled } = await open('drain');
     await call(200);
     const [end] = await gateway.ended(1);
@@ -58,7 +58,7 @@ describe('a vendor that is read on', () => {
     expect(settled()).toMatchObject([{ kind: 'post', reason: 'aborted' }]);
   });
 
-  it('is let go of after its time, and charged by what had come', async () => {
+  it('is cancelled when the time limit is over, and charged for what had arrived', async () => {
     const { gateway, calls, call } = await open({ drain: { seconds: 0.2, bytes: 1e6, atOnce: 20 } }, 100);
     await call(200);
     const [end] = await gateway.ended(1);
@@ -67,14 +67,14 @@ describe('a vendor that is read on', () => {
     expect(calls[0]?.events).toBeLessThan(words);
   });
 
-  it('is let go of after so many bytes', async () => {
+  it('is cancelled after the configured number of bytes', async () => {
     const { gateway, calls, call } = await open({ drain: { seconds: 60, bytes: 300, atOnce: 20 } });
     await call(200);
     expect(await gateway.ended(1)).toMatchObject([{ outcome: 'aborted', charge: { basis: 'estimate' } }]);
     await expect.poll(() => calls[0]?.closed).toBe(true);
   });
 
-  it('is one of a few at once: the rest are cancelled', async () => {
+  it('shares a limit on such replies: the gateway cancels those beyond it', async () => {
     const { gateway, calls, call } = await open({ drain: { seconds: 60, bytes: 1e6, atOnce: 3 } }, 30);
     await Promise.all(Array.from({ length: 12 }, () => call(200)));
     const ends = await gateway.ended(12);
@@ -88,14 +88,14 @@ describe('a vendor that is read on', () => {
   it.each([
     ['a refusal', 500, '{"error":{"message":"broken"}}'],
     ['an error in its stream', 200, 'data: {"error":{"message":"broken"}}\n\n'],
-  ])('and then serves nothing but %s is paid nothing', async (_, status, body) => {
+  ])('is paid nothing if it then sends nothing but %s', async (_, status, body) => {
     const { gateway, leaveUnanswered, settled } = await open('drain');
     await leaveUnanswered(status, body);
     expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', charge: { basis: 'none', cost: 0n } }]);
     expect(settled()).toMatchObject([{ kind: 'void' }]);
   });
 
-  it('makes no difference to a call that its client has had whole', async () => {
+  it('ignores the disconnect of a client that has received the whole reply', async () => {
     const { gateway, call } = await open('drain');
     await call(undefined);
     expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed', charge: { basis: 'usage' } }]);

@@ -1,6 +1,6 @@
 /**
- * What a call allocates on the heap of the main thread, with everything on that the delivered configuration
- * has. Unlike time, it does not depend on what else the machine does. Lower the limits when it gets less.
+ * What a call allocates on the main thread's heap under the default configuration. Unlike time, it does not
+ * depend on the machine's load. Lower the limits when it drops.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startMeasured, type Measured } from '../bench/measured.ts';
@@ -19,7 +19,7 @@ afterAll(() => {
   world.close();
 });
 
-/** The least of some rounds: V8 compiles beside the first ones, and what it allocates for that counts too. */
+/** The lowest of several rounds: V8 compiles during the first ones, and those allocations count too. */
 async function kilobytes(call: Call, count: number): Promise<number> {
   await gateway.work(call, count * 3);
   const rounds: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Histories whose calls and results do not stand where other protocols want them, against vendors that refuse
- * them otherwise.
+ * Histories whose tool calls and results are not where other protocols require them, against providers that
+ * refuse misplaced ones.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
@@ -54,7 +54,7 @@ async function post(
 }
 
 it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])(
-  '%s takes a conversation that went on without the result of a call',
+  '%s accepts a conversation that continued without the result of a call',
   async (model) => {
     const [status, dropped, sent] = await post('/v1/responses', { model, ...unanswered });
     expect([status, dropped]).toEqual([200, expect.stringContaining('input[2]')]);
@@ -63,13 +63,13 @@ it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/dee
 );
 
 it.each(['anthropic/claude-sonnet-4-5', 'openai/gpt-4o-mini', 'deepseek/deepseek-chat'])(
-  '%s takes a call and its result from one turn of a Gemini model',
+  '%s accepts a call and its result from one turn of a Gemini model',
   async (model) => {
     expect((await post(`/beta/v1beta/models/${model}:generateContent`, together))[0]).toBe(200);
   },
 );
 
-it("a client of the vendor's own protocol gets what the vendor says of such a conversation", async () => {
+it("passes the provider's own error about such a conversation to a client of its protocol", async () => {
   const [status, dropped, sent] = await post('/v1/responses', { model: 'openai/gpt-4o-mini', ...unanswered });
   expect([status, dropped]).toEqual([400, '']);
   expect(sent).not.toContain('was not answered');
@@ -95,7 +95,7 @@ const searched = {
 };
 
 it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])(
-  '%s gets neither a tool search nor its output, and both are reported',
+  '%s receives neither a tool search nor its output, and the gateway reports both losses',
   async (model) => {
     const [status, dropped, sent] = await post('/v1/responses', { model, ...searched });
     expect([status, dropped]).toEqual([200, expect.stringMatching(/input\[1\].*input\[2\]/)]);

@@ -1,14 +1,14 @@
 /**
- * The official SDK of every client family reaches a vendor of every wire, whole and streamed, and pays for
- * it. The vendors refuse what the real ones would, and take no call back without the signatures they gave
- * with it.
+ * The official SDK of every client protocol reaches a provider of every wire, whole and streamed, and pays
+ * for it. The providers refuse what the real ones refuse, and accept no call back without the signatures they
+ * gave with it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
 
-/** Models that only this wire reaches: one that answers at once, and one that thinks before it does. */
+/** Models that only this wire reaches: one that answers at once, and one that reasons first. */
 const models: Readonly<Record<Wire, { readonly plain: string; readonly thinking: string }>> = {
   'chat-completions': { plain: 'deepseek/deepseek-v4-pro', thinking: 'deepseek/deepseek-v4-flash' },
   responses: { plain: 'openai/gpt-5.3-codex', thinking: 'openai/gpt-5.5-pro' },
@@ -66,7 +66,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   });
 
   it.each(forms)(
-    'get through a loop of three calls, thinking or not, and on to the next question, %s',
+    'complete a loop of three tool calls, with or without reasoning, and the next question, %s',
     async (form) => {
       for (const model of [plain, thinking]) {
         const talk = house.clients[client]({ text: 'Look around.', tools, thinks: model === thinking });

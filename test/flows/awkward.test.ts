@@ -1,6 +1,7 @@
 /**
- * Requests that are legal on their own wire and that another one's vendor would refuse as they stand: each is
- * made to fit and told, or refused in words that name its field. The vendors refuse what the real ones do.
+ * Requests that are legal on their own wire and that another wire's provider would refuse unchanged. The
+ * gateway adapts each and reports the loss, or refuses it by the name of its field. The providers refuse what
+ * the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kept, said, told } from '../support/continuing.ts';
@@ -44,7 +45,7 @@ const tool = (parameters?: unknown, more: Body = {}): Body => ({
 const hi: Body = { messages: [say('Hi')] };
 const longId = 'i'.repeat(80);
 
-/** Items only their own vendor knows, as a conversation brings them back. */
+/** Items only their own provider knows, as a conversation sends them back. */
 const everyItem: readonly Body[] = [
   { role: 'user', content: 'Hi' },
   { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'herbs' } },
@@ -72,7 +73,7 @@ const everyItem: readonly Body[] = [
 interface Case {
   readonly client: Wire;
   readonly body: Body;
-  /** What is told as lost, by the wire it is lost on. */
+  /** The path reported as lost, by the wire that loses it. */
   readonly lost?: Partial<Readonly<Record<Wire, string>>>;
 }
 
@@ -596,7 +597,7 @@ describe.each(Object.entries(fitted))('%s', (_, { client, body, lost = {} }) => 
   });
 });
 
-describe('cannot be made to fit', () => {
+describe('a request that cannot be adapted', () => {
   it.each(Object.entries(refused))('%s', async (_, { client, wire, body, param }) => {
     const crossed = await quartet.ask(client, modelOf(wire).id, body);
     expect(crossed.status, crossed.text).toBe(400);
@@ -611,7 +612,7 @@ function messagesOf(body: unknown): readonly unknown[] {
     : [];
 }
 
-describe('a step whose calls have the ids of an earlier one', () => {
+describe('a step whose calls reuse the ids of an earlier step', () => {
   const tools = ['look', 'hear'].map((name) => ({ type: 'function', function: { name } }));
   const first = [
     say('Go'),
@@ -623,13 +624,13 @@ describe('a step whose calls have the ids of an earlier one', () => {
   const sent = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
     (await quartet.ask('chat-completions', modelOf(wire).id, { tools, messages })).sent;
 
-  it('keeps each result with its call, and what was sent before as it was', async () => {
+  it('keeps each result with its call, and leaves earlier messages unchanged', async () => {
     const messages = messagesOf(await sent('messages', second));
     expect(messages.at(-1)).toMatchObject({ content: [{ tool_use_id: 'call_0_2', content: 'c' }] });
     expect(messages.slice(0, 3)).toEqual(messagesOf(await sent('messages', first)));
   });
 
-  it('answers the function that was called where a vendor pairs by names', async () => {
+  it('answers the function that was called where a provider pairs calls by name', async () => {
     expect(JSON.stringify(await sent('generate-content', second))).toMatch(
       /"name":"hear","response":\{"output":"c"\}/,
     );
@@ -640,7 +641,7 @@ describe('a call without arguments', () => {
   it.each([
     ['chat-completions', 'responses'],
     ['responses', 'chat-completions'],
-  ] as const)('of a %s vendor is JSON for a %s client', async (wire, client) => {
+  ] as const)('of a %s provider reaches a %s client as JSON', async (wire, client) => {
     const { id, upstream } = modelOf(wire);
     quartet.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
     for (const stream of [false, true]) {

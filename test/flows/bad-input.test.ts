@@ -1,5 +1,6 @@
 /**
- * Whatever comes in, the answer is in the client's own words, names the field, and the next caller is served.
+ * Whatever arrives, the error has the format of the client's protocol and names the field, and the next
+ * request succeeds.
  */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +14,7 @@ beforeAll(async () => {
   house = await openHouse({ settings: { server: { bodyLimit: 20_000 } } });
 });
 afterEach(async () => {
-  // The process lives, and no bad input ever reached the vendor.
+  // The process survives, and no bad input ever reached the provider.
   expect((await house.post({ model, messages })).status).toBe(200);
 });
 afterAll(() => house.close());
@@ -66,7 +67,7 @@ describe('a body', () => {
     });
   });
 
-  it('over the limit is refused as too large, whether it says its length or not', async () => {
+  it('over the limit is refused as too large, with or without a content-length', async () => {
     const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
     expect(await refusalOf(large)).toMatchObject({ status: 413 });
     const { port } = new URL(house.gateway.url);
@@ -83,7 +84,7 @@ describe('a body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413/);
   });
 
-  it('that is a form is refused, saying what to send', async () => {
+  it('with a form content type is refused, and the error names the type to send', async () => {
     const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
     const refusal = await refusalOf(form, {
       headers: { 'content-type': 'multipart/form-data; boundary=there' },
@@ -95,13 +96,13 @@ describe('a body', () => {
     });
   });
 
-  it('of as many bytes as are taken is taken, and of one more is not', async () => {
+  it('of exactly the maximum size is accepted, and one byte more is refused', async () => {
     const text = JSON.stringify({ model, messages });
     expect((await house.post(text.padEnd(20_000))).status).toBe(200);
     expect((await house.post(text.padEnd(20_001))).status).toBe(413);
   });
 
-  it('that is compressed is refused, saying so', async () => {
+  it('with a content-encoding is refused, and the error says so', async () => {
     expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
       status: 415,
       error: { message: expect.stringContaining('gzip') },
@@ -147,7 +148,7 @@ describe('a field', () => {
     });
   });
 
-  it('that names an unknown model is refused as the vendor does', async () => {
+  it("that names an unknown model is refused with the provider's own error", async () => {
     expect(await refusalOf({ model: 'openai/gpt-0', messages })).toMatchObject({
       status: 404,
       error: { param: 'model', code: 'model_not_found' },
@@ -155,7 +156,7 @@ describe('a field', () => {
     expect(await refusalOf({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
   });
 
-  it('that names a model without its provider is told how models are named', async () => {
+  it('that names a model without its provider gets an error that explains how models are named', async () => {
     expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({
       status: 400,
       error: { param: 'model', message: expect.stringContaining('/') },
@@ -163,9 +164,9 @@ describe('a field', () => {
   });
 });
 
-describe('a name that every object has', () => {
+describe('a field named like a property of every object', () => {
   it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
-    '%s, is a field like any other, and changes no other call',
+    'is treated like any other field and changes no other call: %s',
     async (name) => {
       const response = await house.post(
         `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],"metadata":{"${name}":"x"},"user":"u"}`,
@@ -183,14 +184,14 @@ describe('a key', () => {
     ['of another scheme', 'Basic abc'],
     ['junk', 'Bearer junk'],
     ["of the right form but nobody's", 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
-  ])('%s is refused before the body is looked at', async (_, authorization) => {
+  ])('%s is refused before the body is read', async (_, authorization) => {
     expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({
       status: 401,
       error: { code: 'invalid_api_key' },
     });
   });
 
-  it('is never told back', async () => {
+  it('never appears in the error', async () => {
     const response = await house.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
     expect(await response.text()).not.toContain('canary');
     expect(house.gateway.log.join()).not.toContain('canary');
@@ -203,12 +204,12 @@ describe('an address', () => {
     ['POST', '/v1/chat/completionsx'],
     ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
     ['GET', '/%E0%A4%A'],
-  ])('%s %s leads nowhere and says so', async (method, path) => {
+  ])('%s %s gets a not-found error that names it', async (method, path) => {
     const response = await fetch(`${house.gateway.url}${path}`, { method });
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
   });
 
-  it("is safe from a header that is a prototype's name, and from half a request", async () => {
+  it("survives a header named like a prototype's property, and half a request", async () => {
     const { port } = new URL(house.gateway.url);
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () =>

@@ -1,5 +1,6 @@
 /**
- * Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun.
+ * Prepaid accounts: the balance on its three endpoints, what happens when it runs short, and that no call
+ * overdraws it.
  */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -39,7 +40,7 @@ describe('the balance endpoint', () => {
     },
   );
 
-  it('takes a credential where its plugin is named, or nothing is', async () => {
+  it('accepts a key only with the credential plugin its options name, or with any if they name none', async () => {
     const madeSchema = z.object({ key: z.string() });
     for (const [families, status] of [
       [undefined, 200],
@@ -61,7 +62,7 @@ describe('the balance endpoint', () => {
   });
 
   it.each(['', 'Bearer nonsense', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])(
-    'refuses any other key in its own words: "%s"',
+    'refuses any other key with an error of its own protocol: "%s"',
     async (authorization) => {
       const { gateway } = await open('1');
       const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } });
@@ -72,7 +73,7 @@ describe('the balance endpoint', () => {
     },
   );
 
-  it('refuses a key within a second after it was disabled', async () => {
+  it('refuses a key within a second after an operator disables it', async () => {
     const { gateway, key, balance: ask } = await open('1');
     await ask();
     await gateway.verb('keys disable', [key.slice(-4)]);
@@ -85,7 +86,7 @@ describe('the balance endpoint', () => {
       .toBe(401);
   });
 
-  it('is told of as internal error at each address while the ledger is down, though its key was known a moment ago, and answers again', async () => {
+  it('answers with an internal error at each path while the ledger is down, even for a key it has just seen, and recovers', async () => {
     const ledger = await troubledStore('silent');
     house = await openHouse({ ledger: { store: ledger.options } });
     const { gateway, key, balance: ask } = house;
@@ -113,7 +114,7 @@ describe('the balance endpoint', () => {
     await ledger.close();
   });
 
-  it('has total minus used as balance, to the last digit shown', async () => {
+  it('reports total minus used as the balance, to the last digit', async () => {
     const { client, balance: ask } = await open('0.3');
     await client.chat.completions.create({ model, messages });
     const { balance: left, total, used } = await ask();
@@ -123,7 +124,7 @@ describe('the balance endpoint', () => {
 });
 
 describe('an account', () => {
-  it('that is empty is refused with 402, before any vendor is asked, and told not to retry', async () => {
+  it('that is empty gets 402 before any provider is asked, and a hint not to retry', async () => {
     const { post, vendor } = await open('');
     const response = await post({ model, messages });
     expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([
@@ -134,7 +135,7 @@ describe('an account', () => {
     expect(vendor.requests).toEqual([]);
   });
 
-  it('below the worst case has its output limit lowered, not its call refused', async () => {
+  it('below the worst case gets a lower output limit instead of a refusal', async () => {
     const { client, vendor, balance: ask } = await open('0.0001');
     await client.chat.completions.create({ model, messages, max_tokens: 4000 });
     const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
@@ -152,7 +153,7 @@ describe('an account', () => {
     ['max_completion_tokens', { max_completion_tokens: 4000 }],
     ['max_completion_tokens', {}],
     ['max_tokens', { max_tokens: 4000, stream: true }],
-  ])('below the worst case tells which limit was lowered, and to what: %s', async (field, limit) => {
+  ])('below the worst case learns which limit was lowered, and to what: %s', async (field, limit) => {
     const { gateway, post } = await open('0.0001');
     const response = await post({ model, messages, ...limit, provider: { require_parameters: true } });
     expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, field]);
@@ -163,18 +164,18 @@ describe('an account', () => {
     ]);
   });
 
-  it('that affords the worst case has nothing lowered', async () => {
+  it('that covers the worst case keeps its output limit', async () => {
     const { post } = await open('5');
     expect((await post({ model, messages, max_tokens: 4000 })).headers.get('x-tollgate-dropped')).toBeNull();
   });
 
-  it('with whenShort: refuse is refused instead', async () => {
+  it('with whenShort: refuse gets a refusal instead', async () => {
     house = await openHouse({ credit: '0.0001', ledger: { whenShort: 'refuse' } });
     expect((await house.post({ model, messages, max_tokens: 4000 })).status).toBe(402);
     expect((await house.post({ model, messages, max_tokens: 20 })).status).toBe(200);
   });
 
-  it('that affords one call gets one, whoever asks at once', async () => {
+  it('that covers one call pays for one, however many arrive at once', async () => {
     const { gateway, vendor, key } = await open('0.00003');
     const held = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', async () => (await held.promise, { text: ['ok'] }));

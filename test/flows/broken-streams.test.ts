@@ -1,6 +1,6 @@
 /**
- * A vendor that breaks off or talks nonsense at any event of its stream, between every client and every wire:
- * the client is told by its own protocol's error, and never by anything that means success.
+ * A provider that breaks off or sends garbage at any event of its stream, for every client protocol and every
+ * wire: the client receives its own protocol's error, and never anything that means success.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What a client gets of a stream. */
+/** What a client receives of a stream. */
 async function streamed(
   client: Wire,
   wire: Wire,
@@ -66,7 +66,7 @@ async function streamed(
   return { status: response.status, text: await response.text() };
 }
 
-/** What a client would take for success. The streams of responses all end with `[DONE]`, failed ones too. */
+/** What a client would take for success. All streams of responses end with `[DONE]`, failed ones too. */
 const successes: Readonly<Record<Wire, (text: string, events: readonly Json[]) => boolean>> = {
   'chat-completions': (text) => text.includes('[DONE]'),
   responses: (_text, events) =>
@@ -75,7 +75,7 @@ const successes: Readonly<Record<Wire, (text: string, events: readonly Json[]) =
   'generate-content': (_text, events) => !isObject(events.at(-1)?.error),
 };
 
-/** Throws unless a client takes what it got for a failure. */
+/** Throws unless a client would treat the reply as a failure. */
 function expectFailure(
   client: Wire,
   { status, text }: { readonly status: number; readonly text: string },
@@ -98,7 +98,7 @@ function expectFailure(
   expect(successes[client](text, dataOf(text)), `${place}\n${text}`).toBe(false);
 }
 
-/** A reply that lacks one event is whole for its client, and its end tells of the loss. */
+/** A reply that lacks one event is complete for its client, and its call record names the loss. */
 function expectLoss(client: Wire, end: Answered, text: string, place: string): void {
   expect(
     end.losses.map(({ path }) => path),
@@ -120,7 +120,7 @@ function expectLoss(client: Wire, end: Answered, text: string, place: string): v
 const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
 
 describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
-  it.each(cases[wire])('%s that breaks off after any event is told as broken', async (name) => {
+  it.each(cases[wire])('reports an error when %s breaks off after any event', async (name) => {
     const blocks = blocksOf(wire, name);
     let whole = 0;
     for (let length = 0; length <= blocks.length; length += 1) {
@@ -144,7 +144,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   });
 
   it.each(cases[wire])(
-    '%s with garbage in place of any event is told as broken, or is whole but for that event, which is reported',
+    'reports an error when %s has garbage in place of any event, or delivers the rest and reports the lost event',
     async (name) => {
       const blocks = blocksOf(wire, name);
       for (let index = 0; index < blocks.length - 2; index += 1) {
@@ -161,24 +161,27 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   );
 });
 
-it.each(wires)('a line of %s that never ends is cut off, and the vendor is left', async (wire) => {
-  const quartet = await openQuartet();
-  const { id, upstream } = modelOf(wire);
-  const before = process.memoryUsage().rss;
-  const endless =
-    wire === 'chat-completions'
-      ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] }
-      : { endlessLine: 2 };
-  quartet.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
-  expectFailure(wire, await quartet.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
-  await expect.poll(() => quartet.vendors[wire].requests.at(-1)?.closedByPeerAt).toBeDefined();
-  expect(process.memoryUsage().rss - before).toBeLessThan(1_000_000_000);
-  await quartet.close();
-});
+it.each(wires)(
+  "the gateway cuts off a line of %s that never ends, and closes the provider's connection",
+  async (wire) => {
+    const quartet = await openQuartet();
+    const { id, upstream } = modelOf(wire);
+    const before = process.memoryUsage().rss;
+    const endless =
+      wire === 'chat-completions'
+        ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] }
+        : { endlessLine: 2 };
+    quartet.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
+    expectFailure(wire, await quartet.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
+    await expect.poll(() => quartet.vendors[wire].requests.at(-1)?.closedByPeerAt).toBeDefined();
+    expect(process.memoryUsage().rss - before).toBeLessThan(1_000_000_000);
+    await quartet.close();
+  },
+);
 
 describe('a responses client whose stream breaks', () => {
   it.each(['responses', 'messages'] as const)(
-    'of %s is told under the id and number it is at',
+    'of %s gets the error under the response id and sequence number it has reached',
     async (wire) => {
       const { text } = await streamed('responses', wire, blocksOf(wire, 'text').slice(0, -2).join(''));
       const events = dataOf(text);

@@ -1,6 +1,6 @@
 /**
- * Whoever breaks off, and whenever: the client never takes a part for the whole, nothing hangs, and the call
- * is settled once.
+ * Either side breaks off at any moment: the client never takes a part for the whole reply, nothing hangs, and
+ * the call is settled once.
  */
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -32,11 +32,11 @@ function answered(end: End): Answered {
   return end;
 }
 
-describe('a vendor that breaks off', () => {
+describe('a provider that breaks off', () => {
   it.each([
     ['closes', { cut: { how: 'fin', events: 3 } }],
     ['resets', { cut: { how: 'rst', events: 3 } }],
-    ['ends as if it were done', { cut: { how: 'end', events: 3 } }],
+    ['ends as if the reply were complete', { cut: { how: 'end', events: 3 } }],
     ['says so in a chunk of its own', { fail: { after: 3, as: 'data' } }],
     ['says so in a named event', { fail: { after: 3, as: 'event' } }],
     ['says so inside a chunk and then sends [DONE]', { fail: { after: 3, as: 'chunk' } }],
@@ -61,7 +61,7 @@ describe('a vendor that breaks off', () => {
     expect(charge.usage.output).toBeGreaterThan(0);
   });
 
-  it('makes the SDK throw, in the middle of its loop', async () => {
+  it('makes the SDK throw in the middle of its loop', async () => {
     house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
     const seen: string[] = [];
     const reading = async (): Promise<void> => {
@@ -77,7 +77,7 @@ describe('a vendor that breaks off', () => {
   });
 
   it.each(['fin', 'rst', 'end'] as const)(
-    'inside a JSON reply (%s) is a 502, and nothing is owed',
+    'inside a JSON reply (%s) causes a 502, and the call costs nothing',
     async (how) => {
       house.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
       const end = await endOf(async () => {
@@ -91,15 +91,15 @@ describe('a vendor that breaks off', () => {
     },
   );
 
-  it('before its first event is a failure with its own status, nothing owed', async () => {
+  it('before its first event causes an error with its own status, and the call costs nothing', async () => {
     house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
     const end = await endOf(async () => expect((await house.post(body)).status).toBe(502));
     expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
   });
 });
 
-describe('a client that leaves', () => {
-  it("mid-stream has the vendor's connection closed at once and pays once, for what it was given", async () => {
+describe('a client that disconnects', () => {
+  it("mid-stream closes the provider's connection at once and pays once, for what it received", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
     const before = await house.balance();
     const end = await endOf(async () => {
@@ -122,7 +122,7 @@ describe('a client that leaves', () => {
     expect(Math.round((used - before.used) * 1e9)).toBe(Number(charge.cost));
   });
 
-  it("before the first byte has the vendor's connection closed too, and pays for its input", async () => {
+  it("before the first byte also closes the provider's connection, and pays for its input", async () => {
     house.vendor.script('gpt-4o-mini', { text, delayHeaders: 300 });
     const asked = house.vendor.requests.length;
     const end = await endOf(async () => {
@@ -140,7 +140,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
   });
 
-  it('in crowds leaves no connection open and no call unsettled', async () => {
+  it('along with a hundred others leaves no connection open and no call unsettled', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 2 });
     const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
     const calls = Array.from({ length: 60 }, async (_, index) => {
@@ -162,13 +162,13 @@ describe('a client that leaves', () => {
       .toEqual([]);
     const charged = (): number =>
       Number(house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
-    // A call is told to have ended when its charge is on the books, not before.
+    // A call reports its end when its charge is in the ledger, not before.
     await expect.poll(async () => Math.round((await house.balance()).used * 1e9) - charged()).toBe(0);
   });
 });
 
-describe('a vendor that is slow', () => {
-  it('to begin is given up in time', async () => {
+describe('a provider that is slow', () => {
+  it('to start its reply is cancelled after the timeout', async () => {
     house.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
     const response = await house.post(body);
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);

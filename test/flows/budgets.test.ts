@@ -1,4 +1,4 @@
-/** Budgets as operators use them: on the command line, by the admin API, and as messages to their webhook. */
+/** Budgets as operators use them: on the command line, in the admin API, and as messages to their webhook. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -49,7 +49,7 @@ async function call({ url }: TestGateway, key: string, maxTokens = 20) {
   return { status: response.status, body: await response.json() };
 }
 
-describe('the verbs', () => {
+describe('the budget commands', () => {
   it('set, change, raise, show and delete a budget', async () => {
     const gateway = await start();
     await newKey(gateway);
@@ -94,13 +94,13 @@ describe('the verbs', () => {
     [['house', 'acme', '10/day'], {}, /a budget is of a key, account, team, tag/],
     [['account', 'nobody', '10/day'], {}, /there is no account "nobody"/],
     [['key', 'none', '10/day'], {}, /there is no key "none"/],
-  ])('name what is wrong in %j with %j', async (words, options, message) => {
+  ])('name the fault in %j with %j', async (words, options, message) => {
     const gateway = await start();
     await newKey(gateway);
     await expect(gateway.verb('budgets set', words, options)).rejects.toThrow(message);
   });
 
-  it('make a key with budgets and tags of its own, that its calls count in', async () => {
+  it('create a key with budgets and tags of its own, in which its calls count', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway, { budget: '0.5/day,2/month', tags: 'team-a,search' });
     await gateway.verb('budgets set', ['tag', 'search', '1/week']);
@@ -120,7 +120,7 @@ describe('the verbs', () => {
     expect([...used]).toEqual([expect.stringMatching(/^0\.0+[1-9]/)]);
   });
 
-  it('put accounts below each other, so that a team has one budget', async () => {
+  it('nest accounts, so that a team shares one budget', async () => {
     const gateway = await start();
     const { key } = await newKey(gateway);
     await gateway.verb('accounts create', ['company']);
@@ -139,7 +139,7 @@ describe('the verbs', () => {
 });
 
 describe('a call', () => {
-  it('has its output limit lowered to what its budget affords, as to what its balance does', async () => {
+  it('gets its output limit lowered to what its budget covers, as with its balance', async () => {
     const gateway = await start();
     const { key } = await newKey(gateway);
     const free = await call(gateway, key, 1000);
@@ -153,7 +153,7 @@ describe('a call', () => {
 });
 
 describe('the webhook', () => {
-  it('gets a signed message when a budget refuses its first call', async () => {
+  it('receives a signed message when a budget refuses its first call', async () => {
     const receiver = await startReceiver();
     closers.push(receiver.close);
     const gateway = await start({ url: receiver.url });
@@ -166,7 +166,7 @@ describe('the webhook', () => {
     expect(JSON.parse(text)).toMatchObject({ event: 'budget.exhausted', budget: { subject: 'acme' } });
   });
 
-  it('is refused without a secret that is long enough, and without an address of the web', async () => {
+  it('is refused without a secret of sufficient length, and without an http or https URL', async () => {
     await expect(start({ url: 'file:///etc/passwd' })).rejects.toThrow(/url/);
     const short = { url: 'http://127.0.0.1:9', secret: 'short' };
     expect(() => balance({ budgets: { webhook: short } })).toThrow(/at least 32 characters/);

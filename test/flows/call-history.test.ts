@@ -1,4 +1,7 @@
-/** What is left of calls: lists, details, an overview, a statement, and what the holder of a key sees. */
+/**
+ * What the gateway stores of calls: lists, details, an overview, a statement, and what the holder of a key
+ * can read.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -111,7 +114,7 @@ async function call(fields: object, by = key.key): Promise<string> {
 }
 
 describe('stored calls', () => {
-  it('are listed as soon as they have ended, with what they cost, without what was said', async () => {
+  it('are listed as soon as they have ended, with their cost and without their content', async () => {
     const id = await call({ provider: { only: ['answering'] } });
     const refused = await call({ model: 'house/unknown' });
     const { data } = await adminJson('/calls');
@@ -206,7 +209,7 @@ describe('stored calls', () => {
     await adminJson('/calls/unknown', 404);
   });
 
-  it('answer the holder of the key when memory has forgotten them, and nobody else', async () => {
+  it('are served from the database when memory no longer has them, and only to the holder of the key', async () => {
     const id = await call({ provider: { only: ['answering'] } });
     const text = await (await fetched(`${gateway.url}/v1/calls/${id}`, key.key)).text();
     await call({ provider: { only: ['answering'] } });
@@ -258,7 +261,7 @@ describe('an overview', () => {
     expect(Number(detail.totals.cost)).toBeCloseTo(spent, 9);
   });
 
-  it('refuses what it cannot show, by name', async () => {
+  it('refuses unknown parameters by name', async () => {
     expect(await adminJson('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
     expect(await adminJson('/overview?account=acme&step=5m', 400)).toMatchObject({
       error: { param: 'step' },
@@ -273,7 +276,7 @@ describe('an overview', () => {
 });
 
 describe('a statement', () => {
-  it('leads from the opening balance to the closing one, line by line', async () => {
+  it('lists every line from the opening balance to the closing one', async () => {
     const month = new Date().toISOString().slice(0, 7);
     const told = z
       .object({
@@ -308,7 +311,7 @@ describe('a statement', () => {
 });
 
 describe('the holder of a key', () => {
-  it('sees its balance, limits and usage', async () => {
+  it('reads its balance, limits and usage', async () => {
     const told = await (await fetched(`${gateway.url}/v1/key`, key.key)).json();
     const account = z.looseObject({ used: z.string() }).parse(await adminJson('/accounts/acme'));
     expect(told).toMatchObject({

@@ -1,5 +1,5 @@
 /**
- * The main job: the official SDK, through the gateway, to a vendor, and the balance falls by what the call
+ * The main job: the official SDK calls a provider through the gateway, and the balance falls by what the call
  * cost.
  */
 import type OpenAI from 'openai';
@@ -13,7 +13,7 @@ const tools = ['find', 'count'].map((name) => ({
   type: 'function' as const,
   function: { name, parameters: { type: 'object', properties: {} } },
 }));
-/** What gpt-4o-mini costs by the vendor's own price list, in USD per million tokens. */
+/** What gpt-4o-mini costs by the provider's own price list, in USD per million tokens. */
 const price = { input: parseUsd('0.15'), output: parseUsd('0.60'), cached: parseUsd('0.075') };
 
 let house: House;
@@ -31,7 +31,7 @@ async function paidFor(call: () => Promise<unknown>): Promise<string> {
 }
 
 describe('a call', () => {
-  it('is answered whole, names the model that answered, and costs exactly its usage', async () => {
+  it('returns the whole reply, names the model that answered, and costs exactly its usage', async () => {
     house.vendor.script('gpt-4o-mini', {
       text: ['The Forth Bridge.'],
       usage: { prompt_tokens: 1003, completion_tokens: 77, total_tokens: 1080 },
@@ -47,7 +47,7 @@ describe('a call', () => {
     expect(paid).toBe(formatUsd((1003n * price.input + 77n * price.output) / 1_000_000n));
   });
 
-  it('costs less for what the vendor had cached', async () => {
+  it('costs less for tokens the provider had cached', async () => {
     house.vendor.script('gpt-4o-mini', {
       text: ['Yes.'],
       usage: {
@@ -63,7 +63,7 @@ describe('a call', () => {
     );
   });
 
-  it("is streamed word by word through the SDK's helper, and costs exactly its usage", async () => {
+  it("streams word by word through the SDK's helper, and costs exactly its usage", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['The ', 'Rialto', ' 橋.'] });
     let usage: { prompt: number; completion: number } | undefined;
     const paid = await paidFor(async () => {
@@ -120,7 +120,7 @@ describe('a call', () => {
     expect(second.choices[0]?.message.content).toBe('Two.');
   });
 
-  it('that asks for usage in its stream gets the usage chunk, and one that does not gets none', async () => {
+  it('that asks for usage in its stream receives the usage chunk, and one that does not receives none', async () => {
     const chunksOf = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
       const stream = await house.client.chat.completions.create({
         model,
@@ -139,7 +139,7 @@ describe('a call', () => {
     expect(new Set(without.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('has the vendor asked for usage all the same', async () => {
+  it('always asks the provider for usage', async () => {
     await Array.fromAsync(await house.client.chat.completions.create({ model, messages, stream: true }));
     expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
       stream_options: { include_usage: true },
@@ -148,7 +148,7 @@ describe('a call', () => {
 });
 
 describe('the listing', () => {
-  it('has every model in the chat style, and each by its id with the slash encoded or not', async () => {
+  it('lists every model in the chat style, and finds each by its id with the slash encoded or plain', async () => {
     const listed = await Array.fromAsync(house.client.models.list());
     expect(listed.map(({ id }) => id)).toContain(model);
     expect(await house.client.models.retrieve(model)).toMatchObject({
@@ -163,8 +163,8 @@ describe('the listing', () => {
   });
 });
 
-describe('what the vendor refuses', () => {
-  it("of the caller's content is told with the vendor's own words and field", async () => {
+describe('an error of the provider', () => {
+  it("about the client's content keeps the provider's own message and field", async () => {
     house.vendor.script('gpt-4o-mini', {
       reply: {
         status: 400,
@@ -185,7 +185,7 @@ describe('what the vendor refuses', () => {
     });
   });
 
-  it.each([401, 402, 403])('of our own credential (%i) is never shown', async (status) => {
+  it.each([401, 402, 403])('about our own credential (%i) is never shown', async (status) => {
     house.vendor.script('gpt-4o-mini', {
       reply: {
         status,
@@ -206,7 +206,7 @@ describe('what the vendor refuses', () => {
     expect(JSON.stringify(refusal)).not.toContain('sk-secret');
   });
 
-  it('for its rate keeps retry-after', async () => {
+  it('about its rate limit keeps retry-after', async () => {
     house.vendor.script('gpt-4o-mini', {
       reply: {
         status: 429,

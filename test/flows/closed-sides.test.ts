@@ -1,4 +1,4 @@
-/** Clients whose sockets do what few do: close their side early, reset, or code their bodies twice. */
+/** Clients whose sockets behave unusually: they half-close early, reset, or encode their bodies twice. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openHouse, type House } from '../support/house.ts';
@@ -21,7 +21,7 @@ const request = (text: string, ...lines: string[]): string =>
     text,
   ].join('\r\n');
 
-/** Sends a request and closes this side at once; resolves with all that comes back. */
+/** Sends a request and half-closes at once; resolves with everything that comes back. */
 function halfClosed(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({
@@ -37,8 +37,8 @@ function halfClosed(text: string): Promise<string> {
   });
 }
 
-describe('a client that closes its side behind its request', () => {
-  it.each([false, true])('gets its whole reply (stream: %s), and is charged as everyone', async (stream) => {
+describe('a client that half-closes after its request', () => {
+  it.each([false, true])('receives its whole reply (stream: %s), and pays as usual', async (stream) => {
     house.vendor.script('gpt-4o-mini', { text: ['one ', 'two'], delayHeaders: 300 });
     const before = house.gateway.ends.length;
     const sent = body(stream);
@@ -51,7 +51,7 @@ describe('a client that closes its side behind its request', () => {
     });
   });
 
-  it('and is gone lets go of the vendor before it answers', async () => {
+  it("and then disconnects ends the provider's request before it answers", async () => {
     house.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
     const [before, asked] = [house.gateway.ends.length, house.vendor.requests.length];
     const socket = await openSocket(house.gateway.url);
@@ -67,8 +67,8 @@ describe('a client that closes its side behind its request', () => {
   });
 });
 
-describe('a body that is coded twice', () => {
-  it('is refused, and nothing behind it is read', async () => {
+describe('a body that is encoded twice', () => {
+  it('is refused, and the gateway reads nothing after it', async () => {
     const asked = house.vendor.requests.length;
     const chunk = '5\r\nhello\r\n0\r\n\r\n';
     const reply = await sendRaw(
@@ -82,7 +82,7 @@ describe('a body that is coded twice', () => {
   });
 });
 
-describe('a stranger that resets its connection', () => {
+describe('an unknown client that resets its connection', () => {
   it.each(['/healthz', '/metrics', '/v1/models', '/nowhere'])(
     'at %s leaves no error in the log',
     async (path) => {

@@ -1,7 +1,7 @@
 /**
  * Coding agents as they really call: Claude Code (messages), Codex (responses) and Gemini CLI
- * (generate-content), with their headers, tools and settings, on every wire; each is given a call, runs it,
- * and goes on, and each gets its stream framed as it needs it.
+ * (generate-content), with their headers, tools and settings, on every wire. Each receives a call, runs it
+ * and continues, and each receives its stream framed as it needs it.
  */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
@@ -51,12 +51,12 @@ const command = { command: 'ls harbour' };
 
 interface Agent {
   readonly client: Wire;
-  /** What its call of the first tool is named. */
+  /** The agent's name for its call of the first tool. */
   readonly tool: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** All of its body but the model and the stream, with what was said so far. */
+  /** Its whole body except the model and the stream flag, with the conversation so far. */
   body(entries: readonly Entry[]): object;
-  /** The entries it begins with. */
+  /** The entries it starts with. */
   readonly opening: readonly Entry[];
 }
 
@@ -244,8 +244,8 @@ async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise
 }
 
 /**
- * An entry as the agent sends it back: Codex as it came but for an empty content of thoughts, Claude Code
- * with its calls behind all else.
+ * An entry as the agent sends it back: Codex unchanged except for an empty content of reasoning, Claude Code
+ * with its calls after everything else.
  */
 function resent(client: Wire, entry: Entry): Entry {
   if (client === 'responses' && 'summary' in entry) return { ...entry, content: null };
@@ -255,7 +255,7 @@ function resent(client: Wire, entry: Entry): Entry {
   return { ...entry, content: [...blocks.filter((block) => !isCall(block)), ...blocks.filter(isCall)] };
 }
 
-/** The agent asks, is given a call, runs it, and is given an answer; both replies as they came. */
+/** The agent asks, receives a call, runs it, and receives an answer; returns both replies as received. */
 async function session(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
   const { client, tool, opening } = agent;
   quartet.vendors[wire].script(
@@ -287,7 +287,7 @@ function sentOf({ sent }: Crossing): Record<string, unknown> {
 }
 
 describe.each(wires)('on %s', (wire) => {
-  it('Claude Code is understood, and its stream has named events, figures at the start and one end', async () => {
+  it('understands Claude Code, and streams named events, usage at the start and one end', async () => {
     for (const { text } of await session(claudeCode, wire)) {
       const frames = text.split('\n\n').filter((frame) => frame.trim() !== '');
       for (const frame of frames) expect(frame).toMatch(/^event: [a-z_]+\ndata: \{/);
@@ -301,13 +301,13 @@ describe.each(wires)('on %s', (wire) => {
     }
   });
 
-  it('Claude Code prints the last block of a reply, which is its text', async () => {
+  it('gives Claude Code a reply whose last block, which it prints, is the text', async () => {
     const [, { text }] = await session(claudeCode, wire);
     const blocks = objects(wholeOf('messages', text).content);
     expect(blocks.at(-1)).toMatchObject({ type: 'text', text: 'Three boats.' });
   });
 
-  it('Codex is understood, and its stream ends with a completed response that has usage', async () => {
+  it('understands Codex, and ends the stream with a completed response that has usage', async () => {
     for (const { text } of await session(codex, wire)) {
       const events = dataOf(text);
       expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
@@ -326,7 +326,7 @@ describe.each(wires)('on %s', (wire) => {
     }
   });
 
-  it('Codex is given a patch as free text, whatever its vendor calls it', async () => {
+  it('gives Codex a patch as free text, whatever its provider calls it', async () => {
     const patch = '*** Begin Patch\n+ "boat"\n*** End Patch';
     const freeform = wire === 'chat-completions' || wire === 'responses';
     quartet.vendors[wire].script(
@@ -351,7 +351,7 @@ describe.each(wires)('on %s', (wire) => {
     expect(hear('responses', wholeOf('responses', second.text)).text).toBe('Done.');
   });
 
-  it('Gemini CLI is understood, and its stream is bare data with one finish, in the last chunk', async () => {
+  it('understands Gemini CLI, and streams bare data with one finish reason, in the last chunk', async () => {
     for (const { text } of await session(geminiCli, wire)) {
       for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
       const chunks = dataOf(text);
@@ -365,12 +365,12 @@ describe.each(wires)('on %s', (wire) => {
   });
 });
 
-describe('on its own wire', () => {
+describe('an agent on its own wire', () => {
   it.each([
     ['Claude Code', claudeCode],
     ['Codex', codex],
     ['Gemini CLI', geminiCli],
-  ])('the body of %s goes on as it was written, but for the name of the model', async (_, agent) => {
+  ])('passes the body of %s unchanged except for the name of the model', async (_, agent) => {
     const { client, opening } = agent;
     const { upstream } = modelOf(client, 'thinking');
     quartet.vendors[client].script(upstream, { text: 'Aye.' });
@@ -400,7 +400,7 @@ describe('on its own wire', () => {
       { 'openai-beta': 'responses=experimental' },
     ],
     ['Gemini CLI has none', geminiCli, {}],
-  ])('%s; nothing else of its headers goes on', async (_, agent, kept) => {
+  ])('%s; no other header of it reaches the provider', async (_, agent, kept) => {
     const { client } = agent;
     const headersFor = async (wire: Wire): Promise<IncomingHttpHeaders> => {
       quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { text: 'Aye.' });
@@ -425,26 +425,26 @@ describe('on its own wire', () => {
     const headers = await headersFor(client);
     expect(Object.fromEntries(Object.entries(headers).filter(([name]) => !ownWords.has(name)))).toEqual(kept);
     expect([headers['user-agent'], headers['accept-encoding']]).toEqual(['tollgate', 'identity']);
-    // On another wire they would be words of nobody's.
+    // On another wire no provider would understand them.
     const elsewhere = await headersFor(client === 'messages' ? 'responses' : 'messages');
     expect(elsewhere).not.toHaveProperty('openai-beta');
     expect(elsewhere).not.toHaveProperty('anthropic-beta');
   });
 
-  it.each(wires)('a field of %s that only a later vendor knows goes on too', async (wire) => {
+  it.each(wires)('passes a field of %s that only a later provider knows', async (wire) => {
     const { id } = modelOf(wire);
     const { text, end } = await quartet.ask(wire, id, {
       ...(wire === 'messages' ? { max_tokens: 100 } : {}),
       x_later: { deep: [1] },
       ...told(wire, [said(wire, 'Ahoy')]),
     });
-    // The strict vendor does not know it, and says so: it was sent.
+    // The strict provider does not know the field, and its error shows that the field was sent.
     expect(text).toMatch(/x_later/);
     expect(end.type === 'failed' && end.exchange.attempt.status).toBe(400);
     expect(end.losses).toEqual([]);
   });
 
-  it('what older versions of Codex let out of a message they send back is asked for where the configuration is strict', async () => {
+  it('what older versions of Codex omit from a message they send back is required where the configuration is strict', async () => {
     const { id } = modelOf('responses');
     const again = {
       input: [
@@ -468,10 +468,7 @@ describe('on its own wire', () => {
   });
 });
 
-/**
- * opencode by chat-completions: what is to be cached stands on messages, parts and calls, as Claude's own
- * wire has it.
- */
+/** opencode by chat-completions: cache marks are on messages, parts and calls, as on Claude's own wire. */
 describe('the cache marks of opencode', () => {
   const mark = { cache_control: { type: 'ephemeral' } };
   const call = {
@@ -494,7 +491,7 @@ describe('the cache marks of opencode', () => {
     ],
   };
 
-  it('reach Claude where they stood', async () => {
+  it('reach Claude where the client put them', async () => {
     const { id, upstream } = modelOf('messages', 'thinking');
     quartet.vendors.messages.script(upstream, { text: 'Three boats.' });
     const { status, sent, end } = await quartet.ask('chat-completions', id, body, true);
@@ -509,7 +506,7 @@ describe('the cache marks of opencode', () => {
     });
   });
 
-  it('reach Claude on tools as well, and are told as lost elsewhere', async () => {
+  it('reach Claude on tools too, and are reported as lost elsewhere', async () => {
     const marked = {
       tools: body.tools.map((tool) => ({ ...tool, ...mark })),
       messages: [{ role: 'user', content: 'List the harbour.' }],
@@ -527,7 +524,7 @@ describe('the cache marks of opencode', () => {
     ]);
   });
 
-  it('are told as lost, by their name, where the model caches by itself', async () => {
+  it('are reported as lost, by their path, where the model caches by itself', async () => {
     const { id, upstream } = modelOf('generate-content');
     quartet.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
     const { end } = await quartet.ask('chat-completions', id, body);
@@ -548,7 +545,7 @@ describe('what Gemini signs', () => {
     ['Claude Code', claudeCode],
     ['Codex', codex],
     ['Gemini CLI', geminiCli],
-  ])('comes back to it from %s', async (_, agent) => {
+  ])('returns to Gemini from %s', async (_, agent) => {
     const [first, second] = await session(agent, 'generate-content');
     const sealed = signatureOf(second.sent);
     expect(sealed).toMatch(/^[A-Za-z0-9+/]{40,}=*$/);
@@ -556,7 +553,7 @@ describe('what Gemini signs', () => {
   });
 });
 
-describe('what agents do beside their calls', () => {
+describe('requests of agents beside their calls', () => {
   const show = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(quartet.gateway.url + path, {
       ...init,
@@ -564,7 +561,7 @@ describe('what agents do beside their calls', () => {
     });
 
   it.each(wires)(
-    'Claude Code counts the tokens of a conversation with a model of %s, and pays nothing',
+    'let Claude Code count the tokens of a conversation with a model of %s, for free',
     async (wire) => {
       const { id } = modelOf(wire, 'thinking');
       const { system, tools, messages, thinking } = JSON.parse(
@@ -582,33 +579,30 @@ describe('what agents do beside their calls', () => {
     },
   );
 
-  it('Claude Code looks up a thousand models, and knocks at an address of its vendor: both are answered', async () => {
+  it('let Claude Code list a thousand models and probe a path of its provider: both get a reply', async () => {
     expect((await show('/alpha/v1/models?limit=1000')).status).toBe(200);
     expect((await show('/alpha/api/hello', { method: 'HEAD' })).status).toBe(404);
   });
 
-  it.each(wires)(
-    'Claude Code whose stream broke on %s asks again for a whole reply, and gets it',
-    async (wire) => {
-      const { upstream, id } = modelOf(wire, 'thinking');
-      const events = { 'chat-completions': 3, responses: 6, messages: 5, 'generate-content': 2 }[wire];
-      quartet.vendors[wire].script(
-        upstream,
-        { text: ['I look ', 'at the ', 'harbour ', 'wall.'], cut: { how: 'end', events } },
-        { text: 'Three boats.' },
-      );
-      const body = claudeCode.body(claudeCode.opening);
-      const broken = await quartet.ask('messages', id, body, true, claudeCode.headers);
-      expect(broken.text).toContain('event: error');
-      expect(broken.text).not.toContain('message_stop');
-      const again = await quartet.ask('messages', id, body, false, claudeCode.headers);
-      expect([again.status, hear('messages', JSON.parse(again.text)).text]).toEqual([200, 'Three boats.']);
-    },
-  );
+  it.each(wires)('let Claude Code ask again for a whole reply when its stream breaks on %s', async (wire) => {
+    const { upstream, id } = modelOf(wire, 'thinking');
+    const events = { 'chat-completions': 3, responses: 6, messages: 5, 'generate-content': 2 }[wire];
+    quartet.vendors[wire].script(
+      upstream,
+      { text: ['I look ', 'at the ', 'harbour ', 'wall.'], cut: { how: 'end', events } },
+      { text: 'Three boats.' },
+    );
+    const body = claudeCode.body(claudeCode.opening);
+    const broken = await quartet.ask('messages', id, body, true, claudeCode.headers);
+    expect(broken.text).toContain('event: error');
+    expect(broken.text).not.toContain('message_stop');
+    const again = await quartet.ask('messages', id, body, false, claudeCode.headers);
+    expect([again.status, hear('messages', JSON.parse(again.text)).text]).toEqual([200, 'Three boats.']);
+  });
 });
 
-describe('an address that does not ask for events', () => {
-  it.each(wires)('gets Gemini CLI one JSON array from %s', async (wire) => {
+describe('a path that does not ask for events', () => {
+  it.each(wires)('returns one JSON array from %s to Gemini CLI', async (wire) => {
     const { upstream, id } = modelOf(wire, 'thinking');
     quartet.vendors[wire].script(upstream, { text: 'Three boats.' });
     const response = await fetch(`${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`, {
@@ -626,7 +620,7 @@ describe('an address that does not ask for events', () => {
 });
 
 it.each(wires.filter((wire) => wire !== 'responses'))(
-  'Codex that wants a conversation made short by OpenAI is told that %s does not, and pays nothing',
+  'Codex that asks OpenAI to compact a conversation learns that %s does not, and pays nothing',
   async (wire) => {
     const { id } = modelOf(wire, 'thinking');
     const { status, text, sent, end } = await quartet.ask(
@@ -645,7 +639,7 @@ it.each(wires.filter((wire) => wire !== 'responses'))(
   },
 );
 
-it('Codex that tries a WebSocket first is told at once to go on without', async () => {
+it('Codex that tries a WebSocket first is refused at once and continues over HTTP', async () => {
   const url = new URL('/v1/responses', quartet.gateway.url);
   const asked = httpRequest(url, {
     headers: {

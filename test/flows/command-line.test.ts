@@ -1,4 +1,4 @@
-/** The command line as a person at a terminal uses it: its version, completion, and copies of the ledger. */
+/** The command line as a person at a terminal uses it: its version, completion, and backups of the ledger. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
 const run = promisify(execFile);
 
-it('prints its version', async () => {
+it('the command line prints its version', async () => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(await runVerb(['--version'])).toMatchObject({ code: 0, output: `${version}\n` });
 });
@@ -28,14 +28,14 @@ describe('the completion script of bash', () => {
     expect(await complete('accounts', 'list', '--')).toEqual(['--json', '--help']);
   });
 
-  it('is refused for an unknown shell, with those there are', async () => {
+  it('refuses an unknown shell, and lists the supported ones', async () => {
     const { code, errors } = await runVerb(['completion', 'tcsh']);
     expect([code, errors]).toEqual([1, expect.stringContaining('bash, zsh, fish')]);
   });
 });
 
 describe('a copy of the ledger', () => {
-  it('is made while the gateway runs, and put back when it does not', async () => {
+  it('is made while the gateway runs, and restored when it is stopped', async () => {
     const folder = makeDataFolder();
     const environment = { TOLLGATE_DATA: folder };
     const copy = join(folder, 'copies', 'ledger.db');
@@ -59,7 +59,7 @@ describe('a copy of the ledger', () => {
     expect((await runVerb(['balance', 'default', '--json'], environment)).output).toContain('"balance":"1"');
   });
 
-  it('is refused if it is no ledger, and the ledger stays', async () => {
+  it('is refused if it is not a ledger, and the ledger stays unchanged', async () => {
     const folder = makeDataFolder();
     const environment = { TOLLGATE_DATA: folder };
     await runVerb(['accounts', 'create', 'team'], environment);
@@ -72,7 +72,7 @@ describe('a copy of the ledger', () => {
 
 describe('a command that only reads', () => {
   it.each(['keys list', 'accounts list', 'usage', 'audit', 'calls list', 'balance default'])(
-    'makes no ledger: %s',
+    'creates no ledger: %s',
     async (words) => {
       const folder = makeDataFolder();
       const { code, errors } = await runVerb(words.split(' '), { TOLLGATE_DATA: folder });
@@ -83,7 +83,7 @@ describe('a command that only reads', () => {
 });
 
 describe('a list', () => {
-  it('has headings, aligned columns and totals', async () => {
+  it('prints headings, aligned columns and totals', async () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
     await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
     await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
@@ -112,7 +112,7 @@ describe('a key limited to models', () => {
   });
 });
 
-it('prints calls as they end', async () => {
+it('the command line prints calls as they end', async () => {
   const environment = { TOLLGATE_DATA: makeDataFolder() };
   const gateway = await startProcess(environment);
   const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];

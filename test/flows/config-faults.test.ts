@@ -1,6 +1,6 @@
 /**
- * What people get wrong in a configuration: it is told in one line, with the file, the plugin, the option,
- * and what to write instead.
+ * Mistakes people make in a configuration: the gateway reports each in one line, with the file, the plugin,
+ * the option, and what to write instead.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ function start(file: string, environment: Readonly<Record<string, string>> = {})
   });
 }
 
-/** One line on standard error: what it is about, and what is told of it. */
+/** Expects one line on standard error: the file it is about, and the text of the fault. */
 function expectTold({ code, errors }: Finished, told: RegExp | string, file?: string): void {
   expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([
     1,
@@ -309,18 +309,18 @@ describe('a check', () => {
       told.set(what, Array.isArray(lines) ? String(lines[index]) : '');
   });
 
-  it.each(faults.map(([what, , words]) => [what, words] as const))('tells %s', (what, words) => {
+  it.each(faults.map(([what, , words]) => [what, words] as const))('reports %s', (what, words) => {
     const line = told.get(what) ?? '';
     expect(line).toMatch(words);
     expect(line.startsWith(`${files.get(what)?.file}: `)).toBe(true);
     expect(line).not.toContain('\n');
   });
 
-  it.each(lacking)('says that there is %s', (what, _, words) => {
+  it.each(lacking)('reports that there is %s', (what, _, words) => {
     expect(told.get(what)).toContain(words);
   });
 
-  it('finds nothing to say where all is there', () => {
+  it('reports nothing when the configuration is complete', () => {
     expect(told.get('nothing')).toBe('');
   });
 });
@@ -331,14 +331,14 @@ describe('a variable of the default configuration', () => {
     ['PORT', '1.5', 'must be a port, from 0 to 65535'],
     ['TOLLGATE_ADMIN_PORT', 'next', 'must be a port, from 0 to 65535'],
     ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'must be a number of seconds above 0 and at most 2147483'],
-  ])('that is wrong is told by its name: %s=%s', async (variable, value, told) => {
+  ])('with a wrong value is reported by name: %s=%s', async (variable, value, told) => {
     expectTold(
       await start('gateway.config.ts', { [variable]: value }),
       `gateway.config.ts: ${variable}: ${told}`,
     );
   });
 
-  it('that names the last port leaves the operators the one before', async () => {
+  it('that names the last port gives the operators the one before it', async () => {
     const gateway = await startProcess({ PORT: '65535', TOLLGATE_DATA: join(folder, 'last-port') });
     const { code, output } = await gateway.stop('SIGTERM');
     expect([code, output]).toEqual([0, expect.stringContaining('Admin listener: http://127.0.0.1:65534')]);
@@ -346,7 +346,7 @@ describe('a variable of the default configuration', () => {
 });
 
 describe('a start', () => {
-  it('tells a data folder that is a file, and a ledger that is none', async () => {
+  it('reports a data folder that is a file, and a ledger that is not one', async () => {
     const file = write(usual);
     writeFileSync(join(folder, 'file'), '');
     expectTold(
@@ -363,7 +363,7 @@ describe('a start', () => {
     );
   });
 
-  it('tells a PostgreSQL that is away, and never its password', async () => {
+  it('reports an unreachable PostgreSQL, and never its password', async () => {
     const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
     const told = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
     expectTold(
@@ -374,7 +374,7 @@ describe('a start', () => {
     expect(told.errors + told.output).not.toContain('canary');
   });
 
-  it('tells an address that is taken, or is nowhere', async () => {
+  it('reports an address that is in use or does not exist', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const address = taken.address();
@@ -391,8 +391,8 @@ describe('a start', () => {
   });
 });
 
-describe('a verb of a plugin', () => {
-  it('may be the beginning of another, in either order', async () => {
+describe('a command of a plugin', () => {
+  it('may start with the words of another, in either order', async () => {
     const file = write([...usual, verbs(verb('mill wheel'), verb('mill <corn>'))]);
     const run = (...words: string[]): Promise<Finished> =>
       runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
@@ -402,7 +402,7 @@ describe('a verb of a plugin', () => {
     ]);
   });
 
-  it('whose options cannot be read is told with its plugin', async () => {
+  it('whose options cannot be read is reported with its plugin', async () => {
     const file = write([...usual, verbs(verb('mill', ", options: [{ flags: 'wheel', description: '' }]"))]);
     expectTold(
       await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
@@ -413,7 +413,7 @@ describe('a verb of a plugin', () => {
 
 describe('help', () => {
   it.each(['--help', 'help'])(
-    'has the verbs that there are without a configuration, and says why there are no more: %s',
+    'lists the commands that need no configuration, and says why there are no more: %s',
     async (word) => {
       const file = write(['demo({ pase: 3 })']);
       const { code, output } = await runVerb([word], {

@@ -1,4 +1,4 @@
-/** Vendors that correct a figure downwards before their stream ends: the last one is charged. */
+/** Providers that correct a figure downwards before their stream ends: the gateway charges the last one. */
 import { expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -68,7 +68,7 @@ const cases = {
 } as const;
 
 it.each(['generate-content', 'chat-completions', 'messages'] as const)(
-  'a stream of %s costs what its vendor reports last',
+  'a stream of %s costs what its provider reports last',
   async (wire) => {
     const { path, body, events, usage } = cases[wire];
     const sent = events

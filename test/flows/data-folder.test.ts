@@ -1,6 +1,6 @@
 /**
- * Nobody but the gateway's own user can read the data folder and what is in it, whatever the umask and
- * whoever made it.
+ * Only the gateway's own user can read the data folder and its files, whatever the umask and whichever
+ * command created it.
  */
 import {
   chmodSync,
@@ -45,7 +45,7 @@ const closed = {
   'operator-secret': '600',
 };
 
-it('is made for its owner alone, by a start and by a verb', async () => {
+it('a start and a command create the data folder for its owner alone', async () => {
   expect((await runVerb(['keys', 'create'], environment())).code).toBe(0);
   expect(modes()).toMatchObject({ '.': '700', 'ledger.db': '600' });
   rmSync(folder, { recursive: true });
@@ -54,7 +54,7 @@ it('is made for its owner alone, by a start and by a verb', async () => {
   await gateway.stop('SIGTERM');
 });
 
-it('is tightened at a start where it was open, with all its files', async () => {
+it('a start closes an open data folder and all its files to others', async () => {
   await runVerb(['keys', 'create'], environment());
   writeFileSync(join(folder, 'notes.csv'), 'kept');
   mkdirSync(join(folder, 'uploads'));
@@ -65,7 +65,7 @@ it('is tightened at a start where it was open, with all its files', async () => 
   await gateway.stop('SIGTERM');
 });
 
-it('is left as it is where it serves others too, and what a link points to is as well', () => {
+it('a start leaves a folder that serves others unchanged, and what a link points to as well', () => {
   mkdirSync(folder);
   writeFileSync(join(folder, 'other'), '');
   chmodSync(folder, 0o1777);
@@ -76,14 +76,14 @@ it('is left as it is where it serves others too, and what a link points to is as
   expect([tighten(join(place, 'link')), modeOf(join(folder, 'other'))]).toEqual([false, '644']);
 });
 
-it('is not tightened where the process works in it', () => {
+it('a start leaves the modes of its working directory unchanged', () => {
   const before = modeOf(process.cwd());
   tightenFolder('.');
   tightenFolder('..');
   expect(modeOf(process.cwd())).toBe(before);
 });
 
-it('is reported by the doctor where others may open it, and where they may not', async () => {
+it('the doctor reports a data folder that others may open, and one that they may not', async () => {
   mkdirSync(folder, { mode: 0o700 });
   expect(examineRights(folder)).toMatchObject([{ subject: 'rights', state: 'well' }]);
   chmodSync(folder, 0o750);

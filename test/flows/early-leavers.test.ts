@@ -1,6 +1,6 @@
 /**
- * Clients that leave before their body is looked for: the call ends all the same, and what it held is given
- * back.
+ * Clients that disconnect before the gateway reads their body: the call still ends, and releases what it
+ * reserved.
  */
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { editForm, openGallery, type Gallery } from '../images/gallery.ts';
 
-/** Keeps whoever asks for it at the door until they have left. */
+/** Holds each request in its credential check until the client has disconnected. */
 const doorkeeper = definePlugin({
   name: 'doorkeeper',
   options: z.strictObject({}),
@@ -33,7 +33,7 @@ afterAll(() => gallery.close());
 
 const edits = '/v1/images/edits';
 
-/** Sends a head and the first of a megabyte, and leaves once that is on its way. */
+/** Sends a head and the start of a megabyte, and disconnects once those are on their way. */
 async function leave(
   path: string,
   type: string,
@@ -55,11 +55,11 @@ async function leave(
 
 const form = 'multipart/form-data; boundary=there';
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   it.each([
     ['/v1/chat/completions', 'application/json'],
     [edits, form],
-  ])('while it is looked up has called %s, and is gone', async (path, type) => {
+  ])('while its key is looked up ends its call: %s', async (path, type) => {
     const ended = gallery.gateway.ends.length;
     await leave(path, type, { 'user-agent': 'impatient' });
     expect((await gallery.gateway.ended(ended + 1))[ended]).toMatchObject({
@@ -68,7 +68,7 @@ describe('a client that leaves', () => {
     });
   });
 
-  it('at any moment gives back what its form was to hold', async () => {
+  it('at any moment releases the memory reserved for its form', async () => {
     const ended = gallery.gateway.ends.length;
     const rounds = 20;
     for (let round = 0; round < rounds; round += 1) {

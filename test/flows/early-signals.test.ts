@@ -1,4 +1,4 @@
-/** Signals and troubles that come while a gateway is still starting, alone or with several workers. */
+/** Signals and faults that arrive while a gateway is still starting, alone or with several workers. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,10 @@ import { clone, makeDataFolder, runVerb } from '../support/process.ts';
 const folder = makeDataFolder();
 const file = join(folder, 'gateway.config.ts');
 const gate = join(folder, 'gate');
-/** Whoever serves says that it reads this file, and waits in the middle of it until the gate is there. */
+/**
+ * Each serving process reports that it reads this file, and waits in the middle of it until the gate file
+ * exists.
+ */
 writeFileSync(
   file,
   `
@@ -45,7 +48,7 @@ interface Starting {
   printed(): string;
 }
 
-/** Starts a gateway as far as the middle of its configuration. */
+/** Starts a gateway and stops in the middle of its configuration. */
 async function beginStart(workers: number): Promise<Starting> {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [clone.entry, 'start'], {
@@ -60,33 +63,30 @@ async function beginStart(workers: number): Promise<Starting> {
 }
 
 describe('a start', () => {
-  it.each([1, 2])(
-    'that is told to read its configuration again does so once it is ready: %i',
-    async (workers) => {
-      const { child, printed } = await beginStart(workers);
-      child.kill('SIGHUP');
-      // The next verb is answered after the signal was delivered: the start goes on when it has had its
-      // chance to end it.
-      await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
-      writeFileSync(gate, '');
-      await until(
-        () =>
-          printed().includes('the configuration was read again') ||
-          child.exitCode !== null ||
-          child.signalCode !== null,
-      );
-      expect([child.exitCode, child.signalCode, printed()]).toEqual([
-        null,
-        null,
-        expect.stringContaining('is ready at'),
-      ]);
-      child.kill('SIGTERM');
-      await until(() => child.exitCode !== null);
-      expect(child.exitCode).toBe(0);
-    },
-  );
+  it.each([1, 2])('that receives a reload signal reloads once it is ready: %i', async (workers) => {
+    const { child, printed } = await beginStart(workers);
+    child.kill('SIGHUP');
+    // The next command is answered after the signal was delivered: the start continues once the signal
+    // could have ended it.
+    await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
+    writeFileSync(gate, '');
+    await until(
+      () =>
+        printed().includes('the configuration was read again') ||
+        child.exitCode !== null ||
+        child.signalCode !== null,
+    );
+    expect([child.exitCode, child.signalCode, printed()]).toEqual([
+      null,
+      null,
+      expect.stringContaining('is ready at'),
+    ]);
+    child.kill('SIGTERM');
+    await until(() => child.exitCode !== null);
+    expect(child.exitCode).toBe(0);
+  });
 
-  it('of several workers that is told to stop does so, without a fault', async () => {
+  it('of several workers that receives a stop signal stops without an error', async () => {
     const { child, printed } = await beginStart(2);
     const closed = once(child, 'close');
     child.kill('SIGTERM');

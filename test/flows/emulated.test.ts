@@ -1,5 +1,5 @@
 /**
- * What a vendor's wire has no words for and the gateway does itself: stop sequences, and conversations that
+ * What a provider's wire cannot express and the gateway does itself: stop sequences, and conversations that
  * are too long.
  */
 import { readFileSync } from 'node:fs';
@@ -48,8 +48,8 @@ const whole = (): TappedReply => ({ text: golden('responses/text/reply.json') })
 const streamed = (): TappedReply => ({ text: golden('responses/text/reply.sse') });
 const question = [{ role: 'user', content: 'When is high water?' }];
 
-describe('a stop sequence on a wire that has none', () => {
-  it("ends the reply before it, with the vendor's own usage, and is not told as lost", async () => {
+describe('a stop sequence on a wire without stop sequences', () => {
+  it("ends the reply before the sequence, with the provider's own usage, and is not reported as lost", async () => {
     const gateway = await house('responses', whole);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: question,
@@ -73,7 +73,7 @@ describe('a stop sequence on a wire that has none', () => {
     expect(sent[0]).not.toHaveProperty('stop');
   });
 
-  it("ends a stream alike, and says which it was where the client's protocol can", async () => {
+  it("ends a stream in the same way, and names the sequence where the client's protocol can", async () => {
     const gateway = await house('responses', streamed);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
@@ -88,7 +88,7 @@ describe('a stop sequence on a wire that has none', () => {
     expect(text.trimEnd()).toMatch(/"message_stop"\}$/);
   });
 
-  it('changes nothing where it does not come', async () => {
+  it('changes nothing if it does not occur', async () => {
     const gateway = await house('responses', whole);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
@@ -122,7 +122,7 @@ describe('a conversation that is too long', () => {
     (request: UpstreamRequest): TappedReply =>
       String(request.body).length < characters ? completion : overflow;
 
-  it('loses its oldest exchanges where truncation is "auto", and is told so', async () => {
+  it('loses its oldest exchanges where truncation is "auto", and the reply says so', async () => {
     const gateway = await house('chat-completions', fits(1500));
     const reply = await post(gateway, '/v1/responses', {
       input: conversation(8),
@@ -151,7 +151,7 @@ describe('a conversation that is too long', () => {
     expect(end?.losses.every(({ code }) => code === 'truncated')).toBe(true);
   });
 
-  it('is refused where it is "disabled", as is one that is still too long after three tries', async () => {
+  it('is refused where truncation is "disabled", or if it is still too long after three attempts', async () => {
     const gateway = await house('chat-completions', () => overflow);
     for (const [truncation, tries] of [
       ['disabled', 1],
@@ -167,7 +167,7 @@ describe('a conversation that is too long', () => {
     }
   });
 
-  it("is tried as it is first, byte for byte, where the vendor speaks the client's protocol", async () => {
+  it("is first sent unchanged, byte for byte, where the provider speaks the client's protocol", async () => {
     const gateway = await house('responses', (request) =>
       String(request.body).length < 1500 ? whole() : overflow,
     );

@@ -1,6 +1,6 @@
 /**
- * A picture that a client names by its address reaches a vendor that takes the bytes alone, where the
- * operator wants it; and what may go wrong with it is told at its field.
+ * A picture that a client names by URL reaches a provider that accepts only bytes, where the operator allows
+ * it; each fault is reported at its field.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogue } from '../../core/index.ts';
@@ -44,7 +44,7 @@ const paths: Readonly<Record<Wire, (model: string) => string>> = {
   'generate-content': (model) => `/beta/v1beta/models/${model}:generateContent`,
 };
 
-/** A question with pictures, as a client of each family writes it. */
+/** A question with pictures, as a client of each protocol writes it. */
 function bodyOf(wire: Wire, model: string, urls: readonly string[]): object {
   if (wire === 'chat-completions')
     return {
@@ -119,7 +119,7 @@ const picture = (): string => `${server.origin}/picture.png`;
 const asked = (): string => house.journal().at(-1)?.received.body.toString() ?? '';
 const bytes = png.toString('base64');
 
-describe('a picture by its address', () => {
+describe('a picture named by URL', () => {
   it.each(['chat-completions', 'responses', 'messages'] as const)(
     'reaches Google as bytes from a %s client',
     async (wire) => {
@@ -130,14 +130,14 @@ describe('a picture by its address', () => {
   );
 
   it.each(['messages', 'chat-completions', 'generate-content'] as const)(
-    'reaches a provider that is listed for it as bytes, from a %s client too',
+    'reaches a provider that the options list as bytes, from a %s client too',
     async (wire) => {
       expect(await send(wire, 'anthropic/claude-sonnet-4-5', [picture()])).toMatchObject({ status: 200 });
       expect(asked()).toContain(JSON.stringify({ type: 'base64', media_type: 'image/png', data: bytes }));
     },
   );
 
-  it('reaches an image model, which changes it', async () => {
+  it('reaches an image model, which edits it', async () => {
     const gallery = await openGallery({
       plugins: [fetchImages({ http: true, privateHosts: ['127.0.0.1'], ports: [server.port] })],
     });
@@ -154,7 +154,7 @@ describe('a picture by its address', () => {
     await gallery.close();
   });
 
-  it('is left to vendors that fetch, and to clients who know theirs', async () => {
+  it('is passed on to providers that fetch it themselves, and from clients of their own protocol', async () => {
     await send('chat-completions', 'openai/gpt-4o-mini', [picture()]);
     expect(asked()).toContain(picture());
     await send('generate-content', 'google/gemini-2.5-flash', [picture()]);
@@ -162,7 +162,7 @@ describe('a picture by its address', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('is fetched once, however often it is named and tried', async () => {
+  it('is fetched once, however often requests and retries name it', async () => {
     house.vendors.google.script('gemini-2.5-flash', { reply: { status: 503, body: {} } });
     await send('chat-completions', 'google/gemini-2.5-flash', [picture(), picture(), picture()]);
     expect(server.asked).toHaveLength(1);
@@ -175,9 +175,9 @@ const fields: Readonly<Record<'chat-completions' | 'responses' | 'messages', str
   messages: 'messages[0].content[2].source.url',
 };
 
-describe('a picture that cannot be had', () => {
+describe('a picture that cannot be fetched', () => {
   it.each(['chat-completions', 'responses'] as const)(
-    'is refused at its field, and nobody is asked or paid: %s',
+    'is refused at its field, and no provider is asked or paid: %s',
     async (wire) => {
       const before = house.journal().length;
       const { status, body } = await send(wire, 'google/gemini-2.5-flash', [
@@ -198,7 +198,7 @@ describe('a picture that cannot be had', () => {
     },
   );
 
-  it('is refused in words of its own family, which has no place for a field', async () => {
+  it('is refused in the format of its own protocol, which has no place for a field', async () => {
     const { status, body } = await send('messages', 'google/gemini-2.5-flash', [
       picture(),
       `http://[::1]:${server.port}/`,
@@ -217,7 +217,7 @@ describe('a picture that cannot be had', () => {
     ['/endless', /more than the 100000 bytes/],
     ['/gone', /answers 404/],
     ['/slow', /within 3 seconds/],
-  ])('is told why: %s', async (path, message) => {
+  ])('is refused with the reason: %s', async (path, message) => {
     const { status, body } = await send('chat-completions', 'google/gemini-2.5-flash', [
       server.origin + path,
     ]);
@@ -225,7 +225,7 @@ describe('a picture that cannot be had', () => {
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 
-  it('is told of, where there are more than may be', async () => {
+  it('is refused when a request names more than the maximum', async () => {
     const many = Array.from({ length: 13 }, (_, index) => `${picture()}?${index}`);
     const { status, body } = await send('chat-completions', 'google/gemini-2.5-flash', many);
     expect([status, body, server.asked]).toMatchObject([
@@ -240,7 +240,7 @@ describe('a picture that cannot be had', () => {
     ]);
   });
 
-  it('is to be asked for again later, while as many are fetched as may be at one time', async () => {
+  it('gets a retryable error while the maximum number of fetches runs', async () => {
     const { status, body } = await send(
       'chat-completions',
       'google/gemini-2.5-flash',
@@ -250,14 +250,14 @@ describe('a picture that cannot be had', () => {
       503,
       { error: { message: expect.stringContaining('as many pictures as it can') } },
     ]);
-    // All of them are let go of with the call.
+    // All of them are released with the call.
     await expect.poll(() => server.openConnections()).toBe(0);
     expect(await send('chat-completions', 'google/gemini-2.5-flash', [picture()])).toMatchObject({
       status: 200,
     });
   });
 
-  it('is to be asked for again later, while calls hold as many bytes as they may; which they give back', async () => {
+  it('gets a retryable error while calls hold as many bytes as they may, until they release them', async () => {
     const large = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `${server.origin}/large?${index}`);
     const statuses: number[] = [];
@@ -266,7 +266,7 @@ describe('a picture that cannot be had', () => {
     expect(statuses).toEqual([200, 503, 200, 503, 200]);
   });
 
-  it('is given up when its client leaves', async () => {
+  it('is no longer fetched when its client disconnects', async () => {
     const leaving = new AbortController();
     const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
     const call = fetch(`${house.gateway.url}/v1/chat/completions`, {
@@ -287,8 +287,8 @@ describe('a picture that cannot be had', () => {
   });
 });
 
-describe('what is reserved for a picture', () => {
-  it.each(wires)('is the same by its address as by its bytes: %s', (wire) => {
+describe('the reservation for a picture', () => {
+  it.each(wires)('is the same by URL as by bytes: %s', (wire) => {
     const sizeOf = (url: string): unknown => readCall(wire, bodyOf(wire, 'house/model', [url])).size;
     const [address, data] = [sizeOf('https://a.example/b.png'), sizeOf(`data:image/png;base64,${bytes}`)];
     expect([address, data]).toMatchObject([
@@ -299,7 +299,7 @@ describe('what is reserved for a picture', () => {
 });
 
 describe('the catalogue', () => {
-  it.each(['amazon-bedrock', 'google-vertex'])('of %s says which models are given bytes alone', (name) => {
+  it.each(['amazon-bedrock', 'google-vertex'])('of %s says which models accept only bytes', (name) => {
     const models = readCatalogue(new URL(`../../plugins/providers/catalogue/${name}.json`, import.meta.url));
     const claudes = models.filter(({ id }) => id.startsWith('anthropic/'));
     expect(claudes.length).toBeGreaterThan(3);

@@ -1,6 +1,6 @@
 /**
- * The first minute: a configuration is written from what the environment holds, a doctor looks at machine,
- * ledger and vendors, and the start says where to go.
+ * The first minute: `init` writes a configuration from the environment, `doctor` checks the machine, the
+ * ledger and the providers, and the start says what to open next.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ const diagnosisSchema = z.object({
 });
 
 describe('a Node that is too old', () => {
-  it('is told of, and nothing else happens', async () => {
+  it('is reported, and nothing else happens', async () => {
     const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
     const { code, output, errors } = await runVerb(['check'], {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
@@ -60,7 +60,7 @@ describe('a Node that is too old', () => {
 });
 
 describe('init', () => {
-  it('writes a configuration of the providers whose keys are there, which is right and serves', async () => {
+  it('writes a valid configuration with the providers whose keys are set, and it serves calls', async () => {
     const copy = emptyFolder();
     const keys = {
       ANTHROPIC_API_KEY: 'secret-of-anthropic',
@@ -91,14 +91,14 @@ describe('init', () => {
     expect(plugins).not.toContain('groq');
   });
 
-  it('says what it found, and what to do next', async () => {
+  it('prints what it found, and what to do next', async () => {
     const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
     expect(output).toMatch(
       /^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/,
     );
   });
 
-  it('tells in one line where it cannot write', async () => {
+  it('reports in one line that it cannot write', async () => {
     const file = join(emptyFolder().folder, 'nowhere/gateway.config.ts');
     const { code, errors } = await runVerb(['init'], { TOLLGATE_CONFIG: file });
     expect([code, errors]).toEqual([
@@ -107,7 +107,7 @@ describe('init', () => {
     ]);
   });
 
-  it('replaces a file only when it is told to', async () => {
+  it('replaces a file only with the option that allows it', async () => {
     const copy = emptyFolder();
     const file = join(copy.folder, 'gateway.config.ts');
     writeFileSync(file, '// mine');
@@ -123,7 +123,7 @@ describe('init', () => {
 });
 
 describe('a start', () => {
-  it('prints providers and calls to paste first, and the base URLs and the key last, the key and calls only once', async () => {
+  it('prints providers and example calls first, and the base URLs and the key last, the key and the examples only once', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
@@ -147,7 +147,7 @@ describe('a start', () => {
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
 
-  it('offers calls of models that are there: the cheapest of each kind, and none of a kind that nobody serves', async () => {
+  it('offers calls of existing models: the cheapest of each kind, and none of a kind that no provider serves', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { ANTHROPIC_API_KEY: 'any' }, copy)).code).toBe(0);
     const file = join(copy.folder, 'gateway.config.ts');
@@ -167,7 +167,7 @@ describe('a start', () => {
     expect(bare.printed()).not.toMatch(/^curl /m);
   });
 
-  it('on all addresses names one that can be called', async () => {
+  it('on all addresses prints one that clients can call', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
     const gateway = await startProcess({ HOST: '0.0.0.0' }, copy);
@@ -178,8 +178,8 @@ describe('a start', () => {
   });
 });
 
-describe('variables that are set to nothing', () => {
-  it('are not set: it listens on loopback, and keeps its data where it always does', async () => {
+describe('variables set to an empty string', () => {
+  it('count as unset: the gateway listens on loopback, and keeps its data in the default folder', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
     const nothing = Object.fromEntries(
@@ -220,7 +220,7 @@ describe('a start that cannot listen', () => {
   });
 });
 
-/** A vendor that lists models for one key. Its clock is `late` by as many seconds. */
+/** A provider that lists models for one key. Its clock is `late` seconds behind. */
 async function startVendor({ late = 0, status = 200 } = {}): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer({}, ({ method, url, headers }, response) => {
@@ -246,7 +246,7 @@ interface Found {
 
 const ownConfig = join(import.meta.dirname, '../../gateway.config.ts');
 
-/** Looks from within this process, which is quicker than a process for each look. */
+/** Runs the doctor within this process, which is faster than a process for each check. */
 async function diagnose({ folder }: Copy, environment: Record<string, string> = {}): Promise<Found> {
   for (const [name, value] of Object.entries({
     PORT: '0',
@@ -266,7 +266,7 @@ async function diagnose({ folder }: Copy, environment: Record<string, string> = 
   }
 }
 
-/** The same from the command line, whose exit code says whether it is well. */
+/** The same from the command line, whose exit code says whether everything works. */
 async function runDoctor(
   copy: Copy,
   environment: Record<string, string>,
@@ -286,7 +286,7 @@ async function runDoctor(
 }
 
 describe('doctor', () => {
-  it('finds nothing wrong where nothing is, and leaves nothing behind', async () => {
+  it('finds nothing wrong with a working configuration, and leaves nothing behind', async () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
     const { code, ok, of } = await runDoctor(copy, {
@@ -301,7 +301,7 @@ describe('doctor', () => {
     expect(execFileSync('find', [copy.folder, '-name', '.doctor*'], { encoding: 'utf8' })).toBe('');
   });
 
-  it('asks each vendor as its own interface has it, and each of several keys', async () => {
+  it('checks each provider by its own API, and with each of several keys', async () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
     const config = join(copy.folder, 'keys.config.mjs');
@@ -339,7 +339,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('asks clouds, each by its own way of showing who calls', async () => {
+  it('checks clouds, each by its own form of credentials', async () => {
     const vendor = await startVendor();
     const copy = emptyFolder();
     const config = join(copy.folder, 'clouds.config.mjs');
@@ -375,7 +375,7 @@ describe('doctor', () => {
     expect(vendor.asked.toSorted()).toEqual(['GET /foundation-models', 'GET /openai/v1/models']);
   });
 
-  it('tells keys that are refused and vendors that are away, with what to do, and never a key', async () => {
+  it('reports refused keys and unreachable providers, with what to do, and never a key', async () => {
     const [vendor, gone] = [await startVendor(), await startVendor()];
     servers.pop()?.close();
     const { code, of, output } = await runDoctor(emptyFolder(), {
@@ -402,7 +402,7 @@ describe('doctor', () => {
     [503, 'fault'],
     [429, 'note'],
     [404, 'note'],
-  ])('tells what a vendor that answers %i is', async (status, state) => {
+  ])('explains a provider that answers %i', async (status, state) => {
     const vendor = await startVendor({ status });
     const { ok, of } = await diagnose(emptyFolder(), {
       OPENAI_API_KEY: 'good-key',
@@ -414,13 +414,13 @@ describe('doctor', () => {
   it.each([
     [3600, false, { state: 'fault', told: expect.stringMatching(/^(3599|3600|3601) s ahead of 127/) }],
     [-20, true, { state: 'note', told: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
-  ])('holds the clock against the vendor whose clock is %i s late', async (late, ok, finding) => {
+  ])('compares the clock with that of a provider that is %i s late', async (late, ok, finding) => {
     const vendor = await startVendor({ late });
     const found = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
     expect([found.ok, found.of('clock')]).toMatchObject([ok, { ...finding, remedy: expect.any(String) }]);
   });
 
-  it('tells a port that is taken by another, and one where a gateway runs', async () => {
+  it('reports a port that another process uses, and one where a gateway runs', async () => {
     const other = await startVendor();
     const PORT = new URL(other.url).port;
     const taken = await diagnose(emptyFolder(), { PORT });
@@ -444,7 +444,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('tells a ledger that cannot be read, and a folder that cannot be written', async () => {
+  it('reports a ledger that cannot be read, and a folder that cannot be written', async () => {
     const copy = emptyFolder();
     mkdirSync(join(copy.folder, 'data'));
     writeFileSync(
@@ -468,7 +468,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('tells a configuration that does not load, in lines for a reader', async () => {
+  it('reports a configuration that does not load, in readable lines', async () => {
     const copy = emptyFolder();
     const config = join(copy.folder, 'wrong.mjs');
     writeFileSync(config, 'export default { plugins: [], sever: {} };');

@@ -1,6 +1,6 @@
 /**
- * Crowds that nobody invited: connections, keys that are none, looks at the listings, names that steer a
- * terminal. Those who were invited notice nothing.
+ * Floods of uninvited clients: connections, invalid keys, requests for listings, names with terminal control
+ * codes. Invited clients notice nothing.
  */
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
@@ -29,14 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-describe('more connections than there may be', () => {
-  it('are shed; who is connected is served, the operators get in, and it passes', async () => {
+describe('more connections than the limit', () => {
+  it('are closed; connected clients are served, operators get in, and the flood passes', async () => {
     const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
     const early = await openSocket(house.gateway.url);
     let heard = '';
     early.on('data', (bytes) => void (heard += bytes.toString()));
     const crowd = await Promise.all(Array.from({ length: 5 * most }, () => openSocket(house.gateway.url)));
-    // The first are shed before the last are connected, so that their events have passed by now.
+    // The first are closed before the last connect, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(4 * most);
     early.write(
@@ -56,8 +56,8 @@ describe('more connections than there may be', () => {
   });
 });
 
-describe('a key that was taken back', () => {
-  it('costs the books nothing, the log nothing, and each of its clients one call', async () => {
+describe('a revoked key', () => {
+  it('costs no ledger query, no log line, and each of its clients one call', async () => {
     const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
     const { key, id } =
       typeof made === 'object' && made && 'key' in made && 'id' in made
@@ -88,7 +88,7 @@ describe('a key that was taken back', () => {
     expect(house.gateway.log.slice(logged).filter((line) => !line.includes('"level":20'))).toEqual([]);
   });
 
-  it('is not found by trying, and who tries keeps nobody waiting', async () => {
+  it('cannot be guessed, and the attempts delay no other client', async () => {
     for (let round = 0; round < 10; round += 1) {
       const junk = Array.from({ length: 20 }, (_, index) =>
         index % 2 === 0 ? createSecret() : `sk-${'x'.repeat(42)}`,
@@ -103,7 +103,7 @@ describe('a key that was taken back', () => {
 });
 
 describe('a public listing', () => {
-  it('is the same for everyone, whatever host, address or key they claim', async () => {
+  it('is the same for every host, address or key a client claims', async () => {
     const look = async (headers: Record<string, string>, path = '/v1/models'): Promise<string> =>
       (await fetch(house.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
     const whole = await look({});
@@ -130,7 +130,7 @@ describe('a public listing', () => {
   });
 });
 
-describe('a name that steers a terminal', () => {
+describe('a name with terminal control codes', () => {
   const steering = '\u001b[31mred\u0007\r\u009b2J<script>alert(1)</script>';
 
   it('is one line of plain JSON in the log', async () => {
@@ -154,7 +154,7 @@ describe('a name that steers a terminal', () => {
     }
   });
 
-  it('is shown, and not done, by the command line', async () => {
+  it('is printed escaped by the command line', async () => {
     const environment = { TOLLGATE_DATA: join(house.gateway.dataFolder, 'terminal'), PORT: '0' };
     const made = await runVerb(['keys', 'create', '--name', steering], environment);
     const listed = await runVerb(['keys', 'list'], environment);

@@ -1,5 +1,6 @@
 /**
- * What comes by sockets that keep to no rule: it is refused in time, and is never taken for a second request.
+ * Sockets that break the rules of HTTP: the gateway refuses them in time, and never reads a second request
+ * from one.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
@@ -21,8 +22,8 @@ afterAll(() => house.close());
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
 const authorized = (): string => `authorization: Bearer ${house.key}`;
 
-describe('two ways to say where a request ends', () => {
-  it.each(smuggled)('(%s) are one refused request', async (_, status, request) => {
+describe('two ways to frame a body', () => {
+  it.each(smuggled)('(%s) are refused as one request', async (_, status, request) => {
     const asked = house.vendor.requests.length;
     expect(await sendRaw(house.gateway.url, request(authorized()), 5000)).toMatchObject({
       statuses: [status],
@@ -49,11 +50,11 @@ describe('a head', () => {
       statuses: [status],
       closed: true,
     });
-    // Whoever sends many of them does not fill a disk.
+    // A client that sends many of them does not fill a disk.
     expect(house.gateway.log.slice(logged)).toEqual([]);
   });
 
-  it('that asks for a tunnel, or another version, gets none', async () => {
+  it('that asks for a tunnel, or another version, is refused', async () => {
     expect(
       (await sendRaw(house.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
     ).not.toMatch(/^HTTP\/1\.1 2/);
@@ -64,7 +65,7 @@ describe('a head', () => {
 });
 
 describe('an upgrade', () => {
-  it('to a WebSocket is refused at once, with what to do instead', async () => {
+  it('to a WebSocket is refused at once, and the error names the alternative', async () => {
     const { statuses, closed, text } = await sendRaw(
       house.gateway.url,
       'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
@@ -75,7 +76,7 @@ describe('an upgrade', () => {
     expect(text).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/);
   });
 
-  it('to HTTP/2, which some clients offer with every request, is passed over', async () => {
+  it('to HTTP/2, which some clients offer with every request, is ignored', async () => {
     const { statuses } = await sendRaw(
       house.gateway.url,
       `${callHead('host: x', authorized(), 'connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAARAAAAAAAIAAAAA', `content-length: ${body.length}`)}${body}`,
@@ -85,7 +86,7 @@ describe('an upgrade', () => {
 });
 
 describe('a body', () => {
-  it('that is longer than it says is refused, and what comes behind it is no second call', async () => {
+  it('longer than its content-length is refused, and the bytes after it are not a second request', async () => {
     const asked = house.vendor.requests.length;
     const { statuses, closed } = await sendRaw(
       house.gateway.url,
@@ -100,7 +101,7 @@ describe('a body', () => {
     expect(house.vendor.requests.length).toBe(asked);
   });
 
-  it('that is shorter than it says is waited for, and is none when its client leaves', async () => {
+  it('shorter than its content-length is waited for, and dropped when the client disconnects', async () => {
     const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
     expect(
       await sendRaw(
@@ -116,7 +117,7 @@ describe('a body', () => {
     expect(house.vendor.requests.length).toBe(asked);
   });
 
-  it('that never ends is refused when it is too long, whatever more is sent', async () => {
+  it('that never ends is refused at the size limit, however much follows', async () => {
     const socket = await openSocket(house.gateway.url);
     let answer = '';
     socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
@@ -129,7 +130,7 @@ describe('a body', () => {
     socket.destroy();
   });
 
-  it('is turned away while those of other calls are as much as may be held, and taken when they have gone', async () => {
+  it('is refused while the bodies of other calls fill the memory limit, and accepted when they have ended', async () => {
     const text = body.replace('Hello!', 'a'.repeat(18_000));
     const half = text.slice(0, 17_000);
     const waiting = await Promise.all(
@@ -151,7 +152,7 @@ describe('a body', () => {
   });
 
   it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])(
-    'that is packed by %s is not unpacked',
+    'with the content-encoding %s is not decompressed',
     async (encoding) => {
       const refused = await house.post(body, { headers: { 'content-encoding': encoding } });
       expect([refused.status, await refused.json()]).toMatchObject([
@@ -162,8 +163,8 @@ describe('a body', () => {
   );
 });
 
-describe('clients that are slow to speak', () => {
-  it('keep nobody else waiting', async () => {
+describe('clients that send slowly', () => {
+  it('delay no other client', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(house.gateway.url)));
     for (const [index, socket] of sockets.entries()) {
       socket.on('error', () => undefined);
@@ -188,8 +189,8 @@ beforeAll(() => subscribe('net.server.socket', accept));
 afterAll(() => void unsubscribe('net.server.socket', accept));
 
 /**
- * A connection with a call on it, of which nothing is read until it is resumed; how much came, once it is
- * closed; and whether the gateway has closed it.
+ * A connection with a call on it that reads nothing until it resumes; tells how much arrived once it is
+ * closed, and whether the gateway closed it.
  */
 async function call(
   text: string,
@@ -206,8 +207,8 @@ async function call(
   return { socket, length, isCut: () => accepted.get(socket.localPort)?.destroyed };
 }
 
-describe('clients that take nothing', () => {
-  it('of a stream are cut off in time, the vendor is let go of, and what was given is settled', async () => {
+describe('clients that read nothing', () => {
+  it("of a stream are disconnected in time, the provider's request ends, and the part that was sent is settled", async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
     const asked = house.vendor.requests.length;
     const outcomes = (): string[] =>
@@ -228,9 +229,9 @@ describe('clients that take nothing', () => {
   });
 
   it.each<[string, number, number]>([
-    ['nothing are cut off', 0, 0],
-    ['a little now and then are not', 15, 10_000_000],
-  ])('of a reply that is all there: those who take %s', async (_, reads, least) => {
+    ['are disconnected if they read nothing', 0, 0],
+    ['stay connected if they read a little now and then', 15, 10_000_000],
+  ])('of a complete reply %s', async (_, reads, least) => {
     house.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
     const ended = house.gateway.ends.length;
     const { socket, length, isCut } = await call(body);

@@ -1,6 +1,6 @@
 /**
- * A call with an `Idempotency-Key` is made and charged once, however often it is sent, in every family,
- * streaming or not.
+ * A call with an `Idempotency-Key` is made and charged once, however often a client sends it, in every
+ * protocol, streaming or not.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ import { groq } from '../../plugins/providers/groq.ts';
 import { hashSecret } from '../../plugins/shared/secret.ts';
 import { openHouse, type House } from '../support/house.ts';
 
-/** Spoken to by chat-completions alone, so that all other families are translated. */
+/** A provider of chat-completions alone, so that the calls of all other protocols are translated. */
 const model = 'groq/llama-3.1-8b-instant';
 const upstream = 'llama-3.1-8b-instant';
 const plugins = [
@@ -37,7 +37,7 @@ const largest = 100_000;
 let house: House;
 let orders = 0;
 let order: string;
-/** What there was before the test. */
+/** The state before the test. */
 let before: { used: number; requests: number; ends: number };
 beforeAll(async () => {
   house = await openHouse({ plugins, provider: groq, ledger: { idempotency: { largest, ttl: 60 } } });
@@ -120,13 +120,13 @@ async function send(ask: Ask, idempotencyKey: string | null = order, key = house
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Another key, of this account. */
+/** Creates another key of this account. */
 async function newKey(account: string, options: Record<string, string>): Promise<string> {
   const made = await house.gateway.verb('keys create', [], { account, ...options });
   return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 }
 
-/** Reads a stream until it has this text, then leaves. */
+/** Reads a stream up to this text, then disconnects. */
 async function leaveAfter(ask: Ask, text: string): Promise<string> {
   const leaving = new AbortController();
   const response = await start(ask, order, house.key, leaving.signal);
@@ -143,7 +143,7 @@ async function leaveAfter(ask: Ask, text: string): Promise<string> {
 describe.each(everyWay)('%s, stream: %s', (name, stream) => {
   const ask = families[name](stream);
 
-  it('gives the same call the same bytes again, without a vendor and without a charge', async () => {
+  it('repeats the same bytes for the same call, without a provider and without a charge', async () => {
     const first = await send(ask);
     const cost = await used();
     const again = await send(ask);
@@ -160,7 +160,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect(await used()).toBe(cost);
   });
 
-  it('gives it without what was left of an allowance then', async () => {
+  it('repeats the reply without the rate-limit headers of its time', async () => {
     const [first, again] = [await send(ask), await send(ask)];
     const allowances = ({ headers }: Told): string[] =>
       [...headers.keys()].filter((header) => header.includes('ratelimit'));
@@ -168,7 +168,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect(again.headers.get('x-tollgate-provider')).toBe('groq');
   });
 
-  it('refuses another body under the same key, in its own words', async () => {
+  it('refuses another body under the same key, in its own format', async () => {
     await send(ask);
     const other = await send(families[name](stream, 'Something else'));
     expect(other.status).toBe(422);
@@ -177,7 +177,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect(calls()).toBe(1);
   });
 
-  it('has 50 that come at once make one call and one charge', async () => {
+  it('makes one call and one charge of 50 that arrive at once', async () => {
     const go = Promise.withResolvers<void>();
     house.vendor.script(upstream, { hold: go.promise });
     const all = Promise.all(Array.from({ length: 50 }, () => send(ask)));
@@ -195,8 +195,8 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
   });
 });
 
-describe.each(names)('%s, left after output', (name) => {
-  it('gets the part that was sent and an error, and is not charged again', async () => {
+describe.each(names)('%s, when the client disconnects after output', (name) => {
+  it('repeats the part that was sent with an error, and charges nothing more', async () => {
     house.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
     const ask = families[name](true);
     const seen = await leaveAfter(ask, 'two');
@@ -214,7 +214,7 @@ describe.each(names)('%s, left after output', (name) => {
 });
 
 describe('a key', () => {
-  it('is free again where nothing was charged', async () => {
+  it('is free again if the call cost nothing', async () => {
     const broken = { reply: { status: 500, body: { error: { message: 'broken' } } } };
     house.vendor.script(upstream, broken, broken, broken, {});
     expect((await send(chat(false))).status).toBeGreaterThanOrEqual(500);
@@ -222,14 +222,14 @@ describe('a key', () => {
     expect((await send(chat(false, 'Another body'))).status).toBe(200);
   });
 
-  it('is free again where the balance was too short', async () => {
+  it('is free again if the balance was too short', async () => {
     const poor = await newKey('poor', {});
     expect((await send(chat(false), order, poor)).status).toBe(402);
     await house.gateway.verb('credit add', ['poor', '1']);
     expect((await send(chat(false), order, poor)).status).toBe(200);
   });
 
-  it('stands for a call that was left before its reply: charged for its input, it is not made again', async () => {
+  it('keeps a call whose client disconnected before the reply: charged for its input, it is not made again', async () => {
     house.vendor.script(upstream, { hold: 'forever' });
     const leaving = new AbortController();
     const asked = start(chat(false), order, house.key, leaving.signal).catch(() => 'left');
@@ -248,7 +248,7 @@ describe('a key', () => {
     expect(await used()).toBe(cost);
   });
 
-  it('stands for a reply that was left when only its last word was missing: it does not pass for whole', async () => {
+  it('keeps a reply whose client disconnected just before its end, and never presents it as complete', async () => {
     house.vendor.script(upstream, { text: ['One', ' two'], hold: 'forever', holdAfter: 5 });
     const seen = await leaveAfter(chat(true), '"finish_reason":"stop"');
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed' });
@@ -259,7 +259,7 @@ describe('a key', () => {
     expect(calls()).toBe(1);
   });
 
-  it('stands for a reply that the vendor broke off, with its error', async () => {
+  it('keeps a reply that the provider broke off, with its error', async () => {
     house.vendor.script(upstream, { text: ['One', ' two', ' three'], cut: { how: 'rst', events: 2 } });
     const first = await send(chat(true));
     const again = await send(chat(true));
@@ -276,7 +276,7 @@ describe('a key', () => {
     expect(calls()).toBe(2);
   });
 
-  it('gives a stored reply to no key that may not call its model, and to each that may', async () => {
+  it('repeats a stored reply to every key that may call its model, and to no other', async () => {
     const [barred, allowed] = [
       await newKey('tester', { models: 'demo/*' }),
       await newKey('tester', { models: 'groq/*' }),
@@ -291,7 +291,7 @@ describe('a key', () => {
     expect(calls()).toBe(1);
   });
 
-  it('gives a stored reply by whose model gave it, where that was a fallback', async () => {
+  it('repeats a stored reply under the name of the fallback model that gave it', async () => {
     house.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } });
     const ask = chat(false);
     const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
@@ -313,19 +313,19 @@ describe('a key', () => {
           expires: new Date(Date.now() + 1000).toISOString(),
         })),
     ],
-  ])('gives no stored reply to a key that is %s', async (_state, change) => {
+  ])('repeats no stored reply to a key that is %s', async (_state, change) => {
     const secret = await newKey('tester', {});
     expect((await send(chat(false), order, secret)).status).toBe(200);
     await change(keyId(hashSecret(secret)));
     await expect.poll(async () => (await send(chat(false), order, secret)).status).toBe(401);
   });
 
-  it("stands for one family's call: the same words in another are another body", async () => {
+  it('covers the calls of one protocol: the same bytes in another are another body', async () => {
     await send(families.responses(false));
     expect((await send(chat(false))).status).toBe(422);
   });
 
-  it('stands for no count of tokens: one under the same key is made, and leaves the key alone', async () => {
+  it('covers no count of tokens: one with the same key runs and leaves the key free', async () => {
     const count: Ask = { path: '/v1/responses/input_tokens', body: { model, input: 'Hello!' } };
     const statuses = [
       (await send(count)).status,
@@ -336,13 +336,13 @@ describe('a key', () => {
     expect((await send(families.responses(false))).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('is asked for by nobody without it: two calls are two', async () => {
+  it('is optional: two calls without one run twice', async () => {
     const [first, second] = [await send(chat(false), null), await send(chat(false), null)];
     expect([first.status, second.status]).toEqual([200, 200]);
     expect(calls()).toBe(2);
   });
 
-  it('is free again when its time is over', async () => {
+  it('is free again when it expires', async () => {
     const brief = await openHouse({ ledger: { idempotency: { ttl: 1 } } });
     const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
     const headers = { 'idempotency-key': 'order-1' };
@@ -353,14 +353,17 @@ describe('a key', () => {
     await brief.close();
   });
 
-  it.each(['k'.repeat(256), 'caf\u00e9'])('that makes no sense is refused by name', async (key) => {
-    const { status, text } = await send(chat(false), key);
-    expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'idempotency-key' } }]);
-  });
+  it.each(['k'.repeat(256), 'caf\u00e9'])(
+    "with invalid characters is refused by the header's name",
+    async (key) => {
+      const { status, text } = await send(chat(false), key);
+      expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'idempotency-key' } }]);
+    },
+  );
 });
 
-describe('a reply that is too long to be kept', () => {
-  it('is not made again: a retry of JSON is told so, and not to come again', async () => {
+describe('a reply that is too long to store', () => {
+  it('is not made again: a JSON retry gets an error that says so and forbids retries', async () => {
     house.vendor.script(upstream, { text: 'y'.repeat(largest) });
     await send(chat(false));
     const again = await send(chat(false));
@@ -369,7 +372,7 @@ describe('a reply that is too long to be kept', () => {
     expect(calls()).toBe(1);
   });
 
-  it('is not made again: a retry of a stream gets its beginning and an error', async () => {
+  it('is not made again: a retry of a stream gets its start and an error', async () => {
     house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     const first = await send(chat(true));
     const again = await send(chat(true));
@@ -381,7 +384,7 @@ describe('a reply that is too long to be kept', () => {
     expect(calls()).toBe(1);
   });
 
-  it('ends a retry of responses under the id of its reply, with the number that comes next', async () => {
+  it('ends a retry of responses under the id of its reply, with the next sequence number', async () => {
     house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     await send(families.responses(true));
     const { text } = await send(families.responses(true));
@@ -415,7 +418,7 @@ describe('a form', () => {
     );
   }
 
-  it('is the same when what it decodes to is, between whatever boundaries; and not with another file', async () => {
+  it('is the same call if its decoded parts are equal, whatever its boundaries; another file is another call', async () => {
     const picture = Buffer.from(pixel, 'base64');
     const first = await edit(picture);
     expect(first.status, first.text).toBe(200);
@@ -431,7 +434,10 @@ describe('a form', () => {
 });
 
 describe('a call whose process died', () => {
-  /** The call as another process finds it: pending, its owner silent, and as far as it was last heard of. */
+  /**
+   * Leaves the call as another process finds it: pending, its owner silent, and in the last state it
+   * recorded.
+   */
   async function recover(sent: boolean): Promise<void> {
     const file = join(house.gateway.dataFolder, 'ledger.db');
     const store = await openSqlite({ file });
@@ -468,13 +474,13 @@ describe('a call whose process died', () => {
     return again;
   }
 
-  it('is not made again where a vendor had been sent it', async () => {
+  it('is not made again if a provider had received it', async () => {
     const { status, text } = await whileItRuns(true);
     expect([status, JSON.parse(text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
     expect(calls()).toBe(1);
   });
 
-  it('is made where none had', async () => {
+  it('is made if no provider had received it', async () => {
     const { status, text } = await whileItRuns(false);
     expect([status, text]).toEqual([200, expect.stringContaining('[DONE]')]);
     expect(calls()).toBe(2);

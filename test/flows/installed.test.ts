@@ -1,4 +1,4 @@
-/** Every start after the first one finds compiled sources in Node's compile cache. */
+/** Every start after the first finds compiled sources in Node's compile cache. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

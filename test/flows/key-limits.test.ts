@@ -1,5 +1,6 @@
 /**
- * What a key may not do is refused at every family's address, in its own words, before any vendor is asked.
+ * Every protocol's endpoint refuses what a key may not do, in its own format and before any provider is
+ * asked.
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -55,7 +56,7 @@ const user = [{ role: 'user', content: 'Hello!' }];
 interface Family {
   readonly path: string;
   readonly body: object;
-  /** How its clients show their key. */
+  /** The header in which its clients send their key. */
   readonly credential: (key: string) => Record<string, string>;
 }
 
@@ -125,7 +126,7 @@ function shapeOf(family: string): Shape {
   return family === 'messages' || family === 'generate-content' ? family : 'openai';
 }
 
-/** An error's status, and what its body says of it in each shape. */
+/** An error's status, and what its body says in each format. */
 interface Refusal {
   readonly status: number;
   readonly message: RegExp;
@@ -205,17 +206,17 @@ const refusals = {
   },
 } as const satisfies Record<string, Refusal>;
 
-describe.each(Object.keys(families))('a key at the address of %s', (family) => {
+describe.each(Object.keys(families))('a key at the endpoint of %s', (family) => {
   const never = { retry: 'false', after: null };
 
-  it('that has spent its cap is refused, as an account is that has nothing left', async () => {
+  it('that has spent its cap is refused like an empty account', async () => {
     const { secret } = await newKey({ spendCap: 1n });
     // The responses API has no status of its own for it.
     const status = family === 'responses' ? 429 : 402;
     expect(await call(family, secret)).toEqual({ status, ...never, body: bodyOf(family, refusals.spent) });
   });
 
-  it('whose budget is spent is refused, and told which budget it is and when it resets', async () => {
+  it('whose budget is spent is refused, and the error names the budget and its reset', async () => {
     const { secret, id } = await newKey();
     const counted = { scope: 'key', subject: id, per: 'hour', zone: 'UTC' } as const;
     await store.createBudget({ ...counted, limit: 1n, hard: true, thresholds: [], at: Date.now() });
@@ -227,7 +228,7 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
     });
   });
 
-  it('that may not call the model is refused, and told which it may', async () => {
+  it('that may not call the model is refused, and the error names the models it may call', async () => {
     const { secret } = await newKey({ models: ['openai/*'] });
     expect(await call(family, secret)).toEqual({
       status: 403,
@@ -236,7 +237,7 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
     });
   });
 
-  it('whose time is over is refused', async () => {
+  it('that has expired is refused', async () => {
     const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
     expect(await call(family, secret)).toEqual({
       status: 401,
@@ -255,7 +256,7 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
     });
   });
 
-  it('that calls more often than it may is told when to come again', async () => {
+  it('that calls too often learns when to retry', async () => {
     const { secret } = await newKey({ callsPerMinute: 1 });
     expect((await call(family, secret)).status).toBe(200);
     const refused = await call(family, secret);
@@ -268,14 +269,14 @@ describe.each(Object.keys(families))('a key at the address of %s', (family) => {
   });
 });
 
-it('none of these cost anything, and each reservation has ended', async () => {
+it('refused calls cost nothing, and each reservation has ended', async () => {
   const calls = Object.keys(families).length;
   await gateway.ended(calls * 7);
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
   expect(await store.usage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
 });
 
-it('a key whose time is over is refused where its balance is asked for, in the words of that address', async () => {
+it('the balance endpoint refuses an expired key in its own format', async () => {
   const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
   const reply = await fetch(`${gateway.url}/v1/user/balance`, {
     headers: { authorization: `Bearer ${secret}` },

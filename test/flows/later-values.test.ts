@@ -1,7 +1,7 @@
 /**
- * What vendors may add tomorrow, in every place where a wire lists values or kinds of things today. A vendor
- * of the client's own protocol is sent the client's bytes; another one is not asked, or the client is told
- * what it was not given.
+ * Values that providers may add tomorrow, in every place where a wire lists values or kinds today. A provider
+ * of the client's own protocol receives the client's bytes; another is not asked, or the client learns what
+ * was lost.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -18,8 +18,8 @@ import { openDoors } from '../support/station.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 /**
- * The field that holds what is new, a body with it (but for what every call needs), and what other protocols
- * are sent where they have words for it.
+ * The field that holds the new value, a body with it (without what every call needs), and what other
+ * protocols receive where they can express it.
  */
 type Later = readonly [field: string, body: Fields, said?: string | undefined];
 
@@ -454,7 +454,7 @@ const rows: Readonly<Record<Wire, readonly Later[]>> = {
   'generate-content': gemini,
 };
 
-/** What every call has beside. */
+/** What every call has as well. */
 const least: Readonly<Record<Wire, Fields>> = {
   'chat-completions': { messages: answered },
   responses: { input: 'Hi' },
@@ -573,7 +573,7 @@ interface Crossed {
   readonly text: string;
   readonly asked: string;
   readonly sent: string | undefined;
-  /** The fields that were told as lost, or the one that the call was refused for. */
+  /** The fields that were reported as lost, or the one that the call was refused for. */
   readonly told: readonly string[];
 }
 
@@ -603,7 +603,7 @@ async function cross(client: Wire, to: Wire, body: Fields): Promise<Crossed> {
   };
 }
 
-/** Whether one path is of the other, or of what it stands in. */
+/** Whether one path is part of the other, or of its parent. */
 function concerns(path: string, field: string): boolean {
   const [short, long] = path.length < field.length ? [path, field] : [field, path];
   return long === short || long.startsWith(`${short}.`) || long.startsWith(`${short}[`);
@@ -636,13 +636,13 @@ const named = (client: Wire): readonly Row[] =>
     said,
   ]);
 
-it('there are more than a hundred of them', () => {
+it('this file lists more than a hundred values', () => {
   expect(wires.flatMap((wire) => rows[wire]).length).toBeGreaterThan(100);
 });
 
-describe.each(wires)('a value of tomorrow in %s', (client) => {
+describe.each(wires)('a later value in %s', (client) => {
   it.each(named(client))(
-    'passes byte for byte to a vendor of the same protocol: %s',
+    'passes byte for byte to a provider of the same protocol: %s',
     async (_, _field, body) => {
       const crossed = await cross(client, client, body);
       expect([crossed.status, crossed.text]).toEqual([200, expect.stringContaining('Ahoy')]);
@@ -652,7 +652,7 @@ describe.each(wires)('a value of tomorrow in %s', (client) => {
   );
 
   it.each(named(client))(
-    'is restored where a request is written anew for a vendor of the same protocol: %s',
+    'is restored where the gateway rewrites a request for a provider of the same protocol: %s',
     (_, _field, body) => {
       const { protocol, model } = families[client];
       const whole = {
@@ -674,7 +674,7 @@ describe.each(wires)('a value of tomorrow in %s', (client) => {
   );
 
   it.each(named(client))(
-    'is told as lost, or refused by its name, at a vendor of another: %s',
+    'is reported as lost, or refused by its path, at a provider of another protocol: %s',
     async (_, field, body, said) => {
       for (const other of wires.filter((wire) => wire !== client)) {
         const { status, sent: received, told, text } = await cross(client, other, body);

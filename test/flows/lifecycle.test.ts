@@ -1,4 +1,4 @@
-/** A gateway that is changed and stopped while it works: nobody's call suffers from either. */
+/** A gateway whose configuration changes and that stops while it works: no call suffers from either. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
@@ -32,7 +32,7 @@ async function expectCleanLedger(): Promise<void> {
 }
 
 describe('a configuration that changes', () => {
-  it('is in service soon after its file was written, and a stream that runs stays with the old one', async () => {
+  it('takes effect soon after its file was written, and a running stream stays with the old one', async () => {
     operated.configure('', 'demo()');
     const gateway = await operated.start();
     const letGo = operated.hold();
@@ -56,14 +56,14 @@ describe('a configuration that changes', () => {
   });
 
   it.each([
-    ['an option that is not there', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
-    ['a text that is none', '((', 'gateway.config.ts'],
+    ['an unknown option', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
+    ['a syntax error', '((', 'gateway.config.ts'],
     [
       'a plugin that does not start',
       "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => { throw new Error('out of luck'); }) }",
       'out of luck',
     ],
-  ])('is refused where it has %s, and the old one stays', async (_, plugins, told) => {
+  ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, told) => {
     const gateway = await operated.start();
     operated.configure('', plugins);
     await until(() => gateway.printed().includes('the new configuration is refused'));
@@ -73,7 +73,7 @@ describe('a configuration that changes', () => {
     await until(() => hasModel(gateway, 'demo/echo'));
   });
 
-  it('names what has to wait for the next start', async () => {
+  it('names the changes that need a restart', async () => {
     const gateway = await operated.start();
     operated.configure('maxConnections: 7, workers: 2');
     await until(() =>
@@ -81,7 +81,7 @@ describe('a configuration that changes', () => {
     );
   });
 
-  it('has its data files read again when one of them changes', async () => {
+  it('reloads its data files when one of them changes', async () => {
     const file = join(operated.folder, 'models.json');
     const offer = (id: string): void =>
       writeFileSync(
@@ -116,7 +116,7 @@ describe('a configuration that changes', () => {
     expect(await hasModel(gateway, 'house/first')).toBe(false);
   });
 
-  it('keeps the models that a vendor listed before, who may be away by then', async () => {
+  it('keeps the models that a provider listed before, even if the provider is down by then', async () => {
     let asked = 0;
     const vendor = createServer((_, response) => {
       asked += 1;
@@ -160,8 +160,8 @@ describe('a configuration that changes', () => {
   });
 });
 
-describe('a gateway that is told to stop', () => {
-  it('is not ready from then on, lets the streams that run finish, settles them, and ends well', async () => {
+describe('a gateway that receives a stop signal', () => {
+  it('is not ready from then on, lets running streams finish, settles them, and exits with 0', async () => {
     const gateway = await operated.start();
     const letGo = operated.hold();
     const streams = await Promise.all(wires.map((wire) => operated.stream(gateway, wire)));
@@ -178,7 +178,7 @@ describe('a gateway that is told to stop', () => {
     await expectCleanLedger();
   });
 
-  it('ends streams of a configuration that was replaced as it does its own', async () => {
+  it('ends streams of a replaced configuration like its own', async () => {
     operated.configure('', 'demo()');
     const gateway = await operated.start();
     operated.hold();
@@ -199,7 +199,7 @@ describe('a gateway that is told to stop', () => {
       /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"The gateway is stopping/,
     ],
     ['generate-content', /^data: \{"error":\{"code":503,"message":"The gateway is stopping/],
-  ] as const)('ends %s in its own words when it takes too long', async (wire, words) => {
+  ] as const)('ends %s with an error of its protocol when it takes too long', async (wire, words) => {
     operated.configure('drain: 0.3');
     const gateway = await operated.start();
     operated.hold();
@@ -215,7 +215,7 @@ describe('a gateway that is told to stop', () => {
     await expectCleanLedger();
   });
 
-  it('keeps no connection for another call once it stops', async () => {
+  it('keeps no connection open for another call', async () => {
     const gateway = await operated.start();
     const letGo = operated.hold();
     const stream = await operated.stream(gateway);
@@ -237,7 +237,7 @@ describe('a gateway that is told to stop', () => {
     expect((await stopped).code).toBe(0);
   });
 
-  it('because something failed that nothing caught, lets calls finish and says so by its exit code', async () => {
+  it('because of an uncaught error lets calls finish and exits with a failure code', async () => {
     operated.configure(
       '',
       "{ name: 'careless', interface: 1, apply: () => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }",
@@ -250,14 +250,14 @@ describe('a gateway that is told to stop', () => {
     expect(await stream.text()).toContain('[DONE]');
     await until(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(1);
-    // The verb reads the configuration too, and may take longer than the plugin waits.
+    // The command reads the configuration too, and may take longer than the plugin waits.
     operated.configure();
     await expectCleanLedger();
   });
 });
 
 describe('a call', () => {
-  it('that takes longer than any may is ended in its own words, and settled', async () => {
+  it('that exceeds the maximum duration ends with an error of its protocol, and is settled', async () => {
     operated.configure('}, timeouts: { call: 2');
     const gateway = await operated.start();
     operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
@@ -269,8 +269,8 @@ describe('a call', () => {
   });
 });
 
-describe('a gateway that is told twice to stop', () => {
-  it('stops at once: what it leaves behind is for the next one to settle', async () => {
+describe('a gateway that receives two stop signals', () => {
+  it('stops at once, and the next one settles what it leaves behind', async () => {
     const gateway = await operated.start();
     operated.hold();
     const stream = await operated.stream(gateway);

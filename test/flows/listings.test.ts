@@ -1,6 +1,6 @@
 /**
- * The public listings over real sockets, as every family has them: whole, of one owner, and single, by any
- * way to write a slash.
+ * The public listings over real sockets, in every protocol's format: all models, one owner's, and a single
+ * one, with every way to write a slash.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ function listOf(body: unknown, list: string): Record<string, unknown>[] {
 }
 
 describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
-  it('needs no key and has every model, each with exactly the fields of the interface', async () => {
+  it('needs no key and lists every model with exactly the fields of the interface', async () => {
     const { status, headers, body } = await get(path);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const models = listOf(body, list);
@@ -136,7 +136,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
     expect([...owners].toSorted()).toEqual(['deepseek', 'house', 'openai']);
   });
 
-  it("has one provider's models under its name", async () => {
+  it("lists one provider's models under its name", async () => {
     const { body } = await get(`${path}/house`);
     expect(listOf(body, list).map((each) => each[id])).toEqual([
       `${prefix}house/model`,
@@ -145,7 +145,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
   });
 
   it.each(['house/family/deep:free', 'house%2Ffamily%2Fdeep:free', 'house/family%2Fdeep%3Afree'])(
-    'has one model under %s',
+    'returns one model under %s',
     async (name) => {
       const { status, body } = await get(`${path}/${name}`);
       expect([status, body]).toEqual([200, { ...model, [id]: `${prefix}house/family/deep:free` }]);
@@ -157,14 +157,14 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
   });
 
   it.each(['nobody', 'house/nothing', 'nobody/model', 'house%2Fnothing'])(
-    'has no %s, and says so in the words of the family',
+    'answers that there is no %s, in the format of the protocol',
     async (name) => {
       const { status, body } = await get(`${path}/${name}`);
       expect([status, body]).toMatchObject([404, error]);
     },
   );
 
-  it('has no model whose day has passed, and names the one to go on with', async () => {
+  it('omits a model past its shutdown date, and names its successor', async () => {
     const { status, text } = await get(`${path}/${gone.id}`);
     expect([status, text]).toEqual([
       404,
@@ -173,13 +173,13 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
     expect((await get(path)).text).not.toContain(gone.id);
   });
 
-  it('tells nothing of vendors, their names for models, or keys', async () => {
+  it('reveals nothing of providers, their names for models, or keys', async () => {
     for (const at of [path, `${path}/house`, `${path}/house/model`, `${path}/deepseek/deepseek-v4-pro`]) {
       expect((await get(at)).text).not.toMatch(/canary|credential/);
     }
   });
 
-  it('is sent once to a client that keeps it', async () => {
+  it('is sent once to a client that caches it', async () => {
     for (const at of [path, `${path}/openai`, `${path}/openai/gpt-5`]) {
       const { headers } = await get(at);
       const again = await get(at, { 'if-none-match': String(headers.get('etag')) });
@@ -187,7 +187,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
     }
   });
 
-  it('asks for nothing but a look: HEAD has the head alone', async () => {
+  it('refuses methods other than GET and HEAD, and answers HEAD without a body', async () => {
     const response = await fetch(gateway.url + path, { method: 'HEAD' });
     expect([
       response.status,
@@ -198,7 +198,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
 });
 
 describe('the SDKs', () => {
-  it('of OpenAI list and find, with a slash that is escaped', async () => {
+  it('of OpenAI list and find models, with an escaped slash', async () => {
     const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
     expect(ids).toContain('house/family/deep:free');
@@ -213,7 +213,7 @@ describe('the SDKs', () => {
     });
   });
 
-  it('of Anthropic list and find', async () => {
+  it('of Anthropic list and find models', async () => {
     const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
     const ids = (await client.models.list()).data.map((each) => each.id);
     expect(ids).toContain('house/model');
@@ -224,7 +224,7 @@ describe('the SDKs', () => {
   });
 });
 
-it('a call to a model whose day has passed is refused in the same words', async () => {
+it('a call to a model past its shutdown date gets the same error', async () => {
   const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }),
@@ -241,7 +241,7 @@ it('a call to a model whose day has passed is refused in the same words', async 
   ]);
 });
 
-describe('a vendor that lists its models itself', () => {
+describe('a provider that lists its own models', () => {
   const listed = {
     data: [
       {
@@ -266,7 +266,7 @@ describe('a vendor that lists its models itself', () => {
     baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
   });
 
-  it('is asked where it stands in the configuration, however late its list comes', async () => {
+  it('keeps its place in the configuration, however late its list arrives', async () => {
     let catalog: Catalog | undefined;
     const looker = {
       name: 'looker',
@@ -289,7 +289,7 @@ describe('a vendor that lists its models itself', () => {
     await own.close();
   });
 
-  it('is asked by the command line too, which opens no gateway', async () => {
+  it('is also asked by the command line, which opens no gateway', async () => {
     const file = join(makeDataFolder(), 'gateway.config.mjs');
     writeFileSync(
       file,

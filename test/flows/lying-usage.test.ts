@@ -1,5 +1,6 @@
 /**
- * Vendors whose figures cannot be true, on each wire, whole and streamed: what the books say of such calls.
+ * Providers whose usage cannot be true, on each wire, whole and streamed: what the ledger records of such
+ * calls.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
@@ -20,7 +21,7 @@ afterAll(async () => {
   await house.close();
 });
 
-/** What each wire calls the two figures; where it tells their sum as well, the one is known by the other. */
+/** The names of the two counts on each wire; where it reports their sum too, one follows from the other. */
 const names: Readonly<Record<Wire, { readonly input: string; readonly output: readonly string[] }>> = {
   'chat-completions': { input: 'prompt_tokens', output: ['completion_tokens', 'total_tokens'] },
   responses: { input: 'input_tokens', output: ['output_tokens', 'total_tokens'] },
@@ -46,7 +47,7 @@ function bodyOf(wire: Wire, stream: boolean): readonly [path: string, body: obje
     : [path, { ...body, stream: false }];
 }
 
-/** What the books have of a call whose vendor tells these figures. */
+/** What the ledger records of a call whose provider reports these counts. */
 async function booked(
   wire: Wire,
   stream: boolean,
@@ -76,14 +77,14 @@ function expectPlausible(entries: readonly Entry[], what: string): void {
   expect(post?.basis === 'estimate' || post?.flags.includes('suspect'), what).toBe(true);
 }
 
-describe.each(wires)('a vendor of %s', (wire) => {
+describe.each(wires)('a provider of %s', (wire) => {
   it.each(lies)(
-    'that says its figures are %s is not believed: the call costs an estimate, and says so',
+    'that reports %s as its usage is not believed: the call costs an estimate, and is marked as such',
     async (_, figure) => {
       const input = { [names[wire].input]: figure };
       const output = Object.fromEntries(names[wire].output.map((name) => [name, figure]));
       for (const stream of [true, false]) {
-        // Zero for both is a bill, and has a test of its own.
+        // Zero for both is a valid bill, and has a test of its own.
         for (const usage of [input, output, ...(figure === 0 ? [] : [{ ...input, ...output }])]) {
           expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
         }
@@ -91,7 +92,7 @@ describe.each(wires)('a vendor of %s', (wire) => {
     },
   );
 
-  it('that bills nothing for an answer is paid nothing, and the books call it suspect', async () => {
+  it('that bills nothing for an answer is paid nothing, and the ledger marks the call as suspect', async () => {
     const figures = Object.fromEntries([names[wire].input, ...names[wire].output].map((name) => [name, 0]));
     for (const stream of [true, false]) {
       const [, post] = await booked(wire, stream, figures);
@@ -99,12 +100,12 @@ describe.each(wires)('a vendor of %s', (wire) => {
     }
   });
 
-  it('that says nothing is paid an estimate, and the books say so', async () => {
+  it('that reports nothing is paid an estimate, and the ledger says so', async () => {
     for (const stream of [true, false])
       expectPlausible(await booked(wire, stream, 'missing'), `stream: ${stream}`);
   });
 });
 
-it('the books are sound after all of this', async () => {
+it('the ledger passes its audit after all of this', async () => {
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
 });

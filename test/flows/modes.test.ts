@@ -1,6 +1,6 @@
 /**
- * Calls that a vendor serves otherwise than usual, at rates of their own: reserved for where they ask for it,
- * charged as the vendor says it served them, and refused where nobody knows the rates.
+ * Calls that a provider serves in a mode with rates of its own: the gateway reserves the requested mode,
+ * charges the mode that the provider reports, and refuses a mode without known rates.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -21,7 +21,7 @@ const fast = { input: '10', output: '20' };
 const us = { input: '1.1', output: '2.2' };
 const both = { input: '11', output: '22' };
 
-/** What the vendor says next. */
+/** What the provider answers next. */
 let says: { readonly type: string; readonly body: string };
 let vendor: ScriptedVendor;
 let gateway: TestGateway;
@@ -169,16 +169,19 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
 /** Three tokens in and two out, in nano-USD. */
 const [slowCost, fastCost] = [7000n, 70_000n];
 
-it.each(names)('a call of %s that asks for it and is served so costs the rates of that', async (family) => {
-  const { field, word, reply } = families[family];
-  const plain = await call(family, {}, json(reply()));
-  const served = await call(family, { [field]: word }, json(reply(word)));
-  expect([plain.charged, served.charged]).toEqual([slowCost, fastCost]);
-  expect(served.reserved).toBeGreaterThan(plain.reserved * 9n);
-});
+it.each(names)(
+  'a call of %s that asks for a mode and is served in it costs the rates of that mode',
+  async (family) => {
+    const { field, word, reply } = families[family];
+    const plain = await call(family, {}, json(reply()));
+    const served = await call(family, { [field]: word }, json(reply(word)));
+    expect([plain.charged, served.charged]).toEqual([slowCost, fastCost]);
+    expect(served.reserved).toBeGreaterThan(plain.reserved * 9n);
+  },
+);
 
 it.each(names)(
-  'a call of %s that asks for it and is not served so costs what it always does',
+  'a call of %s that asks for a mode and is served without it costs the standard rates',
   async (family) => {
     const { field, word, usual: told, reply } = families[family];
     expect(await call(family, { [field]: word }, json(reply(told)))).toMatchObject({
@@ -189,21 +192,21 @@ it.each(names)(
 );
 
 it.each(names)(
-  'a call of %s is taken to be served as it asked where nobody says otherwise',
+  'a call of %s counts as served in the requested mode if the provider reports none',
   async (family) => {
     const { field, word, reply } = families[family];
     expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
   },
 );
 
-it('a call is not taken to be served as it asked by a vendor that speaks another protocol', async () => {
+it('a call does not count as served in the requested mode if the provider speaks another protocol', async () => {
   expect(
     await call('chat-completions', { model: 'house/abroad', service_tier: 'priority' }, json(message())),
   ).toMatchObject({ status: 200, charged: slowCost });
 });
 
 it.each(names)(
-  'a call of %s that asks for it is refused by the name of its field where its model has one price',
+  'a call of %s that asks for a mode is refused by the name of its field if its model has one price',
   async (family) => {
     const { field, word, reply } = families[family];
     const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
@@ -213,7 +216,7 @@ it.each(names)(
 );
 
 it.each(names)(
-  'a call of %s that is served so unasked costs its rates, and is suspect where they are not known',
+  "a call of %s that is served in a mode it did not ask for costs that mode's rates, and is suspect if they are unknown",
   async (family) => {
     const { word, reply } = families[family];
     expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });
@@ -225,21 +228,18 @@ it.each(names)(
   },
 );
 
-it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs what a call always does', async (tier) => {
+it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs the standard rates', async (tier) => {
   expect(
     await call('chat-completions', { model: 'house/one-price', service_tier: tier }, json(chat(tier))),
   ).toMatchObject({ status: 200, charged: slowCost, suspect: false });
 });
 
-it.each(['ultrafast', 'constructor'])(
-  'the tier "%s", which no price is known for, is refused',
-  async (tier) => {
-    const refused = await call('responses', { service_tier: tier }, json(response(tier)));
-    expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
-  },
-);
+it.each(['ultrafast', 'constructor'])('the tier "%s", which has no known price, is refused', async (tier) => {
+  const refused = await call('responses', { service_tier: tier }, json(response(tier)));
+  expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
+});
 
-it('a tool that costs more than what a model has a price for is refused by its name', async () => {
+it('a tool that costs more than the model has a price for is refused by its name', async () => {
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
   const refused = await call('responses', { tools }, json(response()));
   expect([refused.status, refused.reserved, refused.told]).toEqual([
@@ -263,7 +263,7 @@ it('a tool that costs more than what a model has a price for is refused by its n
     ).toBe(fastCost);
 });
 
-it('a tool that paints is charged for what it tells of itself beside the model', async () => {
+it("a tool that paints is charged for the usage it reports beside the model's", async () => {
   const painted = {
     ...response('default'),
     tool_usage: { image_gen: { input_tokens: 7, output_tokens: 100, total_tokens: 107 } },
@@ -275,7 +275,7 @@ it('a tool that paints is charged for what it tells of itself beside the model',
   ).toMatchObject({ status: 200, charged: 100_000n + 2_040_000n, suspect: false });
 });
 
-/** Three tokens in and two out, in nano-USD, of what is served in one country alone. */
+/** Three tokens in and two out, in nano-USD, at the rates of a single country. */
 const [localCost, fastLocalCost] = [7700n, 77_000n];
 
 it.each<[asked: object, told: [speed?: string | undefined, place?: string], charged: bigint]>([
@@ -289,7 +289,7 @@ it.each<[asked: object, told: [speed?: string | undefined, place?: string], char
   [{ inference_geo: 'us', speed: 'fast' }, ['fast', 'us'], fastLocalCost],
   [{ inference_geo: 'us', speed: 'fast' }, ['standard', 'us'], localCost],
   [{ inference_geo: 'us', speed: 'fast' }, [undefined, 'us'], fastLocalCost],
-])('a message that asks for %j and is told to be served as %j costs %s', async (asked, told, charged) => {
+])('a message that asks for %j and is reported as served with %j costs %s', async (asked, told, charged) => {
   expect(await call('messages', asked, json(message(...told)))).toMatchObject({
     status: 200,
     charged,
@@ -297,7 +297,7 @@ it.each<[asked: object, told: [speed?: string | undefined, place?: string], char
   });
 });
 
-it('a message is reserved for at the rates of where it asks to be served', async () => {
+it('the gateway reserves the rates of the region that a message asks for', async () => {
   const [plain, local] = [
     await call('messages', { inference_geo: 'none' }, json(message())),
     await call('messages', { inference_geo: 'us' }, json(message())),
@@ -308,7 +308,7 @@ it('a message is reserved for at the rates of where it asks to be served', async
   );
 });
 
-it('a message that asks for a place its model has no price for is refused by the name of the field', async () => {
+it('a message that asks for a region without a price is refused by the name of the field', async () => {
   for (const fields of [
     { inference_geo: 'eu' },
     { model: 'house/one-price', inference_geo: 'us' },
@@ -319,7 +319,7 @@ it('a message that asks for a place its model has no price for is refused by the
   }
 });
 
-it('a stream tells it with its usage', async () => {
+it('a stream reports its mode with its usage', async () => {
   const { model: _, ...whole } = { ...chat('priority'), model: 'm' };
   const chunk = {
     ...whole,
@@ -332,7 +332,7 @@ it('a stream tells it with its usage', async () => {
   );
 });
 
-it('a highest price that is below those rates leaves the model out', async () => {
+it('a maximum price below those rates excludes the model', async () => {
   const limited = { provider: { max_price: { prompt: '5', completion: '50' } } };
   expect((await call('chat-completions', limited, json(chat()))).status).toBe(200);
   expect(
@@ -340,6 +340,6 @@ it('a highest price that is below those rates leaves the model out', async () =>
   ).toBe(404);
 });
 
-it('the books of all this are sound', async () => {
+it('the ledger passes its audit after all of this', async () => {
   expect(await store.audit()).toMatchObject({ ok: true });
 });

@@ -1,13 +1,14 @@
 /**
- * A conversation that changes vendors in the middle of a tool loop, and comes back: what the one handed out
- * is kept for it, kept from the other, and no vendor is ever asked what it would refuse.
+ * A conversation that changes providers in the middle of a tool loop, and returns: what one of them handed
+ * out is kept for it and kept from the other, and no provider receives what it would refuse.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
 
 /**
- * One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning.
+ * One model of each wire and kind, each strict about what it gave: reasoning, signatures, encrypted
+ * reasoning.
  */
 const models = [
   'deepseek/deepseek-v4-flash',
@@ -31,7 +32,7 @@ const tools = [
   { name: 'now', schema: { type: 'object', properties: {} } },
 ];
 
-/** A model without thoughts is not asked for any on the wire that would refuse to. */
+/** A model without reasoning is not asked for any on the wire that would refuse the request. */
 function mayThink(client: Wire, model: Model): boolean {
   return model !== 'openai/gpt-4o-mini' || client === 'messages' || client === 'generate-content';
 }
@@ -60,16 +61,15 @@ const moves = models.flatMap((first) =>
   models.filter((model) => model !== first).map((second): [Model, Model] => [first, second]),
 );
 
-describe.each(wires)('a conversation of a %s client moves', (client) => {
-  it.concurrent.each(moves)('from %s to %s and back', async (first, second) => {
+describe.each(wires)('a conversation of a %s client', (client) => {
+  it.concurrent.each(moves)('moves from %s to %s and back', async (first, second) => {
     await thereAndBack(client, first, second, false);
     if (mayThink(client, first) && mayThink(client, second)) await thereAndBack(client, first, second, true);
   });
 });
 
 /**
- * What the assistant thought, by each of its messages in the last request that a vendor of chat-completions
- * was sent.
+ * The assistant's reasoning, by each of its messages in the last request to a provider of chat-completions.
  */
 function thoughtsSent(): unknown {
   const body =
@@ -81,8 +81,8 @@ function thoughtsSent(): unknown {
   return messages.filter(({ role }) => role === 'assistant').map((message) => message.reasoning_content);
 }
 
-describe.each(wires)('a tool loop of a %s client with a DeepSeek', (client) => {
-  it.each(['streamed', 'whole'] as const)('gives it back its thoughts, %s', async (form) => {
+describe.each(wires)('a tool loop of a %s client with a DeepSeek model', (client) => {
+  it.each(['streamed', 'whole'] as const)("returns the model's reasoning to it, %s", async (form) => {
     const talk = house.clients[client]({ text: 'Look around.', tools, thinks: true });
     const { reasoning } = await talk.ask('deepseek/deepseek-v4-flash', form);
     talk.answer(['Whitby', 'noon']);
@@ -92,9 +92,9 @@ describe.each(wires)('a tool loop of a %s client with a DeepSeek', (client) => {
   });
 });
 
-describe('a loop that a Gemini without signatures began', () => {
+describe('a loop that a Gemini model without signatures started', () => {
   it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])(
-    'is gone on with by %s',
+    'continues with %s',
     async (second) => {
       const talk = house.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
       await talk.ask('google/gemini-2.5-flash', 'whole');
@@ -105,7 +105,7 @@ describe('a loop that a Gemini without signatures began', () => {
 });
 
 describe('fields of a beta', () => {
-  it('are asked for by its name on the way back to their vendor as well', async () => {
+  it("reach their provider with the beta's name on the way back too", async () => {
     const unsigned = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: 'Yes.' },

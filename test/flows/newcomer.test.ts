@@ -24,7 +24,7 @@ function firstKey(): string {
 }
 
 describe('a first start', () => {
-  it('prints the address, a key, and a line to paste for each protocol', () => {
+  it('prints the address, a key, and an example call for each protocol', () => {
     expect(gateway.printed()).toContain(gateway.url);
     expect(firstKey()).toMatch(/^sk-.{27,}/);
     const paths = [
@@ -36,7 +36,7 @@ describe('a first start', () => {
     for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
   });
 
-  it('answers the lines that were printed, as a shell runs them', async () => {
+  it('answers the example calls as a shell runs them', async () => {
     for (const line of gateway
       .printed()
       .split('\n')
@@ -57,7 +57,7 @@ describe('a first start', () => {
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toContain('Hello!');
   });
 
-  it('is healthy, ready, and measured', async () => {
+  it('reports health, readiness and metrics', async () => {
     for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
     expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(
       /tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 2/,
@@ -66,7 +66,7 @@ describe('a first start', () => {
 });
 
 describe('the command line beside it', () => {
-  it('makes a key with credit that works at once', async () => {
+  it('creates a key with credit that works at once', async () => {
     const { code, output } = await runVerb(['keys', 'create', '--credit', '5', '--json'], data);
     expect(code).toBe(0);
     const made: unknown = JSON.parse(output);
@@ -110,7 +110,7 @@ describe('the command line beside it', () => {
     expect(errors).not.toContain('    at ');
   });
 
-  it('checks the configuration and says what is in it', async () => {
+  it('checks the configuration and prints its contents', async () => {
     const { code, output } = await runVerb(['check', '--json'], data);
     expect([code, JSON.parse(output)]).toMatchObject([
       0,
@@ -118,7 +118,7 @@ describe('the command line beside it', () => {
     ]);
   });
 
-  it('says in JSON too what is wrong with it', async () => {
+  it('reports a wrong configuration in JSON too', async () => {
     const { code, output, errors } = await runVerb(['check', '--json'], {
       ...data,
       TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
@@ -141,7 +141,7 @@ describe('the command line beside it', () => {
     });
   });
 
-  it('names file, plugin, option and what there is when the configuration is wrong', async () => {
+  it('names the file, the plugin, the option and the allowed values of a wrong configuration', async () => {
     const { code, errors } = await runVerb(['check'], {
       ...data,
       TOLLGATE_CONFIG: 'test/support/wrong.config.ts',
@@ -151,7 +151,7 @@ describe('the command line beside it', () => {
   });
 });
 
-describe('stopping', () => {
+describe('a stop', () => {
   it('lets a running stream finish and then exits with 0', async () => {
     const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const stream = await client.chat.completions.create({

@@ -58,7 +58,7 @@ describe('the oldest supported Node', () => {
     },
   );
 
-  it('answers calls on every wire, whole and streamed, and books them', async () => {
+  it('answers calls on every wire, whole and streamed, and charges them', async () => {
     const key = await newKey();
     const credentials = { authorization: `Bearer ${key}`, 'x-api-key': key, 'x-goog-api-key': key };
     const headers = { ...credentials, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };

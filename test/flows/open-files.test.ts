@@ -1,6 +1,6 @@
 /**
- * A process that may have few files open, and a crowd that takes all the connections it can: the vendors, the
- * ledger and the operators keep theirs.
+ * A process with a low limit of open files, and a flood that takes every connection it can: providers, the
+ * ledger and operators keep theirs.
  */
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -11,7 +11,9 @@ import { openSocket } from '../support/raw.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
 const openFiles = 512;
-/** What is left for clients when half of the files are for the vendors, and some for the house. */
+/**
+ * The connections left for clients when half of the files are for providers, and some for the gateway itself.
+ */
 const most = 224;
 const body = JSON.stringify({
   model: 'openai/gpt-4o-mini',
@@ -46,13 +48,13 @@ function callOn(socket: Socket): { heard(): string } {
   return { heard: () => heard };
 }
 
-describe('a crowd before a process with few files', () => {
-  it('is served as far as there are connections, every call with one to its vendor, while the operators look on; and it passes', async () => {
+describe('a flood of connections to a process with few files', () => {
+  it('is served up to the connection limit, every call with a connection to its provider, while operators look on; and it passes', async () => {
     const door = /listener: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
     const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
-    // The first are shed before the last are connected, so that their events have passed by now.
+    // The first are closed before the last connect, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBe(2 * most);
     const calls = crowd.filter(({ closed }) => !closed).map(callOn);
@@ -75,8 +77,8 @@ describe('a crowd before a process with few files', () => {
   });
 });
 
-describe('more connections than there are files for', () => {
-  it('are warned of by a check and at the start', async () => {
+describe('a connection limit above the file limit', () => {
+  it('causes a warning in a check and at the start', async () => {
     const environment = {
       TOLLGATE_DATA: join(folder, 'other'),
       TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'),

@@ -1,6 +1,6 @@
 /**
- * A vendor that opens its reply and then fails has said nothing yet: another one answers, and the client
- * never knows.
+ * A provider that opens its reply and then fails has sent no content yet: another one answers, and the client
+ * never notices.
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -77,7 +77,7 @@ async function* inReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A provider of one wire that sends every call these reads. */
+/** A provider of one wire that understands every call of these protocols. */
 function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFactory<z.ZodObject> {
   return definePlugin({
     name,
@@ -156,14 +156,14 @@ const answer = readFileSync(new URL('../golden/messages/text/reply.sse', import.
 const says = 'High water is at 14:20';
 const clients = wires.flatMap((wire) => wires.map((client): [client: Wire, wire: Wire] => [client, wire]));
 
-describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire) => {
+describe.each(clients)('a %s client whose first provider speaks %s', (client, wire) => {
   const { opening, failure } = openings[wire];
 
   it.each([
-    ['tells its failure right behind the opening', [opening, failure]],
-    ['tells both at once', [opening + failure]],
-    ['breaks off behind the opening', [opening]],
-  ])('is answered by the second where the first %s', async (_how, reads) => {
+    ['sends its error right after the opening', [opening, failure]],
+    ['sends both at once', [opening + failure]],
+    ['breaks off after the opening', [opening]],
+  ])('gets its reply from the second where the first %s', async (_how, reads) => {
     const house = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
     const reply = await ask(house, client);
     const text = await reply.text();
@@ -178,7 +178,7 @@ describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed' });
   });
 
-  it('is told with a status of its own where there is no second', async () => {
+  it('gets an error with its own status if there is no second', async () => {
     const house = await gateway(vendor('first', wire, [opening, failure]));
     const reply = await ask(house, client);
     expect(reply.status).toBeGreaterThanOrEqual(500);
@@ -188,7 +188,7 @@ describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire
   });
 });
 
-describe.each(wires)('a vendor that speaks %s and refuses in its stream', (wire) => {
+describe.each(wires)('a provider that speaks %s and refuses in its stream', (wire) => {
   const refusals: Readonly<Record<Wire, string>> = {
     'chat-completions': plain({ error: { message: 'Not that.', code: 400 } }),
     responses: named({
@@ -199,7 +199,7 @@ describe.each(wires)('a vendor that speaks %s and refuses in its stream', (wire)
     'generate-content': plain({ error: { code: 400, message: 'Not that.', status: 'INVALID_ARGUMENT' } }),
   };
 
-  it("what the caller sent is the caller's fault, and nobody else is asked", async () => {
+  it("blames the client for the client's mistake, and no other provider is asked", async () => {
     const house = await gateway(
       vendor('first', wire, [openings[wire].opening, refusals[wire]]),
       vendor('second', 'messages', [answer]),
@@ -216,8 +216,8 @@ describe.each(wires)('a vendor that speaks %s and refuses in its stream', (wire)
   });
 });
 
-describe('a vendor that opens its reply and takes its time', () => {
-  it('has met the deadline for its first event', async () => {
+describe('a provider that opens its reply and then waits', () => {
+  it('has met the timeout for its first event', async () => {
     const { opening } = openings['chat-completions'];
     const slow = definePlugin({
       name: 'slow',

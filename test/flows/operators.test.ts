@@ -73,7 +73,7 @@ async function statusOf(key: string): Promise<number> {
 const soon = { timeout: 120_000, interval: 100 };
 
 describe('the admin API', () => {
-  it('makes an account once, shows it, and lists all in pages', async () => {
+  it('creates an account once, shows it, and lists all in pages', async () => {
     expect(await admin('POST', '/accounts', { name: 'acme' })).toMatchObject({
       status: 201,
       body: { account: 'acme', balance: '0', total: '0' },
@@ -123,7 +123,7 @@ describe('the admin API', () => {
     });
   });
 
-  it('names the limit where an account would be credited more than it can hold', async () => {
+  it('names the limit if a credit exceeds what an account can hold', async () => {
     await admin('POST', '/accounts', { name: 'rich' });
     const order = { account: 'rich', amount: '1000000000' };
     for (let count = 0; count < 9; count += 1)
@@ -134,7 +134,7 @@ describe('the admin API', () => {
     });
   });
 
-  it('makes a key whose secret is shown this once, and shows all but the secret after that', async () => {
+  it("shows a new key's secret once, and everything else about the key afterwards", async () => {
     const { status, body } = await admin('POST', '/keys', { account: 'acme', name: 'laptop' });
     expect(status).toBe(201);
     const { key, id } = made.parse(body);
@@ -156,7 +156,7 @@ describe('the admin API', () => {
     expect(await admin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
   });
 
-  it('disables a key without a restart, and takes it again', async () => {
+  it('disables and enables a key without a restart', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     expect(await statusOf(key)).toBe(200);
     expect(await admin('PATCH', `/keys/${id}`, { disabled: true })).toMatchObject({
@@ -168,7 +168,7 @@ describe('the admin API', () => {
     await expect.poll(() => statusOf(key), soon).toBe(200);
   });
 
-  it('rotates a key: the new secret has its limits, the old one works until the overlap is over', async () => {
+  it('rotates a key: the new secret has its limits, and the old one works until the overlap is over', async () => {
     const { key, id } = await newKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
     const rotated = await admin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });
@@ -202,7 +202,7 @@ describe('the admin API', () => {
       { kind: 'operator', limits: { expires: '2030-01-01', models: ['demo/*'] } },
       'limits.models',
     ],
-  ])('%s %s %j is refused by the name of the field', async (method, path, body, param) => {
+  ])('refuses %s %s %j by the name of the field', async (method, path, body, param) => {
     const { status, body: told } = await admin(method, path, body);
     expect([status, told]).toMatchObject([
       400,
@@ -210,7 +210,7 @@ describe('the admin API', () => {
     ]);
   });
 
-  it('opens to gateway keys too, which are refused where money is spent and seen', async () => {
+  it('accepts gateway keys too, but refuses them for spending and for reading accounts', async () => {
     const { key, id } = await newKey({ kind: 'operator', name: 'second operator' });
     expect(key).toMatch(/^gw-/);
     expect((await admin('GET', '/accounts', undefined, key)).status).toBe(200);
@@ -233,7 +233,7 @@ describe('the admin API', () => {
     await expect.poll(async () => (await admin('GET', '/accounts', undefined, key)).status, soon).toBe(401);
   });
 
-  it('is shut to user keys, and to whoever has none, on every route and by every method', async () => {
+  it('refuses user keys and requests without a key, on every route and for every method', async () => {
     const { key } = await newKey({ account: 'acme' });
     const { paths } = z
       .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
@@ -264,7 +264,7 @@ describe('the admin API', () => {
     }
   });
 
-  it('takes its secret in no cookie, and sets none', async () => {
+  it('accepts its secret in no cookie, and sets none', async () => {
     for (const cookie of [`operator-secret=${secret}`, `authorization=Bearer ${secret}`, `token=${secret}`]) {
       const refused = await fetch(`${door}/admin/accounts`, { headers: { cookie } });
       expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
@@ -283,7 +283,7 @@ describe('the admin API', () => {
     ).toBeNull();
   });
 
-  it('takes no field of what it keeps that an order does not have', async () => {
+  it('rejects fields that a request does not define, even if the ledger stores them', async () => {
     const { id } = await newKey({ account: 'acme' });
     const orders: [method: string, path: string, order: Record<string, unknown>, more: string[]][] = [
       ['POST', '/accounts', { name: 'assigned' }, []],
@@ -337,7 +337,7 @@ describe('the admin API', () => {
     expect(await kept()).toEqual(before);
   });
 
-  it('sums up usage by key, model and day, in JSON and as CSV, and shows the books', async () => {
+  it('sums usage by key, model and day, in JSON and as CSV, and shows the audit', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     await (await call(key)).text();
     const today = new Date().toISOString().slice(0, 10);
@@ -373,8 +373,8 @@ describe('the admin API', () => {
   });
 });
 
-describe('limits of a key', () => {
-  it('on its models are held before anything is reserved', async () => {
+describe('a limit of a key', () => {
+  it('on its models applies before anything is reserved', async () => {
     const { key } = await newKey({ account: 'acme', limits: { models: ['openai/*'] } });
     const response = await call(key);
     expect([response.status, await response.json()]).toMatchObject([
@@ -383,7 +383,7 @@ describe('limits of a key', () => {
     ]);
   });
 
-  it('on its spending are held by the ledger, whatever the account has', async () => {
+  it("on its spending is enforced by the ledger, whatever the account's balance", async () => {
     const { key, id } = await newKey({ account: 'acme', limits: { spendCap: '0.000000001' } });
     const response = await call(key);
     expect([response.status, await response.json()]).toMatchObject([
@@ -400,8 +400,8 @@ describe('limits of a key', () => {
   });
 });
 
-describe('the rate of a key', () => {
-  it('is held call by call, says when to come again, and changes without a restart', async () => {
+describe('the rate limit of a key', () => {
+  it('counts call by call, says when to retry, and changes without a restart', async () => {
     const { key, id } = await newKey({ account: 'acme', limits: { callsPerMinute: 2 } });
     const answers = [await call(key), await call(key), await call(key)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -436,7 +436,7 @@ describe('a second process on the same ledger', () => {
     return fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
   }
 
-  it('shares idempotency keys: of 50 equal calls at both one is made and charged', async () => {
+  it('shares idempotency keys: of 50 equal calls at both, one is made and charged', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     const replies = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
@@ -454,7 +454,7 @@ describe('a second process on the same ledger', () => {
     expect(await admin('GET', `/usage?key=${id}&by=key`)).toMatchObject({ body: { data: [{ calls: 1 }] } });
   });
 
-  it('holds the rate of a key together with the first', async () => {
+  it('shares the rate limit of a key with the first', async () => {
     const { key } = await newKey({ account: 'acme', limits: { callsPerMinute: 3 } });
     const ask = async ({ url }: RunningGateway): Promise<number> => {
       const response = await fetch(`${url}/v1/chat/completions`, {
@@ -471,7 +471,7 @@ describe('a second process on the same ledger', () => {
     expect(statuses.toSorted()).toEqual([200, 200, 200, ...Array.from({ length: 7 }, () => 429)]);
   });
 
-  it('refuses within a second a key that was disabled at the first', async () => {
+  it('refuses a key within a second after the first disabled it', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     expect((await callAt(second, key)).status).toBeLessThan(500);
     await admin('PATCH', `/keys/${id}`, { disabled: true });
@@ -479,7 +479,7 @@ describe('a second process on the same ledger', () => {
   });
 });
 
-describe('a process that is killed in the middle of a call', () => {
+describe('a process that is killed during a call', () => {
   it('leaves an idempotency key that the others resolve: the call is charged once and not made again', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     const doomed = await startProcess(environment);
@@ -515,7 +515,7 @@ describe('a process that is killed in the middle of a call', () => {
 });
 
 describe('the command line beside it', () => {
-  it('does the same: accounts, keys, limits, credit, usage', async () => {
+  it('manages accounts, keys, limits, credit and usage like the API', async () => {
     expect(await verb('accounts', 'create', 'gamma')).toMatchObject({ account: 'gamma', balance: '0' });
     expect(
       await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma'),
@@ -569,7 +569,7 @@ describe('the command line beside it', () => {
     await expect.poll(() => statusOf(next.key), soon).toBe(401);
   });
 
-  it('tells what is wrong in one line', async () => {
+  it('reports faults in one line', async () => {
     const { code, errors } = await runVerb(['keys', 'limit', 'nobody', '--spend-cap', 'lots'], environment);
     expect([code, errors]).toEqual([
       1,

@@ -1,4 +1,4 @@
-/** The example that makes a picture, and the lines of the README, as a newcomer runs them. */
+/** The example that makes a picture, and the commands of the README, as a newcomer runs them. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop('SIGTERM'));
 
-it('saves a real picture of the size that was asked for, and another after the edit', async () => {
+it('the example saves a real picture of the requested size, and another after the edit', async () => {
   const { stdout } = await run(
     process.execPath,
     [join(root, 'examples/picture.ts'), 'A lighthouse', 'lighthouse.png'],
@@ -36,7 +36,7 @@ it('saves a real picture of the size that was asked for, and another after the e
   expect(readdirSync(join(data, 'uploads'))).toEqual([]);
 });
 
-it('answers the lines of the README that make and change a picture', async () => {
+it('the gateway answers the commands of the README that make and edit a picture', async () => {
   const readme = readFileSync(join(root, 'plugins/protocols/README.md'), 'utf8');
   const [, lines = ''] = /```sh\n(curl [^`]*\/v1\/images\/generations[^`]*)```/.exec(readme) ?? [];
   await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], {

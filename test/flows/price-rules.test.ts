@@ -103,6 +103,6 @@ it.each([
   expect(await call('house/quiet', { prompt_cache_options: { ttl } })).toMatchObject({ status: 200, cost });
 });
 
-it('the audit finds every charge right at the rule that its entry names', async () => {
+it('the audit finds every charge right by the rule that its entry names', async () => {
   expect(await gateway.verb('audit')).toMatchObject({ ok: true, broken: 0 });
 });

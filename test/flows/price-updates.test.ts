@@ -1,4 +1,4 @@
-/** New prices beside a running gateway of several workers, by the command line. */
+/** Price updates by the command line beside a running gateway of several workers. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -9,11 +9,11 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-it('an update by the command line reaches all workers of a running gateway, and its undoing too', async () => {
+it('a price update by the command line reaches all workers of a running gateway, and so does its rollback', async () => {
   operated.configure('workers: 2', "(await import('tollgate/plugins/operations/catalogue')).catalogue(),");
   const gateway = await operated.start();
   await until(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);
-  /** The prices that connections of their own read, since connections are dealt out among workers. */
+  /** The prices read over several new connections, since the system deals connections out among workers. */
   const prices = async (): Promise<Set<string>> => {
     const read = async (): Promise<string> => {
       const response = await fetch(`${gateway.url}/v1/models/openai/gpt-4o-mini`, {

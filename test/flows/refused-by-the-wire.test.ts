@@ -1,6 +1,6 @@
 /**
- * What a model refuses on chat-completions, its client gets all the same: tools of GPT-5.5 by responses, and
- * schemas by JSON mode.
+ * A client gets what a model refuses on chat-completions: tools of GPT-5.5 over responses, and schemas by
+ * JSON mode.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
@@ -38,7 +38,7 @@ function messageOf(reply: unknown): Record<string, unknown> {
   return isObject(message) ? message : {};
 }
 
-it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
+it('the gateway runs a chat client through a whole tool loop of GPT-5.5', async () => {
   house.vendors.openai.script(
     'gpt-5.5',
     { toolCalls: [{ name: 'look', arguments: '{"at":"the sea"}' }] },
@@ -74,7 +74,7 @@ it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
   expect(house.journal().map(wireOf)).toEqual(['responses', 'responses']);
 });
 
-it('reports what a chat client loses by going to responses', async () => {
+it('the gateway reports what a chat client loses by going to responses', async () => {
   const reply = await post({
     model: 'openai/gpt-5.5',
     messages: [{ role: 'user', content: 'Look.' }],
@@ -88,7 +88,7 @@ it('reports what a chat client loses by going to responses', async () => {
 });
 
 it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])(
-  'asks %s for JSON where a client asks for a schema',
+  'the gateway asks %s for JSON if a client asks for a schema',
   async (model) => {
     const schema = {
       type: 'object',

@@ -1,6 +1,6 @@
 /**
- * Reasoning of earlier turns whose signature its vendor no longer accepts: it is left out once, and the loss
- * is reported.
+ * Reasoning of earlier turns whose signature its provider no longer accepts: the gateway omits it once and
+ * reports the loss.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
@@ -20,7 +20,7 @@ interface Asked {
   readonly body: object;
   /** Where the client wrote the reasoning. */
   readonly lost: string;
-  /** What the vendor must not be sent again. */
+  /** What the provider must not receive again. */
   readonly seal: string;
 }
 
@@ -100,8 +100,8 @@ function post({ path, body }: Asked): Promise<Response> {
   return fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-describe.each(Object.entries(calls))('%s that is refused', (_, asked) => {
-  it('is left out, and the same target is asked once more', async () => {
+describe.each(Object.entries(calls))('%s with a refused signature', (_, asked) => {
+  it('is omitted, and the same target gets one more attempt', async () => {
     const [ends, requests] = [house.gateway.ends.length, house.journal().length];
     const response = await post(asked);
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
@@ -119,7 +119,7 @@ describe.each(Object.entries(calls))('%s that is refused', (_, asked) => {
   });
 });
 
-it('a vendor that refuses the call again without the reasoning has the last word', async () => {
+it('a provider that refuses the call without the reasoning too has its error passed on', async () => {
   const refusal = {
     reply: {
       status: 400,

@@ -1,10 +1,10 @@
-/** What a plugin of anybody's keeps of a reply and sends again: it is that reply, and a call of its own. */
+/** A plugin that stores a reply and sends it again: the client gets the same reply, as a call of its own. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Replay } from '../../core/index.ts';
 import { openHouse, type House } from '../support/house.ts';
 
-/** Keeps replies by the text of their calls, and tells how many calls were made. */
+/** Stores replies by the text of their calls, and counts the calls that were made. */
 const cache = definePlugin({
   name: 'cache',
   options: z.strictObject({}),
@@ -31,7 +31,7 @@ beforeAll(async () => void (house = await openHouse({ plugins: [cache()] })));
 afterAll(() => house.close());
 
 it.each([false, true])(
-  'is sent with the same bytes, under its own id, without the allowances of the first (stream: %s)',
+  "a stored reply has the same bytes, its own id, and none of the first reply's rate-limit headers (stream: %s)",
   async (stream) => {
     const ended = house.gateway.ends.length;
     const body = { model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] };

@@ -1,5 +1,5 @@
 /**
- * What replies may hold is one budget of all calls: whoever is beyond it ends as an error of its own, and the
+ * All calls share one memory budget for replies: a call beyond it ends with an error of its own, and the
  * others are served.
  */
 import type { ServerResponse } from 'node:http';
@@ -87,7 +87,7 @@ async function used(): Promise<bigint> {
 }
 
 describe.each(clients)('a client of %s', (client) => {
-  it('gets a reply that fits, and an error for one that is too long, which costs nothing', async () => {
+  it('receives a reply that fits, and an error for one that is too long, which costs nothing', async () => {
     vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit)));
     expect((await call(client, false)).status).toBe(200);
     const before = await used();
@@ -100,7 +100,7 @@ describe.each(clients)('a client of %s', (client) => {
     expect(await used()).toBe(before);
   });
 
-  it('gets an error for a short reply that is mostly structure', async () => {
+  it('receives an error for a short reply that is mostly structure', async () => {
     vendor.conduct(
       (response) =>
         void response
@@ -110,7 +110,7 @@ describe.each(clients)('a client of %s', (client) => {
     expect((await call(client, false)).status).toBe(502);
   });
 
-  it('keeps what it had of a stream whose next event is too long, and pays for that', async () => {
+  it('keeps the part of a stream before an event that is too long, and pays for it', async () => {
     vendor.conduct(
       (response) =>
         void stream(response).write(
@@ -125,7 +125,7 @@ describe.each(clients)('a client of %s', (client) => {
     expect(await used()).toBeGreaterThan(before);
   });
 
-  it('is told to come again while others hold all there is, and served afterwards', async () => {
+  it('gets a retryable error while others hold the whole budget, and is served afterwards', async () => {
     const leaving = new AbortController();
     vendor.conduct(
       (response) =>
@@ -141,7 +141,7 @@ describe.each(clients)('a client of %s', (client) => {
     await expect.poll(async () => (await call(client, false)).status).toBe(200);
   });
 
-  it('is not kept waiting for ever by a stream that is only ever opened', async () => {
+  it('does not wait forever for a stream that only ever opens', async () => {
     vendor.conduct((response) => {
       stream(response);
       const timer = setInterval(() => response.write(chunk([])), 20);

@@ -1,4 +1,4 @@
-/** Whatever a client is answered carries an id, and by this id the log tells what it is about. */
+/** Every reply carries an id, and the log tells by this id what the reply is about. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
@@ -7,7 +7,10 @@ import { callLog } from '../../plugins/operations/call-log.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { openHouse, type House } from '../support/house.ts';
 
-/** What goes wrong where: in a route, in what tells of a route's errors, in a tap, in a plugin's own line. */
+/**
+ * A fault in each place: in a route, in the reporter of a route's errors, in a tap, in a plugin's own log
+ * line.
+ */
 const faulty = definePlugin({
   name: 'faulty',
   options: z.strictObject({}),
@@ -49,7 +52,7 @@ afterAll(() => house.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The lines of the log that hold an id. */
+/** The log lines that contain an id. */
 function linesOf(id: string | null): Record<string, unknown>[] {
   return house.gateway.log
     .filter((line) => id !== null && line.includes(id))
@@ -68,24 +71,24 @@ describe('the id of a request', () => {
     ['POST', '/v1/chat/completions', 401],
     ['GET', '/faulty', 500],
     ['GET', '/worse', 500],
-  ])('is told: %s %s, %i', async (method, path, status) => {
+  ])("is in the reply's header: %s %s, %i", async (method, path, status) => {
     const response = await fetch(`${house.gateway.url}${path}`, { method });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-request-id')).toMatch(uuid);
     expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
   });
 
-  it('is another one each time, also for what is found without looking again', async () => {
+  it('differs for every request, also for cached replies', async () => {
     const replies = await Promise.all([1, 2, 3].map(() => fetch(`${house.gateway.url}/v1/models`)));
     expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3);
   });
 
-  it("stands in the error's body where the family has a place for it", async () => {
+  it("is in the error's body if the protocol has a field for it", async () => {
     const response = await fetch(`${house.gateway.url}/alpha/v1/models/nobody/nothing`);
     expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
   });
 
-  it('finds the line of a route that failed', async () => {
+  it('finds the log line of a route that failed', async () => {
     const response = await fetch(`${house.gateway.url}/faulty`);
     const id = response.headers.get('x-request-id');
     expect(await response.json()).toEqual({ id });
@@ -94,7 +97,7 @@ describe('the id of a request', () => {
     ]);
   });
 
-  it('finds both lines of a route that fails at telling so as well, of which the client learns nothing', async () => {
+  it('finds both log lines of a route whose error report fails too, and the client sees neither', async () => {
     const response = await fetch(`${house.gateway.url}/worse`);
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');
@@ -105,7 +108,7 @@ describe('the id of a request', () => {
     ]);
   });
 
-  it("finds a call's own line, those of its plugins, and that of a tap that failed", async () => {
+  it("finds a call's own log line, those of its plugins, and that of a tap that failed", async () => {
     const response = await house.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: 'Hello!' }],
@@ -124,8 +127,8 @@ describe('the id of a request', () => {
   });
 });
 
-describe('a line of the log', () => {
-  it('stays short, whatever the caller calls a model', async () => {
+describe('a log line', () => {
+  it('stays short, however long the model name in the request', async () => {
     const before = house.gateway.log.length;
     await house.post({
       model: `openai/${'x'.repeat(50_000)}`,

@@ -1,4 +1,4 @@
-/** What a plugin's own route answers is what its caller is sent: that status, and those bytes. */
+/** What a plugin's own route returns is what its client receives: that status, and those bytes. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 const bytes = Buffer.from('before after').subarray(7);
 const csv = { 'content-type': 'text/csv' };
 
-/** A reply, and the body and type that its caller is sent. */
+/** A reply, and the body and type that its client receives. */
 const replies: readonly (readonly [name: string, reply: RouteReply, body: string, type: string | null])[] = [
   ['none', { status: 202, body: null }, '', 'text/plain; charset=utf-8'],
   ['undefined', { status: 200, headers: csv, body: undefined }, '', 'text/csv'],
@@ -52,7 +52,7 @@ const answering = definePlugin({
   },
 });
 
-/** What a plugin in plain JavaScript may answer, past the types. */
+/** What a plugin in plain JavaScript may return, past the types. */
 function untyped(value: unknown): never {
   return value as never;
 }
@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('a route that answers', () => {
+describe('a route that returns a valid reply', () => {
   it.each(
     replies.map(([name, { status }, body, type], index) => ({ name, status, body, type, path: `/${index}` })),
   )('$name', async ({ status, body, type, path }) => {
@@ -124,13 +124,13 @@ describe('a route that answers', () => {
   });
 });
 
-describe('a route that answers what cannot be sent', () => {
-  /** The lines of the log about one request. */
+describe('a route that returns an invalid reply', () => {
+  /** The log lines about one request. */
   const linesOf = (id: string | null): string[] =>
     gateway.log.filter((line) => id !== null && line.includes(id));
 
   it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
-    'is named in the log, and its callers are told in its words: $name',
+    'is named in the log, and its clients get an error of its format: $name',
     async ({ told, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
@@ -145,7 +145,7 @@ describe('a route that answers what cannot be sent', () => {
   );
 
   it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
-    'has our words where it is asked for its own: $name',
+    'causes our own error if its error format is invalid too: $name',
     async ({ told, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
@@ -164,7 +164,7 @@ describe('a route that answers what cannot be sent', () => {
 });
 
 describe('a readiness check that fails', () => {
-  it('is a fault that names its plugin, and hides no other fault', async () => {
+  it("is reported with its plugin's name, and hides no other fault", async () => {
     const response = await fetch(`${gateway.url}/readyz`);
     expect([response.status, await response.json()]).toMatchObject([
       503,
@@ -192,13 +192,13 @@ describe('a body for a route', () => {
   it.each([
     ['of a told length', padded],
     ['in chunks', (length: number) => chunked(padded(length))],
-  ])('of a megabyte is taken, %s, and a longer one is told to be too large', async (_, made) => {
+  ])('of a megabyte is accepted, %s, and a longer one is refused as too large', async (_, made) => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');
     const refused = await post(made(1_048_577));
     expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining('1 MB')]);
   });
 
-  it('that is compressed is refused, saying so', async () => {
+  it('with a content-encoding is refused, and the error says so', async () => {
     const refused = await fetch(`${gateway.url}/length`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -210,7 +210,7 @@ describe('a body for a route', () => {
     ]);
   });
 
-  it('that is no JSON is told to be none', async () => {
+  it('that is not JSON is refused as such', async () => {
     expect((await post('{"a":')).status).toBe(400);
   });
 });

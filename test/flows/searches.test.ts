@@ -1,6 +1,6 @@
 /**
- * Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every
- * family's words.
+ * Searches that a provider runs for a call and charges separately: the gateway reserves them before it sends
+ * the call, in every protocol.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const user = [{ role: 'user', content: 'What is new?' }];
 
-/** A call of a family, with the fields that let its vendor search. */
+/** A call of a protocol, with the fields that let its provider search. */
 const calls: Readonly<Record<string, (search: object) => readonly [path: string, body: object]>> = {
   'chat-completions': (search) => [
     '/v1/chat/completions',
@@ -54,7 +54,7 @@ const calls: Readonly<Record<string, (search: object) => readonly [path: string,
   ],
 };
 
-/** What is reserved for a call, in USD: the status of its reply does not matter here. */
+/** What a call reserves, in USD: the status of its reply does not matter here. */
 async function reservedFor([path, body]: readonly [string, object]): Promise<number> {
   const response = await fetch(house.gateway.url + path, {
     method: 'POST',
@@ -72,7 +72,7 @@ async function reservedFor([path, body]: readonly [string, object]): Promise<num
   return Number(reserve.reserved) / 1e9;
 }
 
-/** Tokens of all readings of a conversation of `sent` tokens that grows by 10,000 with each search. */
+/** The tokens of all readings of a conversation of `sent` tokens that grows by 10,000 with each search. */
 const read = (searches: number, sent: number): number =>
   Array.from({ length: searches + 1 }, (_, done) => sent + done * 10_000).reduce(
     (sum, each) => sum + each,
@@ -111,10 +111,10 @@ it.each<
     read(3, 0),
     3,
   ],
-  // Gemini 2.5 is billed once for a call that searches.
+  // Google bills Gemini 2.5 once for a call that searches.
   ['generate-content', 'a tool', { tools: [{ googleSearch: {} }] }, 1, 0.035, 100_000, 1],
 ])(
-  'a call of %s with %s is reserved for with its searches, and all that is read for them: %j, %i of them',
+  'a call of %s with %s reserves its searches and the tokens they read: %j, %i searches',
   async (family, _, search, count, each, tokens, rate) => {
     const call = calls[family];
     if (!call) throw new Error(family);
@@ -132,7 +132,7 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
   [true, 'once', 1],
   [false, 'once', 1],
 ])(
-  'what Google tells of its searches is charged: streamed %s, %s, %i',
+  'the gateway charges the searches that Google reports: streamed %s, %s, %i',
   async (stream, searchesBilled, count) => {
     const reply = {
       candidates: [
@@ -189,12 +189,11 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
 );
 
 /**
- * Ten runs of code that print 2000 tokens each, and the conversation read again after each of them, from the
- * cache.
+ * Ten runs of code that print 2000 tokens each, and the conversation read from the cache after each of them.
  */
 const codeRuns = (20_000 * 0.25 + 90_000 * 0.025) / 1e6;
 
-it('code that a vendor may run is reserved for with a container', async () => {
+it('a call whose provider may run code reserves a container', async () => {
   const call = calls.responses;
   if (!call) throw new Error('no responses');
   const more =
@@ -223,7 +222,7 @@ it.each<[told: string, tools: object[], least: number, most: number]>([
     codeRuns,
     codeRuns + 0.0001,
   ],
-])('%s is reserved for', async (_, tools, least, most) => {
+])('a call reserves %s', async (_, tools, least, most) => {
   const call = calls.responses;
   if (!call) throw new Error('no responses');
   const more = (await reservedFor(call({ tools }))) - (await reservedFor(call({})));
@@ -282,7 +281,7 @@ it.each<[family: string, fields: object, least: number]>([
     1.04,
   ],
 ])(
-  'what a vendor of %s has to fetch may fill the context, and is reserved for: %j',
+  'a call of %s whose provider fetches pages reserves the whole context: %j',
   async (family, fields, least) => {
     const call = calls[family];
     if (!call) throw new Error(family);
@@ -292,7 +291,7 @@ it.each<[family: string, fields: object, least: number]>([
   },
 );
 
-it('a call without any reserves for none', async () => {
+it('a call without searches reserves none', async () => {
   const tool = {
     name: 'web_search_of_mine',
     description: 'Looks.',
@@ -304,7 +303,7 @@ it('a call without any reserves for none', async () => {
   expect((await reservedFor(own)) - (await reservedFor(plain))).toBeLessThan(0.005);
 });
 
-/** A request of a family, at a model that has a price for its tokens alone. */
+/** A request of a protocol, to a model that has a price for its tokens alone. */
 const paths: Readonly<Record<string, readonly [path: string, body: object]>> = {
   'chat-completions': ['/v1/chat/completions', { model: 'house/model', messages: user }],
   responses: ['/v1/responses', { model: 'house/model', input: 'What is new?' }],
@@ -315,7 +314,7 @@ const paths: Readonly<Record<string, readonly [path: string, body: object]>> = {
   ],
 };
 
-/** A gateway whose vendor answers in chat that it has searched, and how often it was asked. */
+/** A gateway whose provider answers in chat that it has searched, and a count of its requests. */
 async function openPlain(price: object) {
   let asked = 0;
   const reply = {
@@ -385,7 +384,7 @@ it.each<[family: string, fields: object, named: string]>([
     'tools[0].retrieval',
   ],
 ])(
-  'what a vendor of %s charges apart is refused by its field where nobody knows for how much: %j',
+  'what a provider of %s charges separately is refused by its field if its price is unknown: %j',
   async (family, fields, named) => {
     const plain = await openPlain({});
     const refused = await plain.ask(family, fields);
@@ -410,14 +409,14 @@ it.each<[what: string, price: object, fields: object]>([
       tools: [{ type: 'openrouter:datetime' }],
     },
   ],
-])('what a vendor does on its own goes on to it where it %s', async (_, price, fields) => {
+])('what a provider does on its own reaches it where it %s', async (_, price, fields) => {
   const plain = await openPlain(price);
   expect((await plain.ask('chat-completions', fields)).status).toBe(200);
   expect(plain.asked()).toBe(1);
   await plain.close();
 });
 
-it('a search that Codex offers with every call is left out, and told as lost, where nobody knows what it costs', async () => {
+it('a search that Codex offers with every call is omitted and reported as lost if its price is unknown', async () => {
   const item = {
     type: 'message',
     id: 'msg_1',
@@ -467,7 +466,7 @@ it('a search that Codex offers with every call is left out, and told as lost, wh
   await vendor.close();
 });
 
-it('a search that nobody asked for, and no price is known of, makes a call suspect', async () => {
+it('a search without a request and without a known price makes a call suspect', async () => {
   const plain = await openPlain({});
   expect((await plain.ask('chat-completions', {})).status).toBe(200);
   const [end] = await plain.gateway.ended(1);
@@ -475,7 +474,7 @@ it('a search that nobody asked for, and no price is known of, makes a call suspe
   await plain.close();
 });
 
-/** Replies of each family with three tokens in and two out, and a count of what is charged apart. */
+/** Replies of each protocol with three tokens in and two out, and a count of what is charged separately. */
 const billed = {
   'chat-completions': (count: number) => ({
     id: 'c',
@@ -562,7 +561,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
   ['responses', {}, 900, 0, true],
   ['generate-content', {}, 1000, 0, true],
 ])(
-  'a vendor of %s that a call with %j allows to charge, and that reports %i, is paid for %i',
+  'a provider of %s whose call with %j allows such charges, and that reports %i, is paid for %i',
   async (family, fields, count, charged, suspect) => {
     const vendor = await startScriptedVendor(
       (response) =>
@@ -614,7 +613,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
 );
 
 it.each([true, false])(
-  'the tokens of a cache that a call to Google names are reserved for, and charged as the vendor reports them: streamed %s',
+  'the tokens of a cache that a call to Google names are reserved, and charged as the provider reports them: streamed %s',
   async (stream) => {
     const reply = {
       candidates: [

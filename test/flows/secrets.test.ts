@@ -1,7 +1,7 @@
 /**
- * Nothing secret gets out: keys, prompts and replies are put through calls that go well and wrong in every
- * way, and then looked for in all that the gateway writes and tells. And a key opens what it is for, and
- * nothing of anybody else's.
+ * No secret leaks: keys, prompts and replies go through calls that succeed and fail in every way, and the
+ * test looks for them in everything the gateway writes and sends. A key opens what it is for, and nothing of
+ * anyone else's.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -32,9 +32,9 @@ const body = { model, messages: [{ role: 'user', content: canary.prompt }] };
 
 let house: House;
 let other: string;
-/** All that clients were sent beside the replies that were meant for them. */
+/** Everything clients received except the replies that were meant for them. */
 const told: string[] = [];
-/** Whom this process, and the gateway in it, has connected to or looked up. */
+/** The hosts that this process, and the gateway in it, has connected to or looked up. */
 const opened = new Set<string>();
 
 function note(message: unknown): void {
@@ -89,7 +89,7 @@ async function keep(response: Response): Promise<void> {
 }
 
 describe('canaries', () => {
-  it('are in no log, metric, error, database or file after calls of every kind', async () => {
+  it('appear in no log, metric, error, database or file after calls of every kind', async () => {
     const { vendor } = house;
     for (const stream of [false, true]) {
       for (const scenario of [
@@ -126,7 +126,7 @@ describe('canaries', () => {
       '/alpha/v1/messages',
       `/beta/v1beta/models/${model}:generateContent`,
     ]) {
-      // The part of a body that JSON's reader quotes is the client's own; it is for the client alone.
+      // The part of a body that JSON's parser quotes is the client's own, and only the client sees it.
       await (await send(path, broken)).arrayBuffer();
       await keep(await send(path, { ...body, model: 'openai/none' }));
       for (const header of ['authorization', 'x-api-key', 'x-goog-api-key'])
@@ -161,7 +161,7 @@ describe('canaries', () => {
       const found = Object.entries({ ...canary, key: house.key, vendor: vendor.key, operator })
         .filter(([, secret]) => text.includes(secret))
         .map(([name]) => `${name} in ${place}`);
-      // An outcome that is kept for a retry is the one place where a reply is written down.
+      // An outcome stored for a retry is the one place where the gateway writes a reply down.
       expect(found.filter((name) => name !== 'junk in told' && name !== 'reply in database')).toEqual([]);
     }
     expect(written.log).toContain('"msg":"call"');
@@ -169,8 +169,8 @@ describe('canaries', () => {
 });
 
 /**
- * Ways to write an address so that one reader takes it for another: by encoding, by steps back, by case, by
- * what is behind a semicolon.
+ * Ways to write a path so that one parser takes it for another: by encoding, by dot segments, by case, by
+ * what follows a semicolon.
  */
 function tricksFor(path: string): string[] {
   const [, first = '', ...rest] = path.split('/');
@@ -201,7 +201,7 @@ function tricksFor(path: string): string[] {
   ];
 }
 
-/** Of a request whose path goes out as it is written: `fetch` would tidy it up. */
+/** Sends a request whose path goes out as written: `fetch` would normalise it. */
 function statusOf(
   base: string,
   method: string,
@@ -221,7 +221,7 @@ function statusOf(
 }
 
 describe('a key', () => {
-  it('of a user opens no address of the operators, by whichever method, at either door', async () => {
+  it('of a user opens no path of the operators, by any method, on either listener', async () => {
     const paths = [
       '/admin/keys',
       '/admin/accounts',
@@ -249,7 +249,7 @@ describe('a key', () => {
     }
   });
 
-  it('is needed for what it is for, however its address is written', async () => {
+  it('is required for its paths, however they are written', async () => {
     for (const path of ['/v1/user/balance', '/v1/calls/x']) {
       for (const trick of tricksFor(path)) {
         for (const [method, headers] of [
@@ -274,7 +274,7 @@ describe('a key', () => {
     expect(house.vendor.requests.length).toBe(asked);
   });
 
-  it('leads to models whose names hold slashes, plain or encoded, and to none by what stands behind a semicolon', async () => {
+  it('reaches models whose names hold slashes, plain or encoded, and none by what follows a semicolon', async () => {
     const status = (path: string): Promise<number | undefined> =>
       statusOf(
         house.gateway.url,
@@ -307,7 +307,7 @@ describe('a key', () => {
       ]);
   });
 
-  it('of one account sees no call of another, nor what its idempotency key stands for', async () => {
+  it('of one account sees no call of another, nor the reply stored under its idempotency key', async () => {
     const mine = await send('/v1/chat/completions', body, { 'idempotency-key': 'shared-name' });
     const id = mine.headers.get('x-request-id') ?? '';
     await mine.arrayBuffer();
@@ -332,7 +332,7 @@ describe('a key', () => {
     expect(balances[0]).not.toEqual(balances[1]);
   });
 
-  it('that is disabled while a stream runs is refused within a second, and the stream goes on', async () => {
+  it('that is disabled during a stream is refused within a second, and the stream continues', async () => {
     const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
     const { key, id } =
       typeof made === 'object' && made && 'key' in made && 'id' in made
@@ -364,7 +364,7 @@ describe('a key', () => {
 });
 
 describe('a header', () => {
-  it("of a client's reaches no vendor, and a vendor's no client, but for those that are meant to", async () => {
+  it("of a client reaches no provider, and a provider's no client, except those that are meant to", async () => {
     const theirs = {
       cookie: 'canary',
       'x-forwarded-for': 'canary',
@@ -402,8 +402,8 @@ describe('a header', () => {
   });
 });
 
-describe('a head that goes out', () => {
-  it('holds nothing that a client wrote into a path, a model, a field or a header', async () => {
+describe('an outgoing head', () => {
+  it('contains nothing that a client wrote into a path, a model, a field or a header', async () => {
     const evil = '%0d%0aset-cookie:%20a=b';
     const heads = [
       (
@@ -442,8 +442,8 @@ describe('a head that goes out', () => {
   });
 });
 
-describe('the only sockets', () => {
-  it('that are opened are to the vendors of the configuration, whatever addresses a call names', async () => {
+describe("the gateway's sockets", () => {
+  it('connect only to the providers of the configuration, whatever addresses a call names', async () => {
     const decoy = await startScriptedVendor((response) => response.end('{}'));
     const port = Number(new URL(decoy.origin).port);
     const urls = [
@@ -496,7 +496,7 @@ describe('the only sockets', () => {
           ],
         })
       ).arrayBuffer();
-      // Nor do the fields by which other gateways could be led astray.
+      // Nor do the fields that could mislead other gateways.
       await (
         await send(
           `/v1/chat/completions?base_url=${encodeURIComponent(url)}`,
@@ -505,7 +505,7 @@ describe('the only sockets', () => {
         )
       ).arrayBuffer();
     }
-    // A vendor that sends us elsewhere is not followed.
+    // The gateway follows no redirect of a provider.
     house.vendor.script('gpt-4o-mini', {
       reply: { status: 307, headers: { location: decoy.origin }, body: '' },
     });

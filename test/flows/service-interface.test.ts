@@ -1,7 +1,7 @@
 /**
- * The service interface of responses and generate-content, row by row over real sockets: what may be sent,
- * with which credential, what comes back whole and streamed, and what is refused in which words. Nobody but
- * the demo model answers.
+ * The service interface of responses and generate-content, row by row over real sockets: what a client may
+ * send, with which credential, what comes back whole and streamed, and which errors it gets. Only the demo
+ * model answers.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -135,13 +135,13 @@ describe('responses', () => {
         metadata: { voyage: '12' },
       },
     ],
-  ])('takes %s, and says the settings again', async (_, fields, echoed) => {
+  ])('accepts %s, and repeats the settings in the reply', async (_, fields, echoed) => {
     const { status, body } = await call(fields);
     expect([status, body]).toEqual([200, expect.objectContaining({ ...whole, ...echoed })]);
     expect(body).not.toHaveProperty('provider');
   });
 
-  it('gives a called tool as an item, and takes what it answered in the next call', async () => {
+  it('returns a tool call as an item, and accepts its output in the next call', async () => {
     const { body } = await call({
       input: [user],
       tools: [tool],
@@ -256,7 +256,7 @@ describe('responses', () => {
     });
   });
 
-  it('takes an assistant that says both, and refuses more text than fits where nothing may be left out', async () => {
+  it('accepts an assistant message with both parts, and refuses more text than fits if truncation is disabled', async () => {
     expect(
       (await call({ input: [user, { ...assistant, id: 'msg_1', status: 'completed' }, user] })).status,
     ).toBe(200);
@@ -296,14 +296,14 @@ describe('generate-content', () => {
     ['the key header', () => own()],
     ['the key header of its vendor', () => ({ 'x-goog-api-key': key })],
     ['a bearer', () => ({ authorization: `Bearer ${key}` })],
-  ])('answers to %s', async (_, headers) => {
+  ])('answers at %s', async (_, headers) => {
     expect(await post(address('generateContent'), ahoy, headers())).toMatchObject({
       status: 200,
       body: whole,
     });
   });
 
-  it('takes bytes in both spellings', async () => {
+  it('accepts bytes in both spellings', async () => {
     for (const part of [
       { inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } },
       { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
@@ -315,7 +315,7 @@ describe('generate-content', () => {
     }
   });
 
-  it('gives a picture as base64 in a part', async () => {
+  it('returns a picture as base64 in a part', async () => {
     const { body } = await post(
       address('generateContent', 'demo/paint'),
       { contents: [{ parts: [{ text: 'A lighthouse' }] }] },
@@ -336,7 +336,7 @@ describe('generate-content', () => {
     });
   });
 
-  it('streams one array, and bare events where asked for', async () => {
+  it('streams one array, and bare events if the client asks for them', async () => {
     const array = await post(address('streamGenerateContent'), ahoy, own());
     const events = await post(`${address('streamGenerateContent')}?alt=sse`, ahoy, own());
     expect([array.type, events.type]).toEqual([
@@ -381,14 +381,14 @@ describe('generate-content', () => {
     ],
     ['an unknown model', address('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
     ['a method nobody serves', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
-  ])('refuses %s in its own words', async (_, path, body, headers, code, status) => {
+  ])('refuses %s in its own error format', async (_, path, body, headers, code, status) => {
     expect(await post(path, body, headers ?? own())).toMatchObject({
       status: code,
       body: { error: { code, status, message: text } },
     });
   });
 
-  it('refuses a stream that was to be an array with an array', async () => {
+  it('refuses a stream in array form with an array', async () => {
     expect(await post(address('streamGenerateContent', 'demo/nobody'), ahoy, own())).toMatchObject({
       status: 404,
       body: [{ error: { code: 404, status: 'NOT_FOUND' } }],

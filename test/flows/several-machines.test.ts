@@ -1,6 +1,6 @@
 /**
- * Several machines, each with a data folder of its own and one database for all: the example, and what
- * operators and clients meet there.
+ * Several machines, each with its own data folder and one database for all: the example, and what operators
+ * and clients see of it.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ function machine(url: string): Record<string, string> {
 }
 
 describe('two gateways with one PostgreSQL', () => {
-  it('know the same keys and spend from the same accounts', async () => {
+  it('share keys and accounts', async () => {
     const { url, drop } = await freshDatabase();
     const environments = [machine(url), machine(url)];
     const gateways = await Promise.all(environments.map((environment) => startProcess(environment)));
@@ -62,7 +62,7 @@ describe('two gateways with one PostgreSQL', () => {
     await drop();
   });
 
-  describe('whose operators and clients come to either of them', () => {
+  describe('serve operators and clients at either', () => {
     const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
     let gateways: TestGateway[];
     let door: string;
@@ -73,7 +73,7 @@ describe('two gateways with one PostgreSQL', () => {
       ({ drop } = fresh);
       const store = { kind: 'postgres', url: fresh.url } as const;
       const plugins = [bearer(), chatCompletions(), demo({ pace: 1 }), balance({ store, firstCredit: '0' })];
-      // One process has one door for operators.
+      // One process has one admin listener.
       gateways = [
         await startGateway({ plugins: [...plugins, admin({ port: 0 })] }),
         await startGateway({ plugins }),
@@ -122,7 +122,7 @@ describe('two gateways with one PostgreSQL', () => {
       };
     }
 
-    it('share idempotency keys: of 30 equal calls at both one is made and charged, and all get its bytes', async () => {
+    it('share idempotency keys: of 30 equal calls at both, one is made and charged, and all get its bytes', async () => {
       const { key, id } = await newKey();
       const once = { 'idempotency-key': 'order-1' };
       const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => call(index, key, once)));
@@ -138,7 +138,7 @@ describe('two gateways with one PostgreSQL', () => {
       });
     });
 
-    it('hold the rate of a key together', async () => {
+    it('share the rate limit of a key', async () => {
       const { key } = await newKey({ callsPerMinute: 4 });
       const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => call(index, key)));
       expect(replies.map(({ status }) => status).toSorted()).toEqual([
@@ -150,7 +150,7 @@ describe('two gateways with one PostgreSQL', () => {
       ]);
     });
 
-    it('obey what operators do at the other: credit, limits, rotation, disabling', async () => {
+    it('apply what operators do at the other: credit, limits, rotation, disabling', async () => {
       expect(
         await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' }),
       ).toMatchObject({ status: 200, body: { status: 'already_credited', total: '5' } });
@@ -174,7 +174,7 @@ describe('two gateways with one PostgreSQL', () => {
     });
   });
 
-  it('are told which variable names the database where none does', async () => {
+  it('report which variable must name the database if none does', async () => {
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG });
     expect(code).toBe(1);
     expect(errors).toMatch(

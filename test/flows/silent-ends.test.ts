@@ -1,6 +1,6 @@
 /**
- * Vendors of chat-completions that give no finish reason, and what their calls without arguments look like,
- * to every client.
+ * Providers of chat-completions that send no finish reason, and tool calls without arguments, as every client
+ * sees them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOneReply, type OneReply } from '../support/one-reply.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => void (house = await openOneReply('chat-completions')));
 afterAll(() => house.close());
 
 describe.each(wires)('a client of %s', (client) => {
-  it('gets a reply without a finish reason whole, and pays what the vendor counted', async () => {
+  it("receives a reply without a finish reason whole, and pays for the provider's usage", async () => {
     for (const reply of [completion, stream]) {
       const { status, text, end } = await house.ask(client, reply);
       expect([status, text]).toEqual([200, expect.stringMatching(/It is (me\.|[^]*me\.)/)]);
@@ -52,7 +52,7 @@ describe.each(wires)('a client of %s', (client) => {
     }
   });
 
-  it('is told that a stream was cut where neither a reason nor usage comes before its end', async () => {
+  it('learns that a stream was cut if neither a reason nor usage comes before its end', async () => {
     for (const reply of [stream.slice(0, 2), [...stream.slice(0, 2), '[DONE]'], stream.slice(0, 3)]) {
       expect((await house.ask(client, reply)).end).toMatchObject({
         outcome: 'cut',
@@ -61,7 +61,7 @@ describe.each(wires)('a client of %s', (client) => {
     }
   });
 
-  it('gets a call without arguments as a call with an empty object', async () => {
+  it('receives a call without arguments as a call with an empty object', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: 'null' } };
     const whole = {
       ...completion,
@@ -82,7 +82,7 @@ describe.each(wires)('a client of %s', (client) => {
     for (const reply of [whole, streamed]) {
       const { text } = await house.ask(client, reply);
       expect(text).not.toContain('_raw');
-      // The vendor's own bytes go to a client of its protocol.
+      // A client of its protocol receives the provider's own bytes.
       expect(text).toMatch(
         client === 'chat-completions'
           ? /"arguments":"null"/
@@ -92,7 +92,7 @@ describe.each(wires)('a client of %s', (client) => {
   });
 });
 
-it('a choice without a message is a failure of the vendor', async () => {
+it('a choice without a message counts as a failure of the provider', async () => {
   const { status, end } = await house.ask('chat-completions', {
     ...completion,
     choices: [{ index: 0, message: null, finish_reason: 'stop' }],

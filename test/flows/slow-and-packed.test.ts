@@ -1,6 +1,6 @@
 /**
- * Vendors that take their time, or pack what they send though nobody asked for it: the official SDKs get the
- * whole reply all the same.
+ * Providers that are slow, or compress what they send without being asked: the official SDKs still get the
+ * whole reply.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -27,7 +27,9 @@ const events = [
   chunk({}, 'stop') + usage,
 ];
 
-/** Milliseconds: how long a stream may be silent, and how long the vendor is; deadlines are far beyond. */
+/**
+ * Milliseconds: how long a stream may be silent, and how long the provider is; other timeouts are far longer.
+ */
 const keepAlive = 100;
 const silence = 1000;
 
@@ -59,7 +61,7 @@ afterAll(async () => {
 const question = 'How is it?';
 const asked = { model: 'house/model', messages: [{ role: 'user' as const, content: question }] };
 
-/** What each SDK hears of a stream, put together by its own means. */
+/** What each SDK receives of a stream, put together by its own helpers. */
 const ask: Readonly<Record<Wire, () => Promise<string | null | undefined>>> = {
   'chat-completions': async () =>
     (
@@ -87,7 +89,7 @@ const ask: Readonly<Record<Wire, () => Promise<string | null | undefined>>> = {
 };
 
 describe.each(wires)('the SDK of %s', (wire) => {
-  it('waits for a vendor that is silent before its head and between its events', async () => {
+  it('waits for a provider that is silent before its head and between its events', async () => {
     vendor.conduct(async (response) => {
       await sleep(silence);
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -105,7 +107,7 @@ describe.each(wires)('the SDK of %s', (wire) => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
     ['deflate', deflateSync],
-  ] as const)('gets all of a stream that is packed by %s', async (encoding, pack) => {
+  ] as const)('receives all of a stream compressed with %s', async (encoding, pack) => {
     vendor.conduct(
       (response) =>
         void response
@@ -115,7 +117,7 @@ describe.each(wires)('the SDK of %s', (wire) => {
     expect(await ask[wire]()).toBe('slow and sure');
   });
 
-  it('gets all of a stream whose type is written in capitals', async () => {
+  it('receives all of a stream whose content type is in capitals', async () => {
     vendor.conduct(
       (response) =>
         void response
@@ -136,7 +138,7 @@ describe('a stream', () => {
       { contents: [{ parts: [{ text: question }] }] },
       undefined,
     ],
-  ])('at %s shows that it lives as its clients can bear it', async (path, body, sign) => {
+  ])('at %s sends keep-alives in a form its clients accept', async (path, body, sign) => {
     const held = Promise.withResolvers<void>();
     vendor.conduct(async (response) => {
       await held.promise;
@@ -156,11 +158,11 @@ describe('a stream', () => {
   });
 });
 
-describe('a vendor that goes on behind the end of its reply', () => {
+describe('a provider that keeps sending after the end of its reply', () => {
   it.each<[string, object]>([
     ['/v1/chat/completions', { ...asked, stream: true }],
     ['/alpha/v1/messages', { ...asked, max_tokens: 100, stream: true }],
-  ])('is not listened to, and let go of: %s', async (path, body) => {
+  ])('is disconnected, and the rest is ignored: %s', async (path, body) => {
     const closed = Promise.withResolvers<void>();
     vendor.conduct((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events.join(''));
@@ -183,8 +185,8 @@ describe('a vendor that goes on behind the end of its reply', () => {
   });
 });
 
-describe('a stream that is packed', () => {
-  it('is passed on as it arrives', async () => {
+describe('a compressed stream', () => {
+  it('reaches the client as it arrives', async () => {
     const held = Promise.withResolvers<void>();
     vendor.conduct(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });

@@ -1,5 +1,5 @@
 /**
- * A gateway with a heap of 96 MB before vendors that send without end: it ends their calls, and goes on to
+ * A gateway with a heap of 96 MB and providers that send without end: it ends their calls, and continues to
  * serve others.
  */
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ const json = { 'content-type': 'application/json' };
 const events = { 'content-type': 'text/event-stream' };
 const block = 'x'.repeat(64 * 1024);
 
-/** Resolves when what was sent is taken, or nobody takes it any more. */
+/** Resolves when what was sent is flushed, or the reader has gone. */
 async function taken(response: ServerResponse): Promise<void> {
   const over = new AbortController();
   await Promise.race(
@@ -23,11 +23,11 @@ async function taken(response: ServerResponse): Promise<void> {
   over.abort();
 }
 
-/** Sends as long as it is taken, `most` times at most. */
+/** Sends as long as the reader takes it, `most` times at most. */
 async function pour(response: ServerResponse, piece: string, most = Infinity): Promise<void> {
   for (let sent = 0; sent < most && !response.destroyed; sent += 1) {
     if (!response.write(piece)) await taken(response);
-    // Others are served meanwhile.
+    // Other calls are served meanwhile.
     else
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -58,7 +58,7 @@ const head =
   '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"';
 const tail = `"}}],"usage":${JSON.stringify(usage)}}`;
 
-/** What vendors do, by a word of the prompt. */
+/** What providers do, by a word of the prompt. */
 const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
   async openings(response) {
     response.writeHead(200, events);
@@ -134,7 +134,7 @@ afterAll(async () => {
 interface Told {
   readonly status: number;
   readonly retryAfter: string | null;
-  /** The end of what it got. */
+  /** The last bytes the client received. */
   readonly text: string;
 }
 
@@ -165,12 +165,12 @@ async function call(
     retryAfter = response.headers.get('retry-after');
     for await (const part of response.body ?? []) text = (text + Buffer.from(part).toString()).slice(-2000);
   } catch {
-    // It was left.
+    // The client disconnected.
   }
   return { status, retryAfter, text };
 }
 
-/** The gateway lives, has taken no more than it may, and serves as soon as it has room. */
+/** Expects that the process lives, uses no more memory than it may, and serves once it has room. */
 async function expectService(): Promise<void> {
   expect(gateway.child.exitCode ?? gateway.child.signalCode, gateway.printed().slice(-2000)).toBeNull();
   await expect
@@ -182,7 +182,7 @@ async function expectService(): Promise<void> {
 const gpt = 'openai/gpt-4.1-mini';
 const claude = 'anthropic/claude-haiku-4-5';
 
-describe('a gateway with a heap of 96 MB survives', () => {
+describe('a gateway with a heap of 96 MB', () => {
   it.each<[string, 'chat' | 'messages', string]>([
     ['openings', 'chat', gpt],
     ['openings', 'messages', gpt],
@@ -190,20 +190,23 @@ describe('a gateway with a heap of 96 MB survives', () => {
     ['pings', 'chat', claude],
     ['comments', 'chat', gpt],
     ['comments', 'messages', gpt],
-  ])('vendors that only ever open their streams: %s for a client of %s', async (word, client, model) => {
-    for (const { status, text } of await Promise.all(
-      Array.from({ length: 4 }, () => call(client, model, word, true, 4000)),
-    ))
-      expect([0, 200, 502, 503, 529], text).toContain(status);
-    await expectService();
-  });
+  ])(
+    'survives providers that only ever open their streams: %s for a client of %s',
+    async (word, client, model) => {
+      for (const { status, text } of await Promise.all(
+        Array.from({ length: 4 }, () => call(client, model, word, true, 4000)),
+      ))
+        expect([0, 200, 502, 503, 529], text).toContain(status);
+      await expectService();
+    },
+  );
 
   it.each<[string, 'chat' | 'messages']>([
     ['json', 'chat'],
     ['json', 'messages'],
     ['structure', 'chat'],
     ['structure', 'messages'],
-  ])('120 MB in one reply: %s for a client of %s', async (word, client) => {
+  ])('survives 120 MB in one reply: %s for a client of %s', async (word, client) => {
     const { status, text } = await call(client, gpt, word, false);
     expect(text).toContain('error');
     expect(status).toBeGreaterThanOrEqual(500);
@@ -211,7 +214,7 @@ describe('a gateway with a heap of 96 MB survives', () => {
   });
 
   it.each(['chat', 'messages'] as const)(
-    'twelve lines without an end at once, for clients of %s',
+    'survives twelve endless lines at once, for clients of %s',
     async (client) => {
       const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
       const told = await Promise.all(lines);
@@ -222,7 +225,7 @@ describe('a gateway with a heap of 96 MB survives', () => {
   );
 
   it.each(['chat', 'messages'] as const)(
-    'arguments of tools without an end, for clients of %s',
+    'survives endless tool arguments, for clients of %s',
     async (client) => {
       await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 6000)));
       await expectService();

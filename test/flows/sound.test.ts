@@ -1,5 +1,5 @@
 /**
- * Sound, in and out: byte for byte to a vendor of the client's own protocol, and between the two protocols
+ * Audio, in and out: byte for byte to a provider of the client's own protocol, and between the two protocols
  * that have it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { objects, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 
 const heard = 'UklGRiQAAABXQVZFZm10IA==';
-/** Six samples of sixteen bits, in pieces that end where base64 may be joined. */
+/** Six samples of sixteen bits, in pieces that end where base64 can be joined. */
 const sound = { data: ['AQACAAMA', 'BAAFAAYA'], transcript: 'High water at five.' };
 const samples = sound.data.join('');
 
@@ -39,7 +39,7 @@ const asks: Readonly<Record<Client, object>> = {
   },
 };
 
-/** The sound a client was given, put together: its samples, and what it is said to be. */
+/** The audio a client received, put together: its samples, and its declared format. */
 function soundOf(client: Client, reply: Json): { readonly data: string; readonly about: unknown } {
   if (client === 'chat-completions') {
     const message = objects(reply.choices)[0]?.message;
@@ -75,8 +75,8 @@ const pairs = [
   ['generate-content', 'generate-content'],
 ] as const;
 
-describe.each(pairs)('sound from %s to %s', (client, wire) => {
-  it.each([false, true])('is heard by the model and by the client, streamed: %s', async (stream) => {
+describe.each(pairs)('audio from %s to %s', (client, wire) => {
+  it.each([false, true])('reaches the model and returns to the client, streamed: %s', async (stream) => {
     const crossing = await ask(client, wire, stream);
     expect([crossing.status, crossing.end.type], crossing.text).toEqual([200, 'answered']);
     expect(JSON.stringify(crossing.sent)).toContain(heard);
@@ -91,7 +91,7 @@ describe.each(pairs)('sound from %s to %s', (client, wire) => {
     );
   });
 
-  it('is counted as sound, and what does not cross is told', async () => {
+  it('is counted as audio, and what cannot cross is reported', async () => {
     const { end } = await ask(client, wire, false);
     if (end.type !== 'answered') throw new Error(end.type);
     expect(end.charge?.usage).toMatchObject({ outputAudio: 50 });
@@ -104,21 +104,24 @@ describe.each(pairs)('sound from %s to %s', (client, wire) => {
   });
 });
 
-describe('sound where there is none', () => {
+describe('audio for a wire without audio', () => {
   it.each([
     ['responses', 'audio/flac'],
     ['chat-completions', 'audio/flac'],
     ['messages', 'audio/wav'],
-  ] as const)('%s is asked nothing about %s: the part is named', async (wire, mimeType) => {
-    const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
-    const { status, text, sent } = await quartet.ask('generate-content', modelOf(wire).id, {
-      contents: [{ role: 'user', parts }],
-    });
-    expect([status, sent]).toEqual([400, undefined]);
-    expect(text).toContain('contents[0].parts[1]');
-  });
+  ] as const)(
+    'is refused before a provider of %s sees it as %s, and the error names the part',
+    async (wire, mimeType) => {
+      const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
+      const { status, text, sent } = await quartet.ask('generate-content', modelOf(wire).id, {
+        contents: [{ role: 'user', parts }],
+      });
+      expect([status, sent]).toEqual([400, undefined]);
+      expect(text).toContain('contents[0].parts[1]');
+    },
+  );
 
-  it('an answer that is to be nothing but sound is refused by a model that cannot speak', async () => {
+  it('an answer of nothing but audio is refused for a model that cannot speak', async () => {
     const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
     const { status, text } = await quartet.ask('generate-content', modelOf('messages').id, {
       contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],

@@ -1,6 +1,6 @@
 /**
- * An address where nothing is answers in the words of the family below whose base address it stands, whatever
- * is sent there.
+ * A path without a route gets a not-found error in the format of the protocol whose base URL it is under,
+ * whatever a client sends there.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await rooted.close();
 });
 
-/** What each family says, of an address that its message names. */
+/** The error of each protocol about a path that its message names. */
 const words: Readonly<Record<string, (at: string) => object>> = {
   openai: (at) => ({
     error: {
@@ -53,7 +53,7 @@ async function told({ url }: TestGateway, path: string, init: RequestInit): Prom
 
 const model = '/beta/v1beta/models/demo/echo';
 
-describe('an address below', () => {
+describe('a path without a route', () => {
   it.each([
     ['/alpha/v1/complete', 'anthropic'],
     ['/alpha/', 'anthropic'],
@@ -64,7 +64,7 @@ describe('an address below', () => {
     ['/v1/embeddings', 'openai'],
     ['/alphabet/v1/messages', 'openai'],
     ['/nowhere', 'openai'],
-  ])('%s is told of by %s', async (path, family) => {
+  ])('such as %s gets the error of %s', async (path, family) => {
     const expected = [404, words[family]?.(`POST ${path}`)];
     expect(
       await told(gateway, path, {
@@ -77,7 +77,7 @@ describe('an address below', () => {
     expect(await told(gateway, path, { method: 'POST' })).toEqual(expected);
   });
 
-  it('several base addresses is told of by the family of the nearest', async () => {
+  it('under several base URLs gets the error of the nearest', async () => {
     expect(await told(rooted, '/nowhere', {})).toEqual([404, words.anthropic?.('GET /nowhere')]);
     expect(await told(rooted, '/v1/nowhere', {})).toEqual([404, words.openai?.('GET /v1/nowhere')]);
     expect(await told(rooted, '/beta/deeper/nowhere', {})).toEqual([

@@ -1,6 +1,6 @@
 /**
- * A tool loop by the streaming helper of each official SDK, this major and the one before, on every wire:
- * three calls side by side, their results in one turn, and the answer.
+ * A tool loop by the streaming helper of each official SDK, this major version and the previous one, on every
+ * wire: three calls side by side, their results in one turn, and the answer.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
@@ -28,7 +28,7 @@ const parameters = {
 };
 const description = 'When the tide turns.';
 
-/** What a client asked for with each call, and what it was told in the end. */
+/** What a client asked for with each call, and the answer it received in the end. */
 interface Loop {
   readonly asked: readonly unknown[];
   readonly answer: string;
@@ -36,7 +36,7 @@ interface Loop {
 
 type Run = (model: string) => Promise<Loop>;
 
-/** A body for an SDK whose types are of another day. */
+/** A body for an SDK whose types are of another version. */
 function plain(body: object): ReturnType<typeof JSON.parse> {
   return JSON.parse(JSON.stringify(body));
 }
@@ -91,7 +91,7 @@ interface ResponsesParameters {
   }[];
 }
 
-/** Items as they are sent back: without what the helper put on them for its own users. */
+/** Items as they are sent back: without what the helper added for its own users. */
 function sentBack(output: readonly object[]): ResponseInputItem[] {
   return JSON.parse(
     JSON.stringify(output, (key, value: unknown) => (key.startsWith('parsed') ? undefined : value)),
@@ -104,7 +104,7 @@ function responsesLoop(
   ) => Promise<{ readonly output: readonly object[]; readonly output_text: string }>,
 ): Run {
   return async (model) => {
-    // A model that does not reason refuses to be asked for its reasoning.
+    // A model that does not reason refuses a request for its reasoning.
     const include = model.endsWith('thinking') ? ['reasoning.encrypted_content' as const] : [];
     const body = {
       model,
@@ -185,7 +185,7 @@ function generateLoop(run: (body: GenerateParameters) => Promise<readonly Conten
     };
     const contents: Content[] = [{ role: 'user', parts: [{ text: 'Tides?' }] }];
     const chunks = await run({ ...body, contents });
-    // Every part as it came, in one turn: signatures stay on the parts they stand on.
+    // Every part as received, in one turn: signatures stay on their parts.
     const parts = chunks
       .flatMap((content) => content.parts ?? [])
       .filter((part) => part.text !== '' || part.thoughtSignature);
@@ -312,7 +312,7 @@ describe.each(helpers)('%s', (_, client, run) => {
     beforeEach(() => scriptLoop(wire));
 
     it.each(['plain', 'thinking'] as const)(
-      'three calls at once and their results are understood, by a %s model',
+      'delivers three calls at once and their results to and from a %s model',
       async (kind) => {
         const before = quartet.gateway.ends.length;
         const { asked, answer } = await run()(modelOf(wire, kind).id);
@@ -337,7 +337,7 @@ describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
     beforeEach(() => scriptLoop(wire));
 
     it.each(['plain', 'thinking'] as const)(
-      'is told that no conversation is kept here, and sends the whole of it, to a %s model',
+      'learns that the gateway stores no conversation, and sends all of it, to a %s model',
       async (kind) => {
         const asked: unknown[] = [];
         const run = (input: unknown): string => {

@@ -1,5 +1,5 @@
 /**
- * Faults that are over in a moment: with one provider and one key, official SDKs that never retry get their
+ * Faults that pass in a moment: with one provider and one key, official SDKs that never retry get their
  * replies.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ afterAll(() => house.close());
 
 describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))(
-    'leaves the reply of %s (%s) as it is',
+    'leaves the reply of %s (%s) unchanged',
     async (wire, form) => {
       const { gateway, vendors, clients, journal } = house;
       vendors.script('*', fault, { text: ['All ', 'is ', 'well.'] });
@@ -74,8 +74,8 @@ describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   );
 });
 
-describe('a vendor that is down', () => {
-  it('gets at most a fifth of the calls again, and only clients whose call was not retried may retry', async () => {
+describe('a provider that is down', () => {
+  it('receives at most a fifth of the calls again, and only clients whose call was not retried may retry', async () => {
     const down = await startScriptedVendor((response) => void response.writeHead(500).end());
     const gateway = await startGateway({
       retries: { share: 0.2 },
@@ -142,7 +142,7 @@ describe('a silent provider', () => {
     return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: body(stream) });
   }
 
-  it.each([true, false])('is not asked again with its second key (stream: %s)', async (stream) => {
+  it.each([true, false])('gets no second attempt with its other key (stream: %s)', async (stream) => {
     const silent = await startScriptedVendor(() => undefined);
     const gateway = await startGateway({
       timeouts: { firstEvent: 0.2, reply: 0.2 },
@@ -165,8 +165,8 @@ describe('a silent provider', () => {
   });
 });
 
-describe('a vendor that lacks the model', () => {
-  /** As OpenAI says it on its wire of responses, and others that answer 400. */
+describe('a provider that lacks the model', () => {
+  /** OpenAI's error on its responses wire, which others send with a 400. */
   const words: Readonly<Record<string, object>> = {
     'openai, responses': {
       error: {

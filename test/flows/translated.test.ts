@@ -1,4 +1,4 @@
-/** The translated lane over real sockets: a client of one protocol, a vendor of another, both ways. */
+/** The translated lane over real sockets: a client of one protocol, a provider of another, both ways. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { plain } from '../support/plain-protocol.ts';
 
 const asked = z.object({ model: z.string(), prompt: z.string(), stream: z.boolean().optional() });
 
-/** A vendor that speaks the plain protocol and says what it was asked. */
+/** A provider that speaks the plain protocol and returns what it was asked. */
 function plainVendor(): Server {
   return createServer(async (request, response) => {
     const { prompt, stream } = asked.parse(
@@ -66,7 +66,7 @@ afterAll(async () => {
 describe('a chat-completions client', () => {
   const messages = [{ role: 'user' as const, content: 'Héllo' }];
 
-  it('reaches a vendor of another protocol, whole, and pays for it', async () => {
+  it('reaches a provider of another protocol, whole, and pays for it', async () => {
     const before = (await house.balance()).used;
     const reply = await house.client.chat.completions.create({ model: 'plain/model', messages });
     expect(reply).toMatchObject({
@@ -87,7 +87,7 @@ describe('a chat-completions client', () => {
     });
   });
 
-  it('is told in its own words what the other protocol cannot say', async () => {
+  it('gets an error of its own protocol about a field the other cannot express', async () => {
     const response = await house.post({
       model: 'plain/model',
       messages: [{ role: 'user', content: 'a', name: 'Ann' }],
@@ -112,7 +112,7 @@ describe('a client of another protocol', () => {
       body: JSON.stringify({ model: 'openai/gpt-4o-mini', prompt: 'Hello', ...body }),
     });
 
-  it('reaches a chat-completions vendor, which takes what it is sent', async () => {
+  it('reaches a chat-completions provider, which accepts what it receives', async () => {
     house.vendor.script('gpt-4o-mini', {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
@@ -141,7 +141,7 @@ describe('a client of another protocol', () => {
     );
   });
 
-  it('never takes a cut stream for a whole one', async () => {
+  it('never takes a cut stream for a complete one', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], cut: { how: 'end', events: 2 } });
     expect(await (await call({ stream: true })).text()).toMatch(
       /data: \{"plain_error":"upstream_failed"\}\n\n$/,

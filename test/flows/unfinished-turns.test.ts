@@ -1,6 +1,6 @@
 /**
- * Turns that a vendor paused or broke off: no client may take them for finished, and a client of the vendor's
- * protocol gets its word.
+ * Turns that a provider paused or broke off: no client may take them for finished, and a client of the
+ * provider's protocol gets its word for it.
  */
 import { describe, expect, it } from 'vitest';
 import { openOneReply } from '../support/one-reply.ts';
@@ -41,7 +41,7 @@ function broken(reason: string): object {
   };
 }
 
-/** How each family says that a turn is not finished. */
+/** How each protocol says that a turn is not finished. */
 const unfinished: Readonly<Record<Wire, RegExp>> = {
   'chat-completions': /"finish_reason":"length"/,
   responses: /"status":"(incomplete|failed)"/,
@@ -52,7 +52,7 @@ const finished =
   /"finish_reason":"stop"|"type":"response\.completed"|"stop_reason":"end_turn"|"finishReason":"STOP"/;
 
 describe.each(wires)('a client of %s', (client) => {
-  it('is told that Claude paused its turn', async () => {
+  it('learns that Claude paused its turn', async () => {
     const house = await openOneReply('messages');
     for (const reply of [message, paused]) {
       const { status, text, end } = await house.ask(client, reply);
@@ -67,7 +67,7 @@ describe.each(wires)('a client of %s', (client) => {
   });
 
   it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])(
-    'is told that Gemini broke off by %s',
+    'learns that Gemini broke off by %s',
     async (reason) => {
       const house = await openOneReply('generate-content');
       for (const reply of [broken(reason), [broken(reason)]]) {
@@ -84,7 +84,7 @@ describe.each(wires)('a client of %s', (client) => {
   );
 });
 
-it("a client of the vendor's own protocol gets its own word, with nothing changed", async () => {
+it("a client of the provider's own protocol receives its own word, unchanged", async () => {
   const claude = await openOneReply('messages');
   expect(JSON.parse((await claude.ask('messages', message)).text)).toEqual({
     ...message,

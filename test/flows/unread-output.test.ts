@@ -1,6 +1,6 @@
 /**
- * A gateway whose output nobody takes, since a disk is full or its reader has gone: it serves and stops as
- * ever.
+ * A gateway whose output nothing reads, since a disk is full or its reader has exited: it serves and stops as
+ * usual.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { makeDataFolder, startProcess } from '../support/process.ts';
 const folder = makeDataFolder();
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A call, which is told of in the log. */
+/** Makes a call that writes a log line. */
 async function call(url: string, printed: string): Promise<number> {
   const key = /export KEY=(\S+)/.exec(printed)?.[1] ?? '';
   const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
@@ -29,7 +29,7 @@ async function call(url: string, printed: string): Promise<number> {
 }
 
 // Only Linux has a file that is always full.
-it.runIf(onLinux)('a log whose disk is full keeps no call waiting, and no stop', async () => {
+it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const address = taken.address();
@@ -51,7 +51,7 @@ it.runIf(onLinux)('a log whose disk is full keeps no call waiting, and no stop',
   expect(code).toBe(0);
 });
 
-it('readers that have gone keep no call waiting, and no stop', async () => {
+it('log readers that have exited delay no call and no stop', async () => {
   const gateway = await startProcess({ TOLLGATE_DATA: folder });
   await until(() => gateway.printed().includes('export KEY='));
   gateway.child.stdout?.destroy();

@@ -1,6 +1,6 @@
 /**
- * What goes on at the sockets of vendors and clients around a reply: early words, connections that close,
- * silence.
+ * What happens at the sockets of providers and clients around a reply: early responses, connections that
+ * close, silence.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -67,8 +67,8 @@ function call({ url }: TestGateway, body: object = {}, signal?: AbortSignal): Pr
   });
 }
 
-describe('what a vendor says before the head of its reply', () => {
-  it.each([true, false])('is not taken for the reply (a stream: %s)', async (stream) => {
+describe('an informational response of a provider', () => {
+  it.each([true, false])('does not count as the reply (a stream: %s)', async (stream) => {
     const { gateway } = await open((response, request, body) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</style.css>; rel=preload' });
@@ -80,13 +80,13 @@ describe('what a vendor says before the head of its reply', () => {
 });
 
 describe('a connection that closes without a reply', () => {
-  it('the first time it is used is followed by attempts of their own', async () => {
+  it('on first use is followed by attempts on other connections', async () => {
     const { vendor, gateway } = await open((response) => void response.socket?.destroy());
     expect((await call(gateway)).status).toBe(502);
     expect([vendor.bodies.length, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
   });
 
-  it('when the vendor has been at work for long is followed by attempts of their own', async () => {
+  it('after the provider has worked for long is followed by attempts on other connections', async () => {
     const { vendor, gateway } = await open(well);
     expect((await call(gateway)).status).toBe(200);
     vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
@@ -95,10 +95,10 @@ describe('a connection that closes without a reply', () => {
   });
 });
 
-describe('a client that leaves before there is a connection', () => {
-  it('is not waited for, though its vendor would be read on, and owes nothing', async () => {
+describe('a client that disconnects before there is a connection', () => {
+  it("ends its call, though the provider's reply would be read on, and owes nothing", async () => {
     const sockets: Socket[] = [];
-    // It never says a word of TLS.
+    // The server never speaks TLS.
     const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined))).listen(
       0,
       '127.0.0.1',
@@ -127,7 +127,7 @@ describe('a client that leaves before there is a connection', () => {
 });
 
 describe('silence', () => {
-  it('is no stall of a client that has taken all there was', async () => {
+  it('is no stall of a client that has read everything there was', async () => {
     const { gateway } = await open(
       async (response) => {
         beginStream(response).write(chunk('long '.repeat(50_000)));
@@ -140,7 +140,7 @@ describe('silence', () => {
     expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);
   });
 
-  it('alone is filled with signs of life, which end with the stream', async () => {
+  it('is filled with keep-alives, which end with the stream', async () => {
     const began = Promise.withResolvers<ServerResponse>();
     const { gateway } = await open((response) => began.resolve(beginStream(response)), { keepAlive: 1 });
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

@@ -14,7 +14,7 @@ function arrived(): string {
 }
 
 describe('the request', () => {
-  it("reaches the vendor with the model's name and nothing else changed", async () => {
+  it("reaches the provider with the model's name and nothing else changed", async () => {
     const body = `{ "messages" : [ {"role":"user", "content":"caf\\u00e9 \\"q\\" 橋 {\\"model\\":\\"x\\"}"} ] ,\n\t"temperature": 1.0,"seed":9007199254740993, "top_p":1e0,
       "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],
       "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }`;
@@ -29,7 +29,7 @@ describe('the request', () => {
     expect(arrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
   });
 
-  it('asks for usage in a stream, keeping what else the options say', async () => {
+  it('asks for usage in a stream, and keeps the other stream options', async () => {
     const rest = '"messages":[{"role":"user","content":"a"}]';
     await (await house.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
     expect(arrived()).toBe(
@@ -45,7 +45,7 @@ describe('the request', () => {
     );
   });
 
-  it('spells the output limit as the model has it', async () => {
+  it('names the output limit as the model does', async () => {
     await house.post(
       '{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}',
     );
@@ -61,7 +61,7 @@ describe('the reply', () => {
   const body =
     '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18","odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
 
-  it("differs from the vendor's by the model's name alone", async () => {
+  it("differs from the provider's by the model's name alone", async () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
     const response = await house.post({
       model: 'openai/gpt-4o-mini',
@@ -111,7 +111,7 @@ describe('the reply', () => {
       (words + finish + usage + 'data: [DONE]\n\n').replaceAll('\n', '\r\n'),
       renamed(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
     ],
-  ])('of a stream is sent on %s', async (_, sent, received) => {
+  ])('of a stream reaches the client on %s', async (_, sent, received) => {
     house.vendor.script('gpt-4o-mini', {
       reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
     });
@@ -142,7 +142,7 @@ describe('the reply', () => {
 });
 
 describe('headers', () => {
-  it('of the client reach no vendor but by our own hand', async () => {
+  it('of the client reach no provider unless the gateway sets them', async () => {
     await house.post(
       { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'a' }] },
       {
@@ -190,7 +190,7 @@ describe('headers', () => {
     expect(JSON.stringify(seen?.rawHeaders)).not.toContain(house.key);
   });
 
-  it.each([false, true])('of the vendor reach no client (stream: %s)', async (stream) => {
+  it.each([false, true])('of the provider reach no client (stream: %s)', async (stream) => {
     const response = await house.post({
       model: 'openai/gpt-4o-mini',
       stream,

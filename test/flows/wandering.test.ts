@@ -1,6 +1,6 @@
 /**
- * Any conversation, taken from vendor to vendor at random, in the middle of a tool loop too, and back:
- * whatever was said before, by whom and under which seal, no vendor is ever sent a request it refuses.
+ * Any conversation, moved between providers at random, even in the middle of a tool loop, and back: whatever
+ * was said before, by whom and under which signature, no provider ever receives a request it refuses.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => quartet.close());
 
-/** One reply on the way: who gives it, what it says, and whether it comes as a stream. */
+/** One reply on the way: who gives it, what it says, and whether it is streamed. */
 interface Step {
   readonly wire: Wire;
   readonly kind: Kind;
@@ -51,7 +51,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 2, maxLength: 5 },
 );
 
-/** What a client asks beside the conversation: to reason, wherever the model can. */
+/** What a client asks beside the conversation: to reason, if the model can. */
 const settings: Readonly<Record<Wire, (kind: Kind) => object>> = {
   'chat-completions': (kind) => (kind === 'thinking' ? { reasoning_effort: 'low' } : {}),
   responses: (kind) =>
@@ -71,8 +71,8 @@ const settings: Readonly<Record<Wire, (kind: Kind) => object>> = {
 };
 
 /**
- * Which of a vendor's models gives a step: Google's own clients are not helped from a Gemini that signs
- * nothing to one that wants signatures.
+ * Which of a provider's models takes a step: the gateway does not help Google's own clients from a Gemini
+ * model without signatures to one that requires them.
  */
 function kindOf(client: Wire, { wire, kind }: Step, way: readonly Step[]): Kind {
   if (client !== 'generate-content' || wire !== client) return kind;
@@ -106,7 +106,7 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
   }
 }
 
-it.each(wires)('a %s client takes any conversation to any vendor', async (client) => {
+it.each(wires)('a %s client takes any conversation to any provider', async (client) => {
   await fc.assert(
     fc.asyncProperty(steps, (way) => converse(client, way)),
     { numRuns: Number(process.env.MOVES ?? 25) },

@@ -17,7 +17,7 @@ const body = {
   messages: [{ role: 'user', content: 'Hello there, who is it?' }],
 };
 
-/** A call by a connection of its own: connections, and not calls, are dealt out among workers. */
+/** Makes a call on a new connection, because the system deals connections, not calls, out among workers. */
 async function call({ url }: RunningGateway): Promise<number> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -36,8 +36,8 @@ async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number 
 const served = /tollgate_requests_total\{[^}]*code="200"[^}]*\} (\d+)/;
 
 /**
- * Several looks at once, each by a connection of its own; undefined is one that was dealt to a worker that
- * does not answer.
+ * Makes several requests at once, each on a new connection; undefined is one that reached a worker that does
+ * not answer.
  */
 function scrapes({
   url,
@@ -74,23 +74,23 @@ async function expectCleanLedger(): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 }
 
-// Whose children a process has is read where only Linux has it.
+// Only Linux lists the children of a process.
 describe.runIf(onLinux)('several workers', () => {
-  it('share the calls and the ledger, and are measured together', async () => {
+  it('share the calls and the ledger, and report metrics together', async () => {
     const gateway = await start();
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
       new Set([200]),
     );
     await until(async () => (await metric(gateway, served)) === 20);
-    // Each has had its share: whoever made no call has no connection to a vendor.
+    // Each has had its share: a worker without a call has no connection to a provider.
     expect(operated.vendors.openai.openConnections()).toBeGreaterThan(1);
-    // What is one for all is not summed up.
+    // Figures that all workers share are not summed.
     expect(await metric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
   });
 
-  it('are one for each core, at most eight, where their number is "auto"', async () => {
+  it('number one for each core, at most eight, with "auto"', async () => {
     const gateway = await start('auto');
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
       new Set([200]),
@@ -102,7 +102,7 @@ describe.runIf(onLinux)('several workers', () => {
     await expectCleanLedger();
   });
 
-  it('are replaced when they die, and calls go on meanwhile', async () => {
+  it('are replaced when they die, and calls continue meanwhile', async () => {
     const gateway = await start();
     const [victim = 0] = workersOf(gateway);
     process.kill(victim, 'SIGKILL');
@@ -116,7 +116,7 @@ describe.runIf(onLinux)('several workers', () => {
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
-  it('are measured without the one that dies meanwhile, and none of their own goes with it', async () => {
+  it('report metrics without the one that dies meanwhile, and lose none of their own', async () => {
     const gateway = await start(3);
     const [silent = 0] = workersOf(gateway);
     process.kill(silent, 'SIGSTOP');
@@ -130,7 +130,7 @@ describe.runIf(onLinux)('several workers', () => {
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
-  it('may die while they ask for the figures of all', async () => {
+  it('may die while they ask for the metrics of all', async () => {
     const gateway = await start();
     const [asking = 0, silent = 0] = workersOf(gateway);
     process.kill(silent, 'SIGSTOP');
@@ -145,15 +145,15 @@ describe.runIf(onLinux)('several workers', () => {
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
-  it('all read a new configuration on SIGHUP', async () => {
+  it('all reload the configuration on SIGHUP', async () => {
     const gateway = await start();
     gateway.child.kill('SIGHUP');
     await until(() => gateway.printed().split('the configuration was read again').length === 3);
   });
 
   it.each([
-    ['the process that started them is told to stop', 'SIGTERM', []],
-    ['Ctrl-C is pressed, which tells all of them', 'SIGINT', ['workers']],
+    ['the process that started them receives SIGTERM', 'SIGTERM', []],
+    ['Ctrl-C sends SIGINT to all of them', 'SIGINT', ['workers']],
   ] as const)('let their streams finish when %s', async (_, signal, more) => {
     const gateway = await start();
     const letGo = operated.hold();
@@ -174,7 +174,7 @@ describe.runIf(onLinux)('several workers', () => {
     await expectCleanLedger();
   });
 
-  it('go with the process that started them, be it killed', async () => {
+  it('exit with the process that started them, even if it is killed', async () => {
     const gateway = await start();
     const workers = workersOf(gateway);
     await gateway.stop('SIGKILL');

@@ -1,5 +1,5 @@
 /**
- * Replies their vendor bills nothing for: Anthropic answers the result of a programmatic tool call without
+ * Replies their provider bills nothing for: Anthropic answers the result of a programmatic tool call without
  * asking its model.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,20 +49,23 @@ describe('a message that is complete in its first event', () => {
   beforeAll(async () => void (house = await openOneReply('messages')));
   afterAll(() => house.close());
 
-  it.each(wires)('reaches a client of %s whole, and costs what the vendor bills: nothing', async (client) => {
-    for (const [reply, streamed] of [
-      [stream, true],
-      [stream, false],
-      [message, true],
-      [message, false],
-    ] as const) {
-      const { status, text, end } = await house.ask(client, reply, { stream: streamed });
-      expect([status, text]).toEqual([200, expect.stringContaining('x_7')]);
-      expect(end).toMatchObject(free);
-    }
-  });
+  it.each(wires)(
+    'reaches a client of %s whole, and costs what the provider bills: nothing',
+    async (client) => {
+      for (const [reply, streamed] of [
+        [stream, true],
+        [stream, false],
+        [message, true],
+        [message, false],
+      ] as const) {
+        const { status, text, end } = await house.ask(client, reply, { stream: streamed });
+        expect([status, text]).toEqual([200, expect.stringContaining('x_7')]);
+        expect(end).toMatchObject(free);
+      }
+    },
+  );
 
-  it('passes unchanged where the client speaks messages too', async () => {
+  it('reaches a client that speaks messages too unchanged', async () => {
     const { text } = await house.ask('messages', stream);
     const renamed = JSON.stringify({ type: 'message_start', message: { ...message, model: 'house/model' } });
     expect(text).toBe(
@@ -70,13 +73,13 @@ describe('a message that is complete in its first event', () => {
     );
   });
 
-  it('is cut where the stream ends without message_stop', async () => {
+  it('counts as cut if the stream ends without message_stop', async () => {
     const { text, end } = await house.ask('chat-completions', stream.slice(0, 1));
     expect(text).not.toContain('[DONE]');
     expect(end).toMatchObject({ outcome: 'cut', error: { code: 'upstream_failed' } });
   });
 
-  it('goes on where the vendor sends more, and ends as the later event says', async () => {
+  it('continues if the provider sends more, and ends as the later event says', async () => {
     const more = [
       { type: 'content_block_start', index: 2, content_block: { type: 'text', text: '' } },
       { type: 'content_block_delta', index: 2, delta: { type: 'text_delta', text: 'and more' } },
@@ -97,7 +100,7 @@ describe('a message that is complete in its first event', () => {
     expect(end).toMatchObject({ charge: { usage: { input: 7, output: 3 }, cost: 13_000n } });
   });
 
-  it('has no empty text where a relay starts its message with one', async () => {
+  it('has no empty text if a relay starts its message with one', async () => {
     const begun = {
       type: 'message_start',
       message: {
@@ -122,7 +125,7 @@ describe('a message that is complete in its first event', () => {
   });
 });
 
-describe('a vendor that reports zero tokens', () => {
+describe('a provider that reports zero tokens', () => {
   const calls = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"id":"x_7"}' } }];
   const completion = {
     id: 'c',
@@ -178,7 +181,7 @@ describe('a vendor that reports zero tokens', () => {
     ['chat-completions', completion],
     ['responses', response],
     ['generate-content', content],
-  ] as const)('bills nothing for a call of a tool on %s, and so do we', async (wire, reply) => {
+  ] as const)('bills nothing for a tool call on %s, and neither does the gateway', async (wire, reply) => {
     const house = await openOneReply(wire);
     for (const client of wires) {
       const { status, text, end } = await house.ask(client, reply);
