@@ -75,6 +75,7 @@ describe('the keyring', () => {
       kind: 'user',
       account,
       disabled: false,
+      accountState: 'open',
       created: 0,
       used: 0n,
       pending: 0n,

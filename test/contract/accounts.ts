@@ -24,8 +24,8 @@ export function testAccounts({ account, store }: Bench): void {
       for (const name of ['list-c', 'list-a', 'list-b']) await store().createAccount({ name, at: 3 });
       await credit('list-b', 5n);
       expect(await store().listAccounts({ after: 'list-', limit: 2 })).toEqual([
-        { name: 'list-a', line: [], created: 3, total: 0n, used: 0n, pending: 0n },
-        { name: 'list-b', line: [], created: 3, total: 5n, used: 0n, pending: 0n },
+        { name: 'list-a', line: [], state: 'open', created: 3, total: 0n, used: 0n, pending: 0n },
+        { name: 'list-b', line: [], state: 'open', created: 3, total: 5n, used: 0n, pending: 0n },
       ]);
       expect((await store().listAccounts({ after: 'list-b', limit: 1 })).map(({ name }) => name)).toEqual([
         'list-c',
@@ -71,7 +71,7 @@ export function testAccounts({ account, store }: Bench): void {
 
     it('refuses unknown accounts and amounts that are not above zero', async () => {
       expect(await credit('nobody', 5n, 'for-nobody')).toBe('not_found');
-      await expect(credit(await account(0n), 0n)).rejects.toThrow('above zero');
+      await expect(credit(await account(0n), 0n)).rejects.toThrow('cannot be');
     });
   });
 }
@@ -93,6 +93,7 @@ export function testKeys({ account, store }: Bench): void {
       expect(await store().findKey(key.hash)).toEqual({
         ...rest,
         disabled: false,
+        accountState: 'open',
         created: at,
         used: 0n,
         pending: 0n,

@@ -9,6 +9,7 @@ import { request, type Bench } from './bench.ts';
 import { expectSound, type OpenedStore } from './books.ts';
 import { testBudgets } from './budgets.ts';
 import { testClaims } from './claims.ts';
+import { testCorrections } from './corrections.ts';
 import { testDocuments } from './documents.ts';
 import { testHistories } from './histories.ts';
 import { testLeases } from './leases.ts';
@@ -70,6 +71,7 @@ export function testStore(
     testRates(bench);
     testBudgets(bench);
     testReports(bench);
+    testCorrections(bench);
     testDocuments(bench);
     testStoredCalls(bench);
     testHistories(bench, histories);

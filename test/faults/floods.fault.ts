@@ -26,6 +26,7 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
     name: '',
     account: 'someone',
     disabled: false,
+    accountState: 'open',
     created: 0,
     used: 0n,
     pending: 0n,

@@ -76,6 +76,7 @@ describe('the time a refusal takes', () => {
           name: '',
           account: 'someone',
           disabled: false,
+          accountState: 'open',
           created: 0,
           used: 0n,
           pending: 0n,

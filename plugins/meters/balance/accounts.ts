@@ -12,23 +12,50 @@ export interface AccountRecord extends Balance {
   readonly name: string;
   /** The names of the accounts above it, nearest first. */
   readonly line: readonly string[];
+  readonly state: AccountState;
   readonly created: number;
 }
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 export type CreditKind = (typeof creditKinds)[number];
 
+/** Later changes of what an account was credited. Each has a reason and an author. */
+export const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;
+export type CorrectionKind = (typeof correctionKinds)[number];
+export const creditSources = [...creditKinds, ...correctionKinds] as const;
+export type CreditSource = (typeof creditSources)[number];
+
+export function isCorrection(kind: CreditSource): boolean {
+  return correctionKinds.some((known) => known === kind);
+}
+
+/** A disabled account's keys are refused. A closed one stays closed, and gets no new keys. */
+export const accountStates = ['open', 'disabled', 'closed'] as const;
+export type AccountState = (typeof accountStates)[number];
+
+/** `held`: an account with running calls cannot be closed. `closed`: a closed account stays closed. */
+export type StateChanged = 'changed' | 'not_found' | 'held' | 'closed';
+
 export interface Credit {
   readonly account: string;
-  /** Always more than zero. */
+  /** Above zero; an adjustment or a chargeback may take credit back. */
   readonly amount: Nano;
-  readonly kind: CreditKind;
+  readonly kind: CreditSource;
   /**
    * Where the credit comes from. The same reference is credited only once, even if it comes again for another
    * account.
    */
   readonly reference: string | undefined;
+  /** Of corrections: why, and who made it. */
+  readonly reason?: string | undefined;
+  readonly author?: string | undefined;
   readonly at: number;
+}
+
+/** Whether an amount suits the kind of a credit. */
+export function isFitting({ amount, kind }: Pick<Credit, 'amount' | 'kind'>): boolean {
+  if (kind === 'adjustment') return amount !== 0n;
+  return kind === 'chargeback' ? amount < 0n : amount > 0n;
 }
 
 /** `reference_taken`: the reference belongs to another amount or account; `not_found`: no such account. */
@@ -36,6 +63,11 @@ export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'no
 
 /** The most that one account can be credited in all: both databases keep amounts as 64-bit integers. */
 export const mostCredit: Nano = 2n ** 63n - 1n;
+
+/** An amount that is out of range itself is left to the database, which refuses it. */
+export function isTooMuch(total: Nano, amount: Nano): boolean {
+  return amount <= mostCredit && (total + amount > mostCredit || total + amount < -mostCredit);
+}
 
 /** What a key may do. Where a limit is undefined, the key may do what its account may. */
 export interface KeyLimits {
@@ -72,6 +104,8 @@ export interface NewKey extends KeyLimits {
 
 export interface KeyRecord extends Omit<NewKey, 'at'> {
   readonly disabled: boolean;
+  /** The state of its account; `open` for operator keys. */
+  readonly accountState: AccountState;
   readonly created: number;
   /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
   readonly used: Nano;

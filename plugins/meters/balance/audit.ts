@@ -8,6 +8,7 @@
  * and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
+import { isCorrection, isFitting } from './accounts.ts';
 import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
@@ -149,7 +150,10 @@ export class Auditor {
   #byKind(entry: Entry, sums: Sums): void {
     const { kind, number, call, account } = entry;
     if (kind === 'credit') {
-      if (entry.available <= 0n) this.#found('I9', entry, `a credit of ${formatUsd(entry.available)}`);
+      const { source: kind = 'top-up', available: amount } = entry;
+      if (!isFitting({ amount, kind })) this.#found('I9', entry, `a ${kind} of ${formatUsd(amount)}`);
+      if (isCorrection(kind) && (entry.reason === undefined || entry.author === undefined))
+        this.#found('I9', entry, `a ${kind} without a reason or an author`);
     } else if (call === undefined) {
       this.#found('I7', entry, `a ${kind} without a reservation`);
     } else if (kind === 'reserve') {

@@ -1,6 +1,6 @@
 /** What a store reads out of the books: entries, usage, pending reservations and totals. */
 import type { Charge, Nano } from '../../../core/index.ts';
-import type { CreditKind } from './accounts.ts';
+import type { CreditSource } from './accounts.ts';
 
 export const entryKinds = ['credit', 'reserve', 'post', 'void', 'expire', 'overage', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
@@ -24,11 +24,12 @@ export interface Entry {
   readonly key: string | undefined;
   /** The number of the `reserve` entry that this one ends or follows. */
   readonly reservation: number | undefined;
-  /** On credits: their kind and reference. */
-  readonly source: CreditKind | undefined;
+  /** On credits: their kind and reference, and who made a correction. */
+  readonly source: CreditSource | undefined;
   readonly reference: string | undefined;
+  readonly author: string | undefined;
   /**
-   * On entries that end a call: what `Settlement` says. A `reserve` has the quote's model, provider and
+   * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's model, provider and
    * price.
    */
   readonly reason: string | undefined;
@@ -60,6 +61,8 @@ export interface EntryQuery {
   readonly account?: string | undefined;
   readonly key?: string | undefined;
   readonly call?: string | undefined;
+  /** Of credits and their corrections. */
+  readonly reference?: string | undefined;
   /** Only these kinds; all of them where undefined. */
   readonly kinds?: readonly EntryKind[] | undefined;
   /** From this moment on, and before that one. */

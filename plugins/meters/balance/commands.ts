@@ -2,6 +2,7 @@
  * The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without
  * a running server.
  */
+import { userInfo } from 'node:os';
 import { formatTable, formatUsd, parseUsd, type Command } from '../../../core/index.ts';
 import { read } from '../../shared/operator-routes.ts';
 import { markupVerbs } from './markup/rules.ts';
@@ -14,8 +15,10 @@ import {
   listAccounts,
   type ShownBalance,
 } from './operator/accounts.ts';
+import { actionOfVerb } from './operator/actions.ts';
 import { budgetVerbs } from './operator/budget-commands.ts';
 import { callVerbs } from './operator/call-commands.ts';
+import { correctionVerbs } from './operator/correction-commands.ts';
 import { keyVerbs } from './operator/key-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
@@ -98,9 +101,11 @@ const verbs: readonly Verb[] = [
   ...budgetVerbs,
   ...keyVerbs,
   ...callVerbs,
+  ...correctionVerbs,
   {
     name: 'accounts create <name>',
     description: 'make an account',
+    changes: true,
     creates: true,
     async work({ store }, [name]) {
       const made = await createAccount(store, read(accountOrder, { name }));
@@ -110,6 +115,7 @@ const verbs: readonly Verb[] = [
   { name: 'accounts list', description: 'show all accounts and what they have', work: listAccountsWork },
   {
     name: 'credit add <account> <usd>',
+    changes: true,
     description: 'add credit to an account',
     options: [
       { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
@@ -151,12 +157,15 @@ export function ledgerCommands(
   open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
   models: Bench['models'] = () => [],
 ): Command[] {
-  return verbs.map(({ work, creates = false, ...verb }) => ({
+  const author = `cli:${userInfo().username}`;
+  return verbs.map(({ work, creates = false, changes = false, ...verb }) => ({
     ...verb,
     async run(args, options, print) {
       const store = await open({ mustExist: !creates });
       try {
-        return await work({ store, models, print }, args, options);
+        const result = await work({ store, models, print, author }, args, options);
+        if (changes) await store.recordAction(actionOfVerb(author, verb.name, args, options));
+        return result;
       } finally {
         await store.close();
       }

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { operatorError as errorSchema } from '../../shared/operator-description.ts';
 import { markupSchema, selectorSchema } from './markup/marked-prices.ts';
-import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
+import { accountChanges, accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
+import { actionQuery } from './operator/actions.ts';
 import { budgetDescriptions } from './operator/budget-descriptions.ts';
+import { adjustmentOrder, chargebackOrder, refundOrder } from './operator/corrections.ts';
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
 import { page, reference } from './operator/reading.ts';
 import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
@@ -118,9 +120,57 @@ const markup = z
   .meta({ title: 'Markup' });
 const markups = json(z.object({ data: z.array(markup) }));
 
+const corrected = credited
+  .extend({ amount: usd.meta({ description: 'What was added to the account; negative if taken from it.' }) })
+  .meta({ title: 'Corrected' });
+const action = z
+  .object({
+    number: z.int(),
+    at: time,
+    author: z.string().meta({ description: 'An operator key, `operator-secret`, or `cli:<user>`.' }),
+    action: z.string(),
+    subject: z.string(),
+    detail: z.string().meta({ description: 'The body or the options, as JSON text.' }),
+  })
+  .meta({ title: 'Action' });
+
 const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
 
 type Operator = Omit<Description, 'error'>;
+
+const correctionDescriptions: Readonly<Record<string, Operator>> = {
+  'PATCH /admin/accounts/:account/state': {
+    summary: 'Open, disable or close an account',
+    details:
+      'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
+    body: json(accountChanges),
+    replies: { 200: json(account) },
+  },
+  'POST /admin/adjustments': {
+    summary: 'Adjust what an account was credited, up or down, with a reason',
+    body: json(adjustmentOrder),
+    replies: { 200: json(corrected), 201: json(corrected) },
+  },
+  'POST /admin/refunds': {
+    summary: 'Give back what a call cost, or a part of it, once',
+    body: json(refundOrder),
+    replies: { 200: json(corrected), 201: json(corrected) },
+  },
+  'POST /admin/chargebacks': {
+    summary: 'Take back a credit whose payment was reversed, once',
+    body: json(chargebackOrder),
+    replies: { 200: json(corrected), 201: json(corrected) },
+  },
+  'GET /admin/actions': {
+    summary: 'What operators changed, newest first',
+    query: actionQuery,
+    replies: { 200: json(z.object({ data: z.array(action), next: z.int().nullable() })) },
+  },
+  'DELETE /admin/keys/:key': {
+    summary: 'Delete a key; its calls and entries stay',
+    replies: { 200: json(key.extend({ deleted: z.literal(true) }).meta({ title: 'DeletedKey' })) },
+  },
+};
 
 const operators: Readonly<Record<string, Operator>> = {
   'GET /admin/accounts': { summary: 'Accounts', query: page, replies: { 200: json(list(account)) } },
@@ -147,6 +197,7 @@ const operators: Readonly<Record<string, Operator>> = {
     body: json(creditOrder),
     replies: { 200: json(credited), 201: json(credited) },
   },
+  ...correctionDescriptions,
   'GET /admin/keys': { summary: 'Keys', query: keyQuery, replies: { 200: json(list(key)) } },
   'POST /admin/keys': { summary: 'Make a key', body: json(keyOrder), replies: { 201: json(newKey) } },
   'GET /admin/keys/:key': {

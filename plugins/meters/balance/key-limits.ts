@@ -14,9 +14,20 @@ export class KeyHolder implements Principal {
   readonly expires: number;
   readonly models: readonly string[] | undefined;
   readonly tags: readonly string[];
+  readonly accountState: KeyRecord['accountState'];
   readonly readOnly: boolean;
 
-  constructor({ id, kind, account = '', disabled, expires = Infinity, models, tags, readOnly }: KeyRecord) {
+  constructor({
+    id,
+    kind,
+    account = '',
+    disabled,
+    expires = Infinity,
+    models,
+    tags,
+    readOnly,
+    accountState,
+  }: KeyRecord) {
     this.kind = kind;
     this.account = account;
     this.key = id;
@@ -24,13 +35,19 @@ export class KeyHolder implements Principal {
     this.expires = expires;
     this.models = models;
     this.tags = tags;
+    this.accountState = accountState;
     this.readOnly = readOnly;
   }
 }
 
-/** Throws `invalid_api_key` for a key that is disabled or has expired. */
+/** Throws `invalid_api_key` for a key that is disabled or has expired, or whose account is not open. */
 export function checkInForce(holder: KeyHolder): KeyHolder {
   if (holder.disabled) throw new GatewayError('invalid_api_key', `The API key ${holder.key} is disabled.`);
+  if (holder.accountState !== 'open')
+    throw new GatewayError(
+      'invalid_api_key',
+      `The account of the API key ${holder.key} is ${holder.accountState}.`,
+    );
   if (holder.expires <= Date.now()) {
     throw new GatewayError(
       'invalid_api_key',

@@ -2,7 +2,8 @@
 import type { PendingRow } from './audit-report.ts';
 import { count, flag, integer, maybe, namedTexts, text, texts, word, type Row } from './rows.ts';
 import {
-  creditKinds,
+  accountStates,
+  creditSources,
   entryKinds,
   type AccountRecord,
   type Balance,
@@ -27,6 +28,7 @@ export function accountOf(row: Row): AccountRecord {
     ...balanceOf(row),
     name: text(row, 'name'),
     line: maybe(row, 'line', texts) ?? [],
+    state: word(accountStates)(row, 'state'),
     created: count(row, 'created'),
   };
 }
@@ -47,6 +49,7 @@ export function keyOf(row: Row): KeyRecord {
     tags: maybe(row, 'tags', texts) ?? [],
     readOnly: flag(row, 'read_only'),
     disabled: flag(row, 'disabled'),
+    accountState: maybe(row, 'account_state', word(accountStates)) ?? 'open',
     created: count(row, 'created'),
     used: integer(row, 'root_used'),
     pending: integer(row, 'root_pending'),
@@ -71,7 +74,8 @@ export function entryOf(row: Row): Entry {
     call: maybe(row, 'call_id', text),
     key: maybe(row, 'key', text),
     reservation: maybe(row, 'reservation', count),
-    source: maybe(row, 'source', word(creditKinds)),
+    source: maybe(row, 'source', word(creditSources)),
+    author: maybe(row, 'author', text),
     reference: maybe(row, 'reference', text),
     reason: maybe(row, 'reason', text),
     basis: maybe(row, 'basis', word(['usage', 'estimate', 'none'])),

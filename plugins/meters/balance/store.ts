@@ -30,6 +30,7 @@ import type {
 } from './books.ts';
 import { budgetOperations } from './budgets/requests.ts';
 import { callOperations } from './calls/operations.ts';
+import { correctionOperations } from './corrections.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
 import type {
@@ -48,6 +49,7 @@ import type {
 
 export * from './accounts.ts';
 export * from './books.ts';
+export * from './corrections.ts';
 export * from './budgets/budget.ts';
 export * from './budgets/requests.ts';
 export type * from './calls/overview.ts';
@@ -118,6 +120,7 @@ export const operations = {
   totals: report<() => Totals>(),
   ...budgetOperations,
   ...callOperations,
+  ...correctionOperations,
 };
 
 type Functions<Table> = {

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import {
-  creditKinds,
+  accountStates,
+  creditSources,
   deepestTeam,
   mostCredit,
   type Balance,
-  type CreditKind,
   type Entry,
   type Store,
 } from '../store.ts';
@@ -15,6 +15,9 @@ import { accountName, amount, creditKind, page, reference } from './reading.ts';
 export const accountOrder = z.strictObject({ name: accountName });
 /** The account below which it moves, with all accounts below it; null moves it to the top. */
 export const accountMove = z.strictObject({ parent: accountName.nullable() });
+export const accountChanges = z.strictObject({
+  state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`),
+});
 export const creditOrder = z.strictObject({
   account: accountName,
   amount,
@@ -41,7 +44,7 @@ function shownBalance(account: string, { total, used, pending }: Balance) {
 
 export type ShownBalance = ReturnType<typeof shownBalance>;
 
-function noAccount(account: string): GatewayError {
+export function noAccount(account: string): GatewayError {
   return new GatewayError(
     'not_found',
     `there is no account "${account}"; make it with accounts create ${account}, or with its first key`,
@@ -61,6 +64,23 @@ export async function accountBalance(store: Store, account: string): Promise<Sho
   const balance = await store.balance(account);
   if (!balance) throw noAccount(account);
   return shownBalance(account, balance);
+}
+
+const unchanged = {
+  held: 'calls of this account are still running: disable it, wait for them, and close it then',
+  closed: 'a closed account stays closed',
+} as const;
+
+/** Opens, disables or closes an account. */
+export async function changeAccount(
+  store: Store,
+  account: string,
+  { state }: z.output<typeof accountChanges>,
+): Promise<ShownBalance & { readonly state: string }> {
+  const changed = await store.setAccountState({ account, state });
+  if (changed === 'not_found') throw noAccount(account);
+  if (changed !== 'changed') throw new GatewayError('conflict', unchanged[changed], { param: 'state' });
+  return { ...(await accountBalance(store, account)), state };
 }
 
 const unmoved = {
@@ -85,25 +105,29 @@ export async function moveAccount(
 export async function accountDetails(
   store: Store,
   account: string,
-): Promise<ShownBalance & { readonly credits: Readonly<Record<CreditKind, string>> }> {
+): Promise<ShownBalance & { readonly credits: Readonly<Record<string, string>> }> {
   const shown = await accountBalance(store, account);
-  const sums: Record<CreditKind, Nano> = { 'top-up': 0n, bonus: 0n, 'gift-card': 0n };
+  const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
   const limit = 1000;
   for (let after = 0, isMore = true; isMore;) {
     const entries = await store.entries({ account, kinds: ['credit'], after, limit });
-    for (const { source, available } of entries) if (source) sums[source] += available;
+    for (const { source, available } of entries)
+      if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
     after = entries.at(-1)?.number ?? after;
     isMore = entries.length === limit;
   }
-  const [topUp, bonus, giftCard] = creditKinds.map((kind) => formatUsd(sums[kind]));
-  return { ...shown, credits: { 'top-up': topUp ?? '0', bonus: bonus ?? '0', 'gift-card': giftCard ?? '0' } };
+  return {
+    ...shown,
+    credits: Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)])),
+  };
 }
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
   const records = await store.listAccounts(query);
-  const data = records.map(({ name, created, line, ...balance }) => ({
+  const data = records.map(({ name, created, line, state, ...balance }) => ({
     ...shownBalance(name, balance),
     parent: line[0] ?? null,
+    state,
     created: new Date(created).toISOString(),
   }));
   return { data, next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null };
@@ -130,7 +154,7 @@ export async function addCredit(store: Store, order: z.output<typeof creditOrder
   return { status, ...(await accountBalance(store, order.account)) };
 }
 
-function shownCredit({ number, account, at, available, source, reference }: Entry) {
+export function shownCredit({ number, account, at, available, source, reference, reason, author }: Entry) {
   return {
     number,
     account,
@@ -138,6 +162,8 @@ function shownCredit({ number, account, at, available, source, reference }: Entr
     amount: formatUsd(available),
     kind: source ?? null,
     reference: reference ?? null,
+    reason: reason ?? null,
+    author: author ?? null,
   };
 }
 

@@ -62,6 +62,7 @@ function thresholdsOf(warn: string | boolean | undefined): unknown {
 export const budgetVerbs: readonly Verb[] = [
   {
     name: 'budgets set <scope> <subject> <limit>',
+    changes: true,
     description:
       'limit what a key, an account, a team (an account with all below it) or a tag may cost: 10/day, 100/month, 5/hour, 50/week or 1000/total',
     options: [
@@ -104,6 +105,7 @@ export const budgetVerbs: readonly Verb[] = [
   },
   {
     name: 'budgets raise <budget> <usd>',
+    changes: true,
     description: 'add to a budget for a time',
     options: [
       { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
@@ -113,11 +115,13 @@ export const budgetVerbs: readonly Verb[] = [
   },
   {
     name: 'budgets delete <budget>',
+    changes: true,
     description: 'end a budget',
     work: async ({ store }, [budget]) => result(await deleteBudget(store, budget)),
   },
   {
     name: 'accounts move <name> <parent>',
+    changes: true,
     description: 'put an account, with all below it, below another one; "none" puts it to the top',
     async work({ store }, [name = '', above]) {
       const { parent, ...moved } = await moveAccount(

@@ -11,6 +11,7 @@ import { counting, countingOptions } from './budget-commands.ts';
 import {
   changeKey,
   createKey,
+  deleteKey,
   findKey,
   keyChanges,
   keyOrder,
@@ -135,6 +136,7 @@ export const keyVerbs: readonly Verb[] = [
       { flags: '--read-only', description: 'with --operator: it sees everything and changes nothing' },
       ...limitOptions,
     ],
+    changes: true,
     creates: true,
     work: createKeyWork,
   },
@@ -150,18 +152,30 @@ export const keyVerbs: readonly Verb[] = [
     work: async ({ store }, [key = '']) => keyResult(await findKey(store, key)),
   },
   {
+    name: 'keys delete <key>',
+    description: 'delete a key; its calls and entries stay',
+    changes: true,
+    async work({ store }, [key = '']) {
+      const deleted = await deleteKey(store, key);
+      return { json: deleted, text: `Deleted ${deleted.id}.` };
+    },
+  },
+  {
     name: 'keys disable <key>',
     description: 'refuse a key from now on, named by its id or its last four characters',
+    changes: true,
     work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: true })),
   },
   {
     name: 'keys enable <key>',
-    description: 'take a key again that was disabled',
+    description: 'accept a key again that was disabled',
+    changes: true,
     work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: false })),
   },
   {
     name: 'keys rotate <key>',
     description: 'give a key a new secret; limits and spending stay',
+    changes: true,
     options: [
       { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
     ],
@@ -171,6 +185,7 @@ export const keyVerbs: readonly Verb[] = [
   {
     name: 'keys limit <key>',
     description: 'change what a key may do',
+    changes: true,
     options: limitOptions,
     async work({ store, models }, [key = ''], options) {
       const changes = read(keyChanges, { limits: limitsOf(options) });

@@ -202,3 +202,13 @@ export async function rotateKey(
   if (!isRotated) throw new GatewayError('conflict', `the key ${id} was rotated before`);
   return { key: secret, ...(await findKey(store, kept.id)) };
 }
+
+/** Deletes a key. Its calls and entries stay. */
+export async function deleteKey(
+  store: Store,
+  wanted: string,
+): Promise<ShownKey & { readonly deleted: true }> {
+  const key = await findKey(store, wanted);
+  await store.deleteKey({ id: key.id, at: Date.now() });
+  return { ...key, deleted: true };
+}

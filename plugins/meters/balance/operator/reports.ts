@@ -36,6 +36,7 @@ export const entryQuery = page.extend({
   format,
   after: z.coerce.number().int().min(0).optional(),
   call: z.string().max(200).optional(),
+  reference: z.string().max(200).optional(),
   kind: z.enum(entryKinds).optional(),
 });
 
@@ -80,6 +81,7 @@ const entryColumns = [
   'reason',
   'source',
   'reference',
+  'author',
   'price',
   'rule',
   'attempts',

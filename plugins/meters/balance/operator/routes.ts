@@ -7,10 +7,12 @@ import { errors, json, noStore, read } from '../../../shared/operator-routes.ts'
 import { listMarkups, removeMarkup, setMarkup } from '../markup/rules.ts';
 import type { Store } from '../store.ts';
 import {
+  accountChanges,
   accountDetails,
   accountMove,
   accountOrder,
   addCredit,
+  changeAccount,
   createAccount,
   creditOrder,
   creditQuery,
@@ -18,6 +20,7 @@ import {
   listCredits,
   moveAccount,
 } from './accounts.ts';
+import { actionFrom, actionQuery, listActions } from './actions.ts';
 import {
   budgetChanges,
   budgetOrder,
@@ -33,8 +36,18 @@ import {
   warningQuery,
 } from './budgets.ts';
 import {
+  adjust,
+  adjustmentOrder,
+  chargeBack,
+  chargebackOrder,
+  refund,
+  refundOrder,
+  type Corrected,
+} from './corrections.ts';
+import {
   changeKey,
   createKey,
+  deleteKey,
   findKey,
   keyChanges,
   keyOrder,
@@ -69,7 +82,16 @@ export function csvFile(name: string, text: string): RouteReply {
 }
 
 /** `models` are the ids of the models on offer. */
-type Handle = (store: Store, request: RouteRequest, models: () => string[]) => Promise<RouteReply>;
+type Handle = (
+  store: Store,
+  request: RouteRequest,
+  models: () => string[],
+  author: string,
+) => Promise<RouteReply>;
+
+function corrected(made: Corrected): RouteReply {
+  return json(made, made.status === 'credited' ? 201 : 200);
+}
 
 const handlers: Readonly<Record<string, Handle>> = {
   'GET /admin/accounts': async (store, { query }) =>
@@ -98,6 +120,19 @@ const handlers: Readonly<Record<string, Handle>> = {
   async 'POST /admin/credits'(store, { body }) {
     const added = await addCredit(store, read(creditOrder, body));
     return json(added, added.status === 'credited' ? 201 : 200);
+  },
+  'PATCH /admin/accounts/:account/state': async (store, { params, body }) =>
+    json(await changeAccount(store, params.account ?? '', read(accountChanges, body))),
+  'POST /admin/adjustments': async (store, { body }, _, author) =>
+    corrected(await adjust(store, read(adjustmentOrder, body), author)),
+  'POST /admin/refunds': async (store, { body }, _, author) =>
+    corrected(await refund(store, read(refundOrder, body), author)),
+  'POST /admin/chargebacks': async (store, { body }, _, author) =>
+    corrected(await chargeBack(store, read(chargebackOrder, body), author)),
+  'GET /admin/actions': async (store, { query }) =>
+    json(await listActions(store, read(actionQuery, Object.fromEntries(query)))),
+  async 'DELETE /admin/keys/:key'(store, { params }) {
+    return json(await deleteKey(store, params.key ?? ''));
   },
   'GET /admin/keys': async (store, { query }) =>
     json(await listKeys(store, read(keyQuery, Object.fromEntries(query)))),
@@ -150,7 +185,11 @@ export function operatorRoutes(store: () => Store, models: () => string[]): Rout
       access: 'operator',
       errors,
       openapi: async () => (await import('../description.ts')).operatorDescription(name),
-      handle: (request) => handle(store(), request, models),
+      async handle(request, { key: author }) {
+        const reply = await handle(store(), request, models, author);
+        if (method !== 'GET') await store().recordAction(actionFrom(author, name, request));
+        return reply;
+      },
     };
   });
 }

@@ -10,12 +10,16 @@ export interface Bench {
   readonly models: () => readonly string[];
   /** Prints a line before the result. */
   readonly print: (line: string) => void;
+  /** Who runs the command, for the log of operators' actions. */
+  readonly author: string;
 }
 
 export type Work = (bench: Bench, args: readonly string[], options: Options) => Promise<CommandResult>;
 
 export interface Verb extends Omit<Command, 'run'> {
   readonly work: Work;
+  /** Whether it changes the ledger: the log of operators' actions has it. */
+  readonly changes?: true;
   /** Whether it may make the ledger. Other verbs fail without one. */
   readonly creates?: true;
 }

@@ -16,8 +16,8 @@ const sql = statements('budgets', {
     SELECT * FROM budgets WHERE id IN (
       SELECT id FROM budgets WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])
       UNION ALL SELECT budgets.id FROM accounts, json_array_elements_text(accounts.line::json) above
-        JOIN budgets ON scope = 'team' AND subject = above AND deleted IS NULL WHERE accounts.name = ANY($1::text[])
-      UNION ALL SELECT budgets.id FROM keys JOIN budgets ON scope = 'key' AND subject = keys.root AND deleted IS NULL WHERE keys.id = ANY($2::text[])
+        JOIN budgets ON scope = 'team' AND subject = above AND budgets.deleted IS NULL WHERE accounts.name = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM keys JOIN budgets ON scope = 'key' AND subject = keys.root AND budgets.deleted IS NULL WHERE keys.id = ANY($2::text[])
       UNION ALL SELECT id FROM budgets WHERE deleted IS NULL AND scope = 'tag' AND subject = ANY($3::text[])
       UNION ALL SELECT (share->>0)::bigint FROM entries, json_array_elements(entries.budgets::json) share
         WHERE kind = 'reserve' AND call = ANY($4::text[]))

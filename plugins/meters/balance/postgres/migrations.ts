@@ -6,10 +6,11 @@
  */
 import type { ClientBase } from 'pg';
 import { callTables } from '../calls/tables.ts';
+import { correctionTables } from '../corrections.ts';
 import { documentTable } from '../documents.ts';
 import { vendorColumn } from '../markup/column.ts';
 import { count } from '../rows.ts';
-import { creditKinds, entryKinds } from '../store.ts';
+import { creditKinds, creditSources, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
 import { budgetTables } from './budget-tables.ts';
 
@@ -147,6 +148,18 @@ const storedCalls = callTables({
   keyed: '',
 });
 
+const corrections = `${correctionTables({
+  identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  integer: 'bigint',
+  text: 'text',
+  table: '',
+})}
+ALTER TABLE entries DROP CONSTRAINT entries_source_check;
+ALTER TABLE entries ADD CONSTRAINT entries_source_check CHECK (${oneOf('source', creditSources)});
+CREATE TRIGGER actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+`;
+
 const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only boolean NOT NULL DEFAULT false';
 
 const migrations: Migrations = {
@@ -158,6 +171,7 @@ const migrations: Migrations = {
     storedCalls,
     readOnlyKeys,
     vendorColumn('bigint'),
+    corrections,
   ],
 };
 

@@ -17,6 +17,7 @@ import {
 import { unavailable } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
+import { listActions } from './actions.ts';
 import { auditor } from './auditing.ts';
 import { hasDueWarnings, listBudgets, listWarnings } from './budget-operations.ts';
 import * as calls from './calls.ts';
@@ -67,6 +68,7 @@ const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
   listBudgets,
   listKeys,
   listPending,
+  listActions,
   listWarnings,
   owners,
   readDocument,

@@ -43,12 +43,13 @@ const ofCall = (call: string): string => `entries.number IN (
 
 export async function entries(
   query: Query,
-  { account, key, call, kinds, from, to, after, limit }: EntryQuery,
+  { account, key, call, reference, kinds, from, to, after, limit }: EntryQuery,
 ): Promise<readonly Entry[]> {
   const { where, values } = conditions([
     [(place) => `accounts.name = ${place}`, account],
     [(place) => `entries.key = ${place}`, key],
     [ofCall, call],
+    [(place) => `entries.reference = ${place}`, reference],
     [(place) => `entries.kind = ANY(${place}::text[])`, kinds],
     [(place) => `entries.at >= ${place}`, from],
     [(place) => `entries.at < ${place}`, to],

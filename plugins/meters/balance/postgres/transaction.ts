@@ -4,7 +4,16 @@
  */
 import type { Client } from 'pg';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
-import { changeKey, createAccount, createKey, credit, rotateKey } from './accounts.ts';
+import {
+  changeKey,
+  createAccount,
+  createKey,
+  credit,
+  deleteKey,
+  rotateKey,
+  setAccountState,
+} from './accounts.ts';
+import { recordAction } from './actions.ts';
 import * as budgets from './budget-operations.ts';
 import { CallBatch } from './call-batch.ts';
 import { sweep } from './claims.ts';
@@ -39,6 +48,9 @@ const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
   createKey,
   changeKey,
   rotateKey,
+  setAccountState,
+  deleteKey,
+  recordAction,
   createBudget: budgets.createBudget,
   changeBudget: budgets.changeBudget,
   raiseBudget: budgets.raiseBudget,

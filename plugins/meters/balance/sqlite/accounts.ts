@@ -2,40 +2,51 @@
  * Accounts and keys: what they are and what they may do. Only the ledger changes what they have and spend.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { accountStates, type StateChanged } from '../accounts.ts';
+import { refuseState, type KeyDeletion, type StateChange } from '../corrections.ts';
 import { accountOf, balanceOf, keyOf } from '../records.ts';
-import { integer, text } from '../rows.ts';
+import { integer, text, word } from '../rows.ts';
 import type { AccountRecord, Balance, KeyChanges, KeyRecord, NewKey, Page, Rotation } from '../store.ts';
 
 const keyRows = `
-  SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
+  SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
+    accounts.state AS account_state
   FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`;
 
 function prepare(database: DatabaseSync) {
   return {
     balance: database.prepare('SELECT total, used, pending FROM accounts WHERE name = ?'),
-    accountId: database.prepare('SELECT id FROM accounts WHERE name = ?'),
+    accountId: database.prepare("SELECT id FROM accounts WHERE name = ? AND state <> 'closed'"),
+    account: database.prepare('SELECT state, pending FROM accounts WHERE name = ?'),
+    setState: database.prepare('UPDATE accounts SET state = ? WHERE name = ?'),
+    deleteKey: database.prepare('UPDATE keys SET deleted = ?, disabled = 1 WHERE id = ? AND deleted IS NULL'),
     addAccount: database.prepare('INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     accounts: database.prepare(
-      'SELECT name, created, total, used, pending, line FROM accounts WHERE name > ? ORDER BY name LIMIT ?',
+      'SELECT name, created, total, used, pending, line, state FROM accounts WHERE name > ? ORDER BY name LIMIT ?',
     ),
-    everyAccount: database.prepare('SELECT name, created, total, used, pending, line FROM accounts'),
+    everyAccount: database.prepare('SELECT name, created, total, used, pending, line, state FROM accounts'),
     everyKey: database.prepare(keyRows),
     addKey: database.prepare(`
       INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1)`),
     // The id is the start of the hash, so one index finds both.
-    key: database.prepare(`${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1`),
+    key: database.prepare(
+      `${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1 AND keys.deleted IS NULL`,
+    ),
     anyKey: database.prepare('SELECT id FROM keys LIMIT 1'),
-    keys: database.prepare(`${keyRows} WHERE keys.id > ? ORDER BY keys.id LIMIT ?`),
+    keys: database.prepare(`${keyRows} WHERE keys.id > ? AND keys.deleted IS NULL ORDER BY keys.id LIMIT ?`),
     keysOfAccount: database.prepare(
-      `${keyRows} WHERE accounts.name = ? AND keys.id > ? ORDER BY keys.id LIMIT ?`,
+      `${keyRows} WHERE accounts.name = ? AND keys.id > ? AND keys.deleted IS NULL ORDER BY keys.id LIMIT ?`,
     ),
     keysWanted: database.prepare(
-      `${keyRows} WHERE (keys.id = ?1 OR keys.last_four = ?1) AND keys.id > ?2 ORDER BY keys.id LIMIT ?3`,
+      `${keyRows}
+      WHERE (keys.id = ?1 OR keys.last_four = ?1) AND keys.id > ?2 AND keys.deleted IS NULL
+      ORDER BY keys.id LIMIT ?3`,
     ),
     rotate: database.prepare(`
       INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
-      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, read_only, root FROM keys WHERE id = ?5 AND rotated_to IS NULL`),
+      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, read_only, root FROM keys
+      WHERE id = ?5 AND rotated_to IS NULL AND deleted IS NULL`),
     rotated: database.prepare(
       'UPDATE keys SET rotated_to = ?, expires = min(coalesce(expires, ?2), ?2) WHERE id = ?3',
     ),
@@ -80,6 +91,19 @@ export class Accounts {
 
   readonly createAccount = ({ name, at }: { readonly name: string; readonly at: number }): boolean => {
     return this.#sql.addAccount.run(name, at).changes === 1n;
+  };
+
+  readonly setAccountState = ({ account, state }: StateChange): StateChanged => {
+    const row = this.#sql.account.get(account);
+    if (!row) return 'not_found';
+    const refusal = refuseState(word(accountStates)(row, 'state'), integer(row, 'pending'), state);
+    if (refusal) return refusal;
+    this.#sql.setState.run(state, account);
+    return 'changed';
+  };
+
+  readonly deleteKey = ({ id, at }: KeyDeletion): boolean => {
+    return this.#sql.deleteKey.run(at, id).changes === 1n;
   };
 
   readonly listAccounts = ({ after = '', limit }: Page): readonly AccountRecord[] => {
@@ -160,7 +184,7 @@ export class Accounts {
     const assignments = ['id = id', ...columns.map(([column]) => `${column} = ?`)].join(', ');
     return (
       this.#database
-        .prepare(`UPDATE keys SET ${assignments} WHERE id = ?`)
+        .prepare(`UPDATE keys SET ${assignments} WHERE id = ? AND deleted IS NULL`)
         .run(...columns.map(([, value]) => value), id).changes === 1n
     );
   };

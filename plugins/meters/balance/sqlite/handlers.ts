@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
 import { Accounts } from './accounts.ts';
+import { Actions } from './actions.ts';
 import { BudgetOperations } from './budget-operations.ts';
 import { StoredCalls } from './calls.ts';
 import { Claims } from './claims.ts';
@@ -45,6 +46,7 @@ export function handlersOn(database: DatabaseSync, owner: string, auditor: Audit
     ...reports,
     ...new DocumentTable(database),
     ...new StoredCalls(database),
+    ...new Actions(database),
     definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
     auditPart: auditor?.(database, accounts) ?? notHere,
   };

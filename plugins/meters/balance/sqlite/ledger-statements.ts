@@ -16,7 +16,8 @@ export function prepareLedger(database: DatabaseSync) {
         input, output, usage, costs, attempts, flags, budgets, vendor)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare(
-      "INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO entries (kind, account, at, credits, available, source, reference, reason, author)
+      VALUES ('credit', ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
     ended: database.prepare(`

@@ -3,7 +3,7 @@
  * and checks everything before it writes, so that it leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { mostCredit } from '../accounts.ts';
+import { isFitting, isTooMuch } from '../accounts.ts';
 import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
@@ -157,17 +157,27 @@ export class Ledger {
     return calls;
   };
 
-  readonly credit = ({ account: name, amount, kind, reference, at }: Credit): Credited => {
+  readonly credit = (credit: Credit): Credited => {
+    const { account: name, amount, kind, reference, reason, author, at } = credit;
     const account = this.#balances.account(name);
     if (!account) return 'not_found';
-    if (amount <= 0n) throw new RangeError(`a credit has to be above zero, and is ${amount}`);
+    if (!isFitting(credit)) throw new RangeError(`a ${kind} cannot be ${amount}`);
     const before = reference === undefined ? undefined : this.#sql.creditByReference.get(reference);
     if (before) {
       const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
-    if (amount <= mostCredit && this.#balances.credited(account.id) + amount > mostCredit) return 'too_much';
-    this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
+    if (isTooMuch(this.#balances.credited(account.id), amount)) return 'too_much';
+    this.#sql.addCredit.run(
+      account.id,
+      at,
+      -amount,
+      amount,
+      kind,
+      reference ?? null,
+      reason ?? null,
+      author ?? null,
+    );
     this.#balances.credit(account.id, amount);
     return 'credited';
   };

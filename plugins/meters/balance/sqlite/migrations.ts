@@ -5,6 +5,7 @@
  * version.
  */
 import { callTables } from '../calls/tables.ts';
+import { correctionTables } from '../corrections.ts';
 import { documentTable } from '../documents.ts';
 import { vendorColumn } from '../markup/column.ts';
 import type { Migrations } from '../versions.ts';
@@ -141,6 +142,18 @@ const storedCalls = callTables({
   keyed: ' STRICT, WITHOUT ROWID',
 });
 
+const corrections = `${correctionTables({
+  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+  integer: 'INTEGER',
+  text: 'TEXT',
+  table: ' STRICT',
+})}
+CREATE TRIGGER actions_stay BEFORE UPDATE ON operator_actions
+  BEGIN SELECT RAISE(ABORT, 'actions are never changed'); END;
+CREATE TRIGGER actions_remain BEFORE DELETE ON operator_actions
+  BEGIN SELECT RAISE(ABORT, 'actions are never deleted'); END;
+`;
+
 const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only INTEGER NOT NULL DEFAULT 0';
 
 export const migrations: Migrations = {
@@ -152,5 +165,6 @@ export const migrations: Migrations = {
     storedCalls,
     readOnlyKeys,
     vendorColumn('INTEGER'),
+    corrections,
   ],
 };

@@ -1,0 +1,89 @@
+/**
+ * What operators change later: the state of an account, deleted keys, and the log of their own actions, which
+ * only grows.
+ */
+import type { AccountState, StateChanged } from './accounts.ts';
+import { report, write } from './definitions.ts';
+import { count, text, type Row } from './rows.ts';
+
+export interface StateChange {
+  readonly account: string;
+  readonly state: AccountState;
+}
+
+export interface KeyDeletion {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** One change that an operator made. */
+export interface Action {
+  readonly at: number;
+  /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
+  readonly author: string;
+  /** The route or the verb. */
+  readonly action: string;
+  /** What it was done to, as in the path or the arguments. */
+  readonly subject: string;
+  /** The body or the options, as JSON text; never a secret. */
+  readonly detail: string;
+}
+
+export interface ActionRecord extends Action {
+  readonly number: number;
+}
+
+export const correctionOperations = {
+  /** Opens, disables or closes an account. */
+  setAccountState: write<(change: StateChange) => StateChanged>(),
+  /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
+  deleteKey: write<(deletion: KeyDeletion) => boolean>(),
+  /** Adds to the log of operators' actions. */
+  recordAction: write<(action: Action) => void>(),
+  /** The log, newest first, before the number `before`. */
+  listActions:
+    report<
+      (query: { readonly before?: number | undefined; readonly limit: number }) => readonly ActionRecord[]
+    >(),
+};
+
+/** Why an account cannot take a state; undefined if it can. */
+export function refuseState(
+  current: AccountState,
+  pending: bigint,
+  state: AccountState,
+): StateChanged | undefined {
+  if (current === 'closed' && state !== 'closed') return 'closed';
+  return state === 'closed' && pending > 0n ? 'held' : undefined;
+}
+
+/** The step of both databases that makes the table and the columns. */
+export const correctionTables = (types: {
+  readonly identity: string;
+  readonly integer: string;
+  readonly text: string;
+  readonly table: string;
+}): string => `
+ALTER TABLE entries ADD COLUMN author ${types.text};
+ALTER TABLE accounts ADD COLUMN state ${types.text} NOT NULL DEFAULT 'open';
+ALTER TABLE keys ADD COLUMN deleted ${types.integer};
+CREATE TABLE operator_actions (
+  number ${types.identity},
+  at ${types.integer} NOT NULL,
+  author ${types.text} NOT NULL,
+  action ${types.text} NOT NULL,
+  subject ${types.text} NOT NULL,
+  detail ${types.text} NOT NULL
+)${types.table};
+`;
+
+export function actionOf(row: Row): ActionRecord {
+  return {
+    number: count(row, 'number'),
+    at: count(row, 'at'),
+    author: text(row, 'author'),
+    action: text(row, 'action'),
+    subject: text(row, 'subject'),
+    detail: text(row, 'detail'),
+  };
+}

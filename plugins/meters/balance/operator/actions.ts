@@ -1,0 +1,39 @@
+/** The log of what operators changed. */
+import { z } from 'zod';
+import type { RouteRequest } from '../../../../core/index.ts';
+import type { Action, Store } from '../store.ts';
+
+export const actionQuery = z.strictObject({
+  before: z.coerce.number().int().min(1).optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
+/** Characters that are kept of a body or of options. */
+const longestDetail = 4000;
+
+/** Orders hold no secrets: those of keys are made here, and shown only in the reply. */
+function shorten(detail: unknown): string {
+  return (JSON.stringify(detail) ?? '{}').slice(0, longestDetail);
+}
+
+export function actionFrom(author: string, route: string, { params, body }: RouteRequest): Action {
+  const subject = Object.values(params).join(' ');
+  return { at: Date.now(), author, action: route, subject, detail: shorten(body) };
+}
+
+export function actionOfVerb(
+  author: string,
+  verb: string,
+  args: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+): Action {
+  return { at: Date.now(), author, action: verb, subject: args.join(' '), detail: shorten(options) };
+}
+
+export async function listActions(store: Store, query: z.output<typeof actionQuery>) {
+  const actions = await store.listActions(query);
+  return {
+    data: actions.map(({ at, ...action }) => ({ ...action, at: new Date(at).toISOString() })),
+    next: actions.length === query.limit ? (actions.at(-1)?.number ?? null) : null,
+  };
+}

@@ -1,0 +1,85 @@
+/** The verbs for corrections, the state of accounts, and the log of operators' actions. */
+import { formatTable, type CommandOption, type CommandResult } from '../../../../core/index.ts';
+import { read } from '../../../shared/operator-routes.ts';
+import { accountChanges, changeAccount } from './accounts.ts';
+import { actionQuery, listActions } from './actions.ts';
+import {
+  adjust,
+  adjustmentOrder,
+  chargeBack,
+  chargebackOrder,
+  refund,
+  refundOrder,
+  type Corrected,
+} from './corrections.ts';
+import { numeric, type Verb } from './verbs.ts';
+
+const reasonOption: CommandOption = { flags: '--reason <text>', description: 'why; statements show it' };
+
+function corrected(made: Corrected): CommandResult {
+  const { account, amount, balance, status } = made;
+  const again = status === 'already_credited' ? ' It was made before; nothing changed.' : '';
+  return { json: made, text: `${account}: ${amount} USD; the balance is ${balance} USD.${again}` };
+}
+
+function stateVerb(verb: string, state: string, description: string): Verb {
+  return {
+    name: `accounts ${verb} <name>`,
+    description,
+    changes: true,
+    async work({ store }, [name = '']) {
+      const changed = await changeAccount(store, name, read(accountChanges, { state }));
+      return { json: changed, text: `${name} is ${changed.state}.` };
+    },
+  };
+}
+
+export const correctionVerbs: readonly Verb[] = [
+  {
+    name: 'credit adjust <account> <usd>',
+    description: 'add to an account, or take from it with a negative amount (after --)',
+    changes: true,
+    options: [
+      reasonOption,
+      { flags: '--reference <text>', description: 'what it is known by elsewhere: it is made once' },
+    ],
+    work: async ({ store, author }, [account, amount], { reason, reference }) =>
+      corrected(await adjust(store, read(adjustmentOrder, { account, amount, reason, reference }), author)),
+  },
+  {
+    name: 'credit refund <call>',
+    description: 'give back what a call cost, once',
+    changes: true,
+    options: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonOption],
+    work: async ({ store, author }, [call], { amount, reason }) =>
+      corrected(await refund(store, read(refundOrder, { call, amount, reason }), author)),
+  },
+  {
+    name: 'credit chargeback <reference>',
+    description: 'take back a credit whose payment was reversed, once',
+    changes: true,
+    options: [reasonOption],
+    work: async ({ store, author }, [reference], { reason }) =>
+      corrected(await chargeBack(store, read(chargebackOrder, { reference, reason }), author)),
+  },
+  stateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
+  stateVerb('enable', 'open', 'accept the keys of a disabled account again'),
+  stateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
+  {
+    name: 'actions list',
+    description: 'show what operators changed, newest first',
+    options: [{ flags: '--limit <count>', description: 'how many (100 unless given)' }],
+    async work({ store }, _, { limit }) {
+      const { data } = await listActions(store, read(actionQuery, { limit: numeric(limit) }));
+      const rows = data.map(({ at, author, action, subject, detail }) => [
+        at,
+        author,
+        action,
+        subject,
+        detail,
+      ]);
+      const headings = ['AT', 'AUTHOR', 'ACTION', 'SUBJECT', 'DETAIL'];
+      return { json: data, text: rows.length > 0 ? formatTable(headings, rows) : 'There are no actions.' };
+    },
+  },
+];

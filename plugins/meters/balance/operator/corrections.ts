@@ -1,0 +1,123 @@
+/**
+ * Corrections of what an account was credited: adjustments in both directions, refunds of calls, chargebacks of
+ * credits. Each has a reason and an author. A refund or a chargeback is made once.
+ */
+import { z } from 'zod';
+import { formatUsd, GatewayError, parseUsd, type Nano } from '../../../../core/index.ts';
+import type { Credit, Store } from '../store.ts';
+import { accountBalance, noAccount, type ShownBalance } from './accounts.ts';
+import { accountName, amount, largestAmount, reference } from './reading.ts';
+
+const reason = z.string('say why').trim().min(1, 'say why').max(500);
+
+/** A signed amount in USD: `-2.5` takes credit back. */
+const signedAmount = z
+  .string('an amount in USD is a decimal string, as "-2.50"')
+  .transform((text, context) => {
+    try {
+      return parseUsd(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  })
+  .refine((nano) => nano !== 0n, 'the amount must not be 0')
+  .refine(
+    (nano) => nano <= largestAmount && nano >= -largestAmount,
+    `the amount is at most ${formatUsd(largestAmount)} USD`,
+  );
+
+export const adjustmentOrder = z.strictObject({
+  account: accountName,
+  amount: signedAmount,
+  reason,
+  reference: reference.optional(),
+});
+export const refundOrder = z.strictObject({
+  call: z.string().min(1).max(200),
+  /** USD; all that the call cost unless given. */
+  amount: amount.optional(),
+  reason,
+});
+export const chargebackOrder = z.strictObject({
+  /** The reference of the credit that is taken back. */
+  reference,
+  reason,
+});
+
+export type Corrected = ShownBalance & {
+  readonly status: 'credited' | 'already_credited';
+  readonly amount: string;
+};
+
+async function correct(store: Store, credit: Credit): Promise<Corrected> {
+  const status = await store.credit(credit);
+  if (status === 'not_found') throw noAccount(credit.account);
+  if (status === 'reference_taken')
+    throw new GatewayError('conflict', `the reference "${credit.reference}" belongs to another correction`, {
+      param: 'reference',
+    });
+  if (status === 'too_much')
+    throw new GatewayError('invalid_request', 'an account cannot hold so much', { param: 'amount' });
+  return { status, amount: formatUsd(credit.amount), ...(await accountBalance(store, credit.account)) };
+}
+
+/** Adds to what an account was credited, or takes from it. */
+export function adjust(
+  store: Store,
+  { account, amount: moved, reason: why, reference: known }: z.output<typeof adjustmentOrder>,
+  author: string,
+): Promise<Corrected> {
+  const at = Date.now();
+  return correct(store, {
+    account,
+    amount: moved,
+    kind: 'adjustment',
+    reference: known,
+    reason: why,
+    author,
+    at,
+  });
+}
+
+/** Gives back what a call cost, or a part of it, once. */
+export async function refund(
+  store: Store,
+  { call, amount: stated, reason: why }: z.output<typeof refundOrder>,
+  author: string,
+): Promise<Corrected> {
+  const entries = await store.entries({ call, limit: 20 });
+  const [first] = entries;
+  if (!first)
+    throw new GatewayError('not_found', `there is no call "${call}" in the books`, { param: 'call' });
+  const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
+  const refunded = stated ?? cost;
+  if (refunded > cost || cost === 0n)
+    throw new GatewayError('invalid_request', `the call cost ${formatUsd(cost)} USD`, { param: 'amount' });
+  const { account } = first;
+  const credit = { account, amount: refunded, kind: 'refund', reference: `refund:${call}` } as const;
+  return correct(store, { ...credit, reason: why, author, at: Date.now() });
+}
+
+/** Takes back a credit whose payment was reversed, once. The balance may become negative. */
+export async function chargeBack(
+  store: Store,
+  { reference: known, reason: why }: z.output<typeof chargebackOrder>,
+  author: string,
+): Promise<Corrected> {
+  const [credit] = await store.entries({ reference: known, limit: 1 });
+  if (!credit)
+    throw new GatewayError('not_found', `there is no credit with the reference "${known}"`, {
+      param: 'reference',
+    });
+  if (credit.available <= 0n)
+    throw new GatewayError('invalid_request', `"${known}" took credit back itself`, { param: 'reference' });
+  const { account, available } = credit;
+  const taken = {
+    account,
+    amount: -available,
+    kind: 'chargeback',
+    reference: `chargeback:${known}`,
+  } as const;
+  return correct(store, { ...taken, reason: why, author, at: Date.now() });
+}

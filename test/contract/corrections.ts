@@ -1,0 +1,97 @@
+/** Corrections of credit, the state of accounts, deleted keys, and the log of operators' actions. */
+import { describe, expect, it } from 'vitest';
+import type { CorrectionKind } from '../../plugins/meters/balance/store.ts';
+import { newKey, quote } from '../balance/calls.ts';
+import type { Bench } from './bench.ts';
+
+export function testCorrections({ account, store, reserve }: Bench): void {
+  const correct = (to: string, kind: CorrectionKind, amount: bigint, reference?: string) =>
+    store().credit({ account: to, amount, kind, reference, reason: 'a mistake', author: 'op', at: 5 });
+
+  describe('corrections', () => {
+    it('move credit in both directions, keep reason and author, and leave sound books', async () => {
+      const name = await account(100n);
+      expect(await correct(name, 'adjustment', -130n)).toBe('credited');
+      expect(await store().balance(name)).toEqual({ total: -30n, used: 0n, pending: 0n });
+      expect(await correct(name, 'adjustment', 40n)).toBe('credited');
+      const entries = await store().entries({ account: name, kinds: ['credit'], limit: 10 });
+      expect(entries.slice(1)).toMatchObject([
+        { available: -130n, source: 'adjustment', reason: 'a mistake', author: 'op' },
+        { available: 40n, source: 'adjustment', reason: 'a mistake', author: 'op' },
+      ]);
+      expect(await store().audit()).toMatchObject({ ok: true });
+    });
+
+    it('refuse calls while the balance is negative', async () => {
+      const name = await account(100n);
+      await correct(name, 'chargeback', -100n, `chargeback:${name}`);
+      await correct(name, 'adjustment', -1n);
+      expect(await reserve(`call-${name}`, name, quote(1n))).toMatchObject({ status: 'short' });
+    });
+
+    it.each<[CorrectionKind, bigint]>([
+      ['adjustment', 0n],
+      ['refund', -1n],
+      ['chargeback', 1n],
+    ])('reject a %s of %i', async (kind, amount) => {
+      const name = await account(5n);
+      await expect(correct(name, kind, amount)).rejects.toThrow(`a ${kind} cannot be ${amount}`);
+      expect(await store().balance(name)).toMatchObject({ total: 5n });
+    });
+
+    it('are made once for each reference', async () => {
+      const name = await account(5n);
+      const twice = [correct(name, 'refund', 3n, `${name}-x`), correct(name, 'refund', 3n, `${name}-x`)];
+      expect(await Promise.all(twice)).toEqual(['credited', 'already_credited']);
+      expect(await store().entries({ reference: `${name}-x`, limit: 5 })).toHaveLength(1);
+    });
+  });
+
+  describe('the state of an account', () => {
+    it('is with its keys, and a closed account stays closed and gets no keys', async () => {
+      const name = await account(5n);
+      const key = newKey('corrected-key-00', name);
+      await store().createKey(key);
+      expect(await store().setAccountState({ account: name, state: 'disabled' })).toBe('changed');
+      expect(await store().findKey(key.hash)).toMatchObject({ accountState: 'disabled' });
+      expect(await store().setAccountState({ account: name, state: 'closed' })).toBe('changed');
+      expect(await store().setAccountState({ account: name, state: 'open' })).toBe('closed');
+      expect(await store().createKey(newKey('corrected-key-01', name))).toBe(false);
+      expect(await store().setAccountState({ account: 'nobody', state: 'open' })).toBe('not_found');
+    });
+
+    it('cannot be closed while a call is pending', async () => {
+      const name = await account(5n);
+      await reserve(`pending-${name}`, name, quote(1n));
+      expect(await store().setAccountState({ account: name, state: 'closed' })).toBe('held');
+    });
+  });
+
+  describe('a deleted key', () => {
+    it('is found by nothing, cannot be changed, and leaves sound books', async () => {
+      const name = await account(5n);
+      const key = newKey('corrected-key-02', name);
+      await store().createKey(key);
+      expect(await store().deleteKey({ id: key.id, at: 9 })).toBe(true);
+      expect(await store().deleteKey({ id: key.id, at: 9 })).toBe(false);
+      expect(await store().findKey(key.hash)).toBeUndefined();
+      expect(await store().listKeys({ account: name, limit: 5 })).toEqual([]);
+      expect(await store().listKeys({ wanted: key.id, limit: 5 })).toEqual([]);
+      expect(await store().changeKey({ id: key.id, changes: { disabled: false } })).toBe(false);
+      expect(await store().audit()).toMatchObject({ ok: true });
+    });
+  });
+
+  describe("the log of operators' actions", () => {
+    it('lists the newest first, in pages', async () => {
+      const detail = '{}';
+      for (const subject of ['one', 'two', 'three'])
+        await store().recordAction({ at: 7, author: 'op', action: 'POST /admin/keys', subject, detail });
+      const [newest, second] = await store().listActions({ limit: 2 });
+      expect([newest?.subject, second?.subject]).toEqual(['three', 'two']);
+      expect(await store().listActions({ before: second?.number, limit: 1 })).toMatchObject([
+        { at: 7, author: 'op', action: 'POST /admin/keys', subject: 'one', detail },
+      ]);
+    });
+  });
+}
