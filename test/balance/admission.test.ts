@@ -1,4 +1,4 @@
-/** What a call is quoted at, and what a grant is narrowed to once an amount is reserved. */
+/** What the gateway quotes a call at, and how it narrows the grant once an amount is reserved. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
@@ -9,7 +9,7 @@ import { routed } from '../support/exchange.ts';
 import { target } from './targets.ts';
 
 const lower: Policy = { whenShort: 'lower', leastOutput: 16, reserve: 'first' };
-/** A dollar a million is 1000 nano a token. */
+/** A dollar a million tokens is 1000 nano-USD a token. */
 const cheap = target('cheap', { input: '1', output: '2' });
 const dear = target('dear', { input: '1', output: '20' });
 
@@ -39,7 +39,7 @@ function grant(...targets: Target[]): Grant {
 }
 
 describe('a quote', () => {
-  it('is the dearest the call can be: a token for each byte, and the whole output', () => {
+  it('is the most the call can cost: a token for each byte, and the whole output', () => {
     expect(quotesFor(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
       {
         model: 'house/model',
@@ -53,7 +53,7 @@ describe('a quote', () => {
     ]);
   });
 
-  it("takes the model's own limit where the caller states none or a larger one", () => {
+  it("takes the model's own limit if the client states none or a larger one", () => {
     const most = 100_000n + 1000n * 2000n;
     expect(quotesFor(grant(cheap), planned(), lower)[0]?.most).toBe(most);
     expect(quotesFor(grant(cheap), planned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
@@ -74,7 +74,7 @@ describe('a quote', () => {
     ['ten where the caller states no limit', Infinity, 10n],
     ['none below zero', -5, 0n],
     ['a thousand where the caller allows more', 1e300, 1000n],
-  ])('has room for searches, and for what they find: %s', (_, searches, count) => {
+  ])('covers searches, and what they find: %s', (_, searches, count) => {
     const searching = target(
       'cheap',
       { input: '1', output: '2', webSearch: '0.01' },
@@ -111,7 +111,7 @@ describe('a quote', () => {
     return quotesFor(grant(reading), planned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]?.most;
   };
 
-  it('has room for all readings of a conversation that grows with each search', () => {
+  it('covers all readings of a conversation that grows with each search', () => {
     // 100, 10,100, 20,100 and 30,100 tokens.
     expect(readings(3, 3)).toBe(60_400n * 1000n + 2000n);
     expect(readings(Infinity, Infinity)).toBe(
@@ -119,15 +119,15 @@ describe('a quote', () => {
     );
   });
 
-  it('has room for them at the price of cached tokens where the vendor caches the conversation', () => {
+  it('covers those readings at the price of cached tokens if the provider caches the conversation', () => {
     expect(readings(3, 3, 'automatic')).toBe(30_100n * 1000n + 30_300n * 100n + 2000n);
   });
 
-  it('has room for a conversation that is read again after code ran', () => {
+  it('covers a conversation that is read again after code ran', () => {
     expect(readings(0, 2)).toBe((100n + 2100n + 4100n) * 1000n + 2000n);
   });
 
-  it('has room for a cache that the call names, at the price of cached tokens', () => {
+  it('covers a cache that the call names, at the price of cached tokens', () => {
     const quoted = (price: { readonly cacheRead?: string }): bigint | undefined =>
       quotesFor(
         grant(target('cheap', { input: '1', output: '2', ...price })),
@@ -141,7 +141,7 @@ describe('a quote', () => {
   it.each([
     [100, 100n * 1000n + 50n * 2000n],
     [101, 101n * 3000n + 50n * 4000n],
-  ])('takes the rates for long input only where %i bytes can reach them', (textBytes, most) => {
+  ])('takes the rates for long input only if %i bytes can reach them', (textBytes, most) => {
     const tiered = target('tiered', {
       input: '1',
       output: '2',
@@ -152,7 +152,7 @@ describe('a quote', () => {
     );
   });
 
-  it('has room for writes to a cache unless the call marks nothing and the vendor caches only what is marked', () => {
+  it('covers cache writes unless the call marks nothing and the provider caches only what is marked', () => {
     const writing = target('cheap', { input: '1', output: '2', cacheWrite1h: '2' });
     const marked = {
       ...writing,
@@ -170,20 +170,20 @@ describe('a quote', () => {
     ]);
   });
 
-  it('keeps to a limit an earlier plugin granted', () => {
+  it('keeps a limit that an earlier plugin granted', () => {
     expect(quotesFor({ targets: [cheap], outputLimit: 20 }, planned(), lower)[0]?.most).toBe(
       100_000n + 20n * 2000n,
     );
   });
 
-  it('asks no more than the caller where that is below the least', () => {
+  it('asks no more than the client if that is below the minimum', () => {
     expect(quotesFor(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({
       least: 106_000n,
       most: 106_000n,
     });
   });
 
-  it('presumes that a call whose end is unknown costs its stored figures, in whatever mode it asked for', () => {
+  it('presumes that a call whose end is unknown costs its stored usage, in whatever mode it asked for', () => {
     const first = target('cheap', {
       input: '1',
       output: '2',
@@ -209,7 +209,7 @@ describe('a quote', () => {
     expect(costOf(JSON.parse(presumed('call', quote).usage), sale.price)).toBe(quote.owed);
   });
 
-  it('has no lower end where short balances are refused', () => {
+  it('has no lower end if the options refuse short balances', () => {
     expect(quotesFor(grant(cheap), planned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({
       least: 2_100_000n,
       most: 2_100_000n,
@@ -224,7 +224,7 @@ describe('a grant', () => {
     ).toEqual({ targets: [cheap] });
   });
 
-  it('has its limit lowered to what the amount pays for', () => {
+  it('has its limit lowered to what the amount covers', () => {
     expect(
       narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
     ).toEqual({ targets: [cheap], outputLimit: 50 });
@@ -238,7 +238,7 @@ describe('a grant', () => {
     ).toEqual({ targets: [cheap], outputLimit: 25 });
   });
 
-  it('is unchanged if the whole was reserved and rounding made it cheaper than its parts', () => {
+  it('is unchanged if everything was reserved and rounding made it cheaper than its parts', () => {
     const tiny = target('tiny', { input: '0', output: '0.0004' });
     const call = planned({ outputLimit: 31 });
     expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);
@@ -277,7 +277,7 @@ describe('a grant', () => {
     ).toEqual({ targets: [cheap] });
   });
 
-  it('keeps them where the dearest is reserved for, as far as the balance affords it', () => {
+  it('keeps later targets if the most expensive one is reserved, as far as the balance covers it', () => {
     const dearest = target('dearest', { input: '1', output: '90' });
     const targets = grant(cheap, dearest, dear);
     const policy: Policy = { ...lower, reserve: 'dearest' };
@@ -306,7 +306,7 @@ describe('a grant', () => {
     .bigInt(0n, 50_000_000_000n)
     .map((nano) => `${nano / 1_000_000_000n}.${(nano % 1_000_000_000n).toString().padStart(9, '0')}`);
 
-  it('never costs more than was reserved, nor gets less than the least, whatever the prices', () => {
+  it('never costs more than was reserved, nor gets less than the minimum, whatever the prices', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ input: millionths, output: millionths }), { minLength: 1, maxLength: 4 }),
@@ -351,8 +351,8 @@ describe('a grant', () => {
   });
 });
 
-describe('a refusal for want of balance', () => {
-  it('says what the call could cost at least, what there is, and how to add to it', () => {
+describe('a refusal for lack of balance', () => {
+  it('states the least the call could cost, the balance, and how to add to it', () => {
     const quotes = quotesFor(grant(dear, cheap), planned(), lower);
     const someone = { kind: 'user', account: 'someone', key: 'key-1' } as const;
     const error = outOfBalance(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });

@@ -1,6 +1,6 @@
 /**
- * The audit: books that were tampered with are found out, each rule by its number, and the first rows are
- * named.
+ * The audit finds a ledger that was tampered with, reports each broken rule by its number, and names the
+ * first rows.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
@@ -15,7 +15,9 @@ afterEach(async () => {
   opened = undefined;
 });
 
-/** A credit, a call that cost 30 of 80, one that cost 130 of 100, one that was voided and one that runs. */
+/**
+ * A credit, a call that cost 30 of 80, one that cost 130 of 100, one that was voided and one that is running.
+ */
 async function books(): Promise<OpenedFile> {
   opened = await openTemporary();
   const { store } = opened;
@@ -37,7 +39,7 @@ async function books(): Promise<OpenedFile> {
   return opened;
 }
 
-/** What an audit finds after someone with the file in hand has done this to it. */
+/** What an audit finds after someone with access to the file has done this to it. */
 async function after(file: string, ...statements: string[]): Promise<AuditReport> {
   withDatabase(file, (database) => {
     database.exec(
@@ -54,7 +56,7 @@ async function after(file: string, ...statements: string[]): Promise<AuditReport
 const post = "kind = 'post' AND revenue = 30";
 
 describe('an audit', () => {
-  it('finds nothing wrong with books that only the store wrote', async () => {
+  it('finds nothing wrong with a ledger that only the store wrote', async () => {
     const { store } = await books();
     expect(await store.audit()).toEqual({
       ok: true,
@@ -191,7 +193,7 @@ describe('an audit', () => {
     expect([broken, findings.length]).toEqual([81, 50]);
   });
 
-  it('reads long books in parts, so that other reports do not wait for it', async () => {
+  it('reads a long ledger in parts, so that other reports do not wait for it', async () => {
     const { store, file } = await books();
     const calls = 24_000;
     for (let made = 0; made < calls; made += 2000) {
@@ -211,7 +213,7 @@ describe('an audit', () => {
     await reader.close();
   });
 
-  it('reads one snapshot of the books while another process writes', async () => {
+  it('reads one snapshot of the ledger while another process writes', async () => {
     const { store, file } = await books();
     const other = await openSqlite({ file });
     const written = new AbortController();

@@ -1,4 +1,4 @@
-/** The thread's signs of life, on a clock of the test's own. */
+/** The worker thread's heartbeat, on a fake clock. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BackupHeartbeat } from '../../plugins/meters/balance/backup-heartbeat.ts';
 

@@ -21,7 +21,7 @@ export interface Blocked {
   readonly audit: unknown;
 }
 
-/** Blocked for so many milliseconds; `lease` is in seconds. Without a database the ledger is a file. */
+/** Blocks for so many milliseconds; `lease` is in seconds. Without a database the ledger is a file. */
 export async function blocked(
   streams: number,
   milliseconds: number,

@@ -1,4 +1,4 @@
-/** The audit of budgets: books that were tampered with are found out. */
+/** The audit of budgets finds a ledger that was tampered with. */
 import { afterEach, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { budgetOf, newBudget } from '../contract/budgets.ts';
@@ -46,7 +46,7 @@ it('an audit finds nothing wrong with budgets that only the store wrote, and rea
   expect(await store.audit()).toMatchObject({ ok: true, entries: 6, findings: [] });
 });
 
-it('an audit that goes on finds what has changed since, until it is put right', async () => {
+it('a continuing audit finds later changes, until they are repaired', async () => {
   const { store, file } = await books();
   const change = (by: number): void =>
     withDatabase(file, (database) =>

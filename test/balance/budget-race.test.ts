@@ -11,7 +11,7 @@ it.each([
   ['PostgreSQL', 1, openFresh],
   ['PostgreSQL', 4, openFresh],
 ] as const)(
-  'a budget in %s that affords one call affords one of many asked at once by processes: %i',
+  'a budget in %s that covers one call admits one of many that processes ask for at once: %i',
   { timeout: 120_000 },
   async (_, processes, open) => {
     const { wrong, audit } = await budgetRace({

@@ -1,6 +1,6 @@
 /**
- * Many calls at the same moment against a budget that affords one of them, from one process or several. The
- * scope of the budget, what a call costs, and what it costs in the end are drawn for each round.
+ * Many calls at the same moment against a budget that covers one of them, from one process or several. Each
+ * round draws the scope of the budget, the quote of a call, and its cost in the end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ export async function runWave(
 ): Promise<Outcome> {
   const asked = Array.from({ length: calls }, async (_, index) => {
     const { account = '', key = '' } = spenders[index % spenders.length] ?? {};
-    // On a crowded machine PostgreSQL may end a transaction that waits too long: nothing of it was written.
+    // On a loaded machine PostgreSQL may end a transaction that waits too long: it wrote nothing.
     for (let attempt = 0; ; attempt += 1) {
       const id = `${name}-${index}-${attempt}`;
       try {
@@ -136,7 +136,7 @@ export async function budgetRace({ opened, processes, rounds, calls, draw }: Rac
       wrong.push(
         `${tag}: ${first.reserved.length} of ${calls} calls were reserved, ${first.refused} refused`,
       );
-    // If it costs nothing in the end, the budget affords another one.
+    // If it costs nothing in the end, the budget covers another one.
     const owed = draw(3) === 0 ? undefined : BigInt(cost - draw(2));
     for (const call of first.reserved) await store.settle(settlement(call, owed, { at }));
     const second = await race('second');

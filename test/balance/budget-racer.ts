@@ -1,6 +1,6 @@
 /**
  * A process that asks for calls at the same moment as others: `node budget-racer.ts sqlite <file>` or
- * `postgres <url>`. Each line on stdin is a wave of calls; each line on stdout is what became of one.
+ * `postgres <url>`. Each line on stdin is a wave of calls; each line on stdout is the outcome of one.
  */
 import { createInterface } from 'node:readline';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-/** How warnings are delivered: again until they are accepted, by one process, and never for ever. */
+/** How warnings are delivered: one process repeats each until the receiver accepts it, for a day at most. */
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** A ledger with one warning that is due, given at this moment. */
+/** A ledger with one warning that is due, created at this moment. */
 async function warned(at = Date.now()): Promise<Store> {
   const { store, dispose } = await openTemporary();
   closers.push(dispose);
@@ -100,7 +100,7 @@ describe('a warning', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('is given up a day after it was given', async () => {
+  it('is dropped a day after it was created', async () => {
     const receiver = await startReceiver(500, 500, 500);
     const delivery = await delivering(await warned(Date.now() - 25 * 3_600_000), receiver);
     await deliverWarnings(delivery);

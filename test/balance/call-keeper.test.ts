@@ -1,4 +1,4 @@
-/** What becomes of ended calls when the database fails: they wait, and what is lost is counted. */
+/** What happens to ended calls when the database fails: they wait, and the gateway counts those it loses. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type End } from '../../core/index.ts';
@@ -31,7 +31,7 @@ function keeperOn(addCalls: (batch: { readonly text: string }) => Promise<void>,
 }
 
 describe('ended calls', () => {
-  it('wait while the database is away, and are stored once it is back', async () => {
+  it('wait while the database is down, and are stored once it is back', async () => {
     let isAway = true;
     const stored: string[] = [];
     const { keeper, lost } = keeperOn(async ({ text }) => {
@@ -73,7 +73,7 @@ describe('ended calls', () => {
     expect(lost[0]).toBe(3);
   });
 
-  it('of strangers, or without retention, are not stored', async () => {
+  it('without a known key, or without retention, are not stored', async () => {
     const stored: string[] = [];
     const store = async ({ text }: { readonly text: string }) => void stored.push(text);
     const [kept, unkept] = [keeperOn(store).keeper, keeperOn(store, 0).keeper];

@@ -1,12 +1,12 @@
-/** Calls as the ledger sees them, for tests that need no more of one. */
+/** Calls as the ledger sees them, for tests that need nothing else of a call. */
 import type { Nano } from '../../core/index.ts';
 import { methodsOf } from '../../plugins/meters/balance/operations.ts';
 import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
 
-/** A price of a nano-USD a token: what calls here are charged at. */
+/** A price of one nano-USD a token, which calls here are charged at. */
 export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.001"}', at: 1 };
 
-/** One whose input alone is the least it can cost. */
+/** A call whose input alone is the least it can cost. */
 export function quote(least: Nano, most = least): Quote {
   return {
     model: 'house/model',
@@ -19,7 +19,7 @@ export function quote(least: Nano, most = least): Quote {
   };
 }
 
-/** Figures that cost so much at that price. */
+/** Usage that costs this much at that price. */
 function figures(amount: Nano): { input: number; output: number; usage: string; costs: string } {
   const input = Number(amount);
   return { input, output: 0, usage: JSON.stringify({ input, output: 0 }), costs: '[]' };
@@ -41,7 +41,7 @@ export function settlement(id: string, amount: Nano | undefined, more: Partial<S
   };
 }
 
-/** How far a call has come that would cost so much if it ended now. */
+/** The progress of a call that would cost this much if it ended now. */
 export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): Progress {
   return { ...asked, ...figures(owed), id, owed, sent: true, delivered: 10, ...more };
 }
@@ -69,7 +69,7 @@ export function newKey(id: string, account: string | undefined, more: Partial<Ne
   };
 }
 
-/** A store that does only what a test says, and fails the test where it is asked for anything else. */
+/** A store that does only what a test says, and fails the test when it calls anything else. */
 export function storeWith(operations: Partial<Store>): Store {
   const unasked = async (): Promise<never> => {
     throw new Error('the store was asked for what it should not be');

@@ -1,6 +1,4 @@
-/**
- * A careless plugin throws at each step between a reservation and its end: the reservation ends all the same.
- */
+/** A careless plugin throws at each step between a reservation and its end: the reservation still ends. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -19,8 +17,8 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
- * Where it throws, and what becomes of a call: it is refused, broken off in its stream, or not touched at
- * all.
+ * The steps at which it throws, and the effect on a call: it is refused, its stream breaks off, or it is not
+ * affected.
  */
 const steps = {
   'authorize, behind the ledger': 'refused',
@@ -127,7 +125,7 @@ const families: Readonly<Record<string, (stream: boolean) => readonly [path: str
   ],
 };
 
-/** What only a whole stream holds: that of responses has its `[DONE]` behind a failure too. */
+/** What only a complete stream contains: that of responses ends with `[DONE]` after a failure too. */
 const lastWords: Readonly<Record<string, string>> = {
   'chat-completions': '[DONE]',
   responses: 'response.completed',
@@ -192,7 +190,7 @@ describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect
     `leaves a call of %s ${effect}, and its reservation ended`,
     async (family) => {
       for (const stream of [true, false]) {
-        // The parts of a reply are made for a stream alone.
+        // Only a stream has parts of a reply.
         if (!stream && name.endsWith('of a reply')) continue;
         current = step;
         const { status, text, id } = await call(family, stream);
@@ -213,6 +211,6 @@ describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect
   );
 });
 
-it('the books are sound after every throw, and nothing is pending', async () => {
+it('the ledger passes its audit after every throw, and nothing is pending', async () => {
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
 });

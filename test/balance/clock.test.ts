@@ -1,5 +1,5 @@
 /**
- * A clock that jumps by an hour and a year, back and forth, under running calls; `npm run faults` takes
+ * A clock that jumps by an hour and a year, back and forth, during running calls; `npm run faults` takes
  * longer over it.
  */
 import { expect, it } from 'vitest';

@@ -1,7 +1,4 @@
-/**
- * Two gateways on one ledger, with streams that run, while the clock on the wall jumps, stands still and
- * comes back.
- */
+/** Two gateways on one ledger, with running streams, while the wall clock jumps, stops and returns. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
@@ -10,19 +7,19 @@ import { readBooks, temporaryFolder } from './ledger-file.ts';
 
 const hour = 3600 * 1000;
 const year = 365 * 24 * hour;
-/** By how much the clock is off, one after the other; `stopped`: it stands still. */
+/** How far the clock is off, one offset after the other; `stopped`: it does not advance. */
 const states = [hour, -hour, year, -year, 'stopped', 0] as const;
 
 const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }], stream: true };
 
 export interface ClockRun {
-  /** How many streams there were, how many ended with their last word, and by how many ids. */
+  /** How many streams there were, how many ended with their last event, and how many ids they had. */
   readonly streams: number;
   readonly whole: number;
   readonly ids: number;
-  /** Entries that are no reservation and no plain end of one. */
+  /** Entries that are neither a reservation nor a plain end of one. */
   readonly strange: readonly string[];
-  /** USD that all calls should have cost, and did. */
+  /** The USD that all calls should have cost, and the USD they did cost. */
   readonly due: number;
   readonly used: number;
   readonly audit: unknown;
@@ -34,8 +31,7 @@ async function costOfOne({ post, balance }: House): Promise<number> {
 }
 
 /**
- * Streams are begun in each state of the clock, which lasts so many milliseconds, and end when all have
- * passed.
+ * Starts streams in each state of the clock, which lasts so many milliseconds, and ends when all have passed.
  */
 export async function clockRun({
   milliseconds,

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { csv } from '../../plugins/meters/balance/operator/csv.ts';
 
 describe('CSV', () => {
-  it('has the columns by name in its first line, in their order, and nothing where a row has nothing', () => {
+  it('names the columns in its first line, in their order, and leaves a cell empty if a row lacks it', () => {
     expect(csv(['b', 'a'], [{ a: 1, b: 'x' }, { a: null }])).toBe('b,a\r\nx,1\r\n,\r\n');
   });
 
-  it('quotes what would end a cell or a line', () => {
+  it('quotes characters that would end a cell or a line', () => {
     expect(csv(['a'], [{ a: 'x,y' }, { a: 'say "so"' }, { a: 'two\nlines' }])).toBe(
       'a\r\n"x,y"\r\n"say ""so"""\r\n"two\nlines"\r\n',
     );
   });
 
-  it('keeps text from being a formula, and numbers as they are', () => {
+  it('keeps text from becoming a formula, and numbers unchanged', () => {
     const rows = ['=1+1', '@SUM(A1)', '+1', '-cmd', '-1+cmd()', '-0.5', -3].map((a) => ({ a }));
     expect(csv(['a'], rows).split('\r\n').slice(1, -1)).toEqual([
       "'=1+1",

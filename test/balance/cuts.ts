@@ -1,6 +1,6 @@
 /**
- * A gateway under load whose connections to PostgreSQL are ended by an administrator again and again, as a
- * proxy between them may do.
+ * A gateway under load whose connections to PostgreSQL an administrator ends again and again, as a proxy
+ * between them may do.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
@@ -11,7 +11,7 @@ import { allEntries } from './kills.ts';
 import { inDatabase } from './postgres-database.ts';
 
 export interface CutsOptions {
-  /** How often they are ended, and the milliseconds between. */
+  /** How often connections are ended, and the milliseconds between. */
   readonly cuts: number;
   readonly every: number;
   readonly lanes: number;
@@ -20,11 +20,11 @@ export interface CutsOptions {
 export interface Cuts {
   /** Connections that were ended. */
   readonly ended: number;
-  /** How many calls were answered with what. */
+  /** How many calls got which status. */
   readonly statuses: Readonly<Record<number, number>>;
-  /** Answers that are neither a whole reply nor a 503 that says when to come again. */
+  /** Replies that are neither complete nor a 503 with a retry-after. */
   readonly odd: readonly string[];
-  /** Calls whose entries are not those of what their clients were told, by id. */
+  /** Calls whose entries differ from what their clients received, by id. */
   readonly wrong: readonly string[];
   readonly audit: AuditReport;
 }
@@ -41,7 +41,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
   const over = new AbortController();
   const statuses: Record<number, number> = {};
   const odd: string[] = [];
-  /** What each call was told, by its id. */
+  /** What each call's client received, by the call's id. */
   const told = new Map<string, number>();
   const lane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = index; !over.signal.aborted; turn += 1) {

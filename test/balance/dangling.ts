@@ -1,5 +1,5 @@
 /**
- * A ledger full of what dead processes left, of every state and age, and the gateway that is started on it.
+ * A ledger full of calls that dead processes left, of every state and age, and the gateway that starts on it.
  */
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
@@ -8,7 +8,7 @@ import { openHouse } from '../support/house.ts';
 import { price, progress, quote, settlement } from './calls.ts';
 import { allEntries } from './kills.ts';
 
-/** What had become of a call when its process died: what is owed for it, and why its reservation is ended. */
+/** The state of a call when its process died: what is owed for it, and why its reservation ends. */
 const states = [
   { name: 'untold', owed: 10n, reason: 'presumed_sent' },
   { name: 'under way', owed: 4n, reason: 'recovered' },
@@ -21,9 +21,9 @@ export interface Dangling {
   /** Milliseconds until the gateway was ready, and from then on until nothing was pending. */
   readonly readyAfter: number;
   readonly resolvedAfter: number;
-  /** What calls were told that came meanwhile. */
+  /** The statuses of calls that arrived meanwhile. */
   readonly statuses: readonly number[];
-  /** Calls whose end is not what their state asks for, or that have another number of ends than one. */
+  /** Calls whose end is not what their state requires, or that do not have exactly one end. */
   readonly wrong: readonly string[];
   /** Nano-USD of all of them. */
   readonly due: bigint;
@@ -32,8 +32,8 @@ export interface Dangling {
 }
 
 /**
- * `made` calls of four processes, one of which never gave a sign of life: of its calls no more is known than
- * of untold ones.
+ * `made` calls of four processes, one of which never sent a heartbeat: the ledger knows no more of its calls
+ * than of those without progress.
  */
 export async function dangling(options: StoreOptions, made: number): Promise<Dangling> {
   const ledger = await openStore(options, '');

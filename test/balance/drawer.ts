@@ -1,4 +1,4 @@
-/** Numbers that look drawn, the same ones for the same seed. */
+/** Pseudo-random numbers, the same ones for the same seed. */
 export function drawer(seed: number): (below: number) => number {
   let state = seed % 2_147_483_647 || 1;
   return (below) => {

@@ -1,7 +1,7 @@
 /**
- * A process that reserves until its disk is full: `node filler.ts <file>`. It says how many were reserved and
- * how the others were refused, how long a turn took, and how late the event loop came meanwhile, in
- * milliseconds.
+ * A process that reserves until its disk is full: `node filler.ts <file>`. It prints how many calls were
+ * reserved and how the others were refused, how long a turn took, and how late the event loop was meanwhile,
+ * in milliseconds.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isGatewayError } from '../../core/index.ts';

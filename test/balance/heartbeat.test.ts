@@ -1,4 +1,4 @@
-/** Signs of life, and what is done about those who give none; on a clock of the test's own. */
+/** Heartbeats, and what happens to the calls of processes without one; on a fake clock. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Routed } from '../../core/index.ts';
@@ -37,7 +37,7 @@ function heartbeat(): Heartbeat {
   });
 }
 
-/** A call that was sent, whose reply has come so far. */
+/** A call that was sent, with part of its reply received. */
 function sent(id: string, delivered: number): Routed {
   const exchange = routed(target('house', { input: '1', output: '2' }));
   Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
@@ -125,7 +125,7 @@ describe('another process', () => {
     pending: 1,
   });
 
-  /** Looks once a second, at beats as they are listed. */
+  /** Looks once a second, at a list of heartbeats. */
   async function looks(own: Heartbeat, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
     for (const [index, count] of beats.entries()) {
       if (count === 'fails') owners.mockRejectedValueOnce(new Error('away'));
@@ -250,7 +250,7 @@ describe('a reservation that is too old', () => {
     return own;
   }
 
-  it('is given back once this process has watched the clock for as long', async () => {
+  it('is voided once this process has watched the clock for as long', async () => {
     const began = Date.now();
     watching(300);
     await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 120_000);
@@ -259,7 +259,7 @@ describe('a reservation that is too old', () => {
     expect(asked?.before).toBe((asked?.at ?? 0) - 300);
   });
 
-  it('is not given back after a clock jump, back or forth', async () => {
+  it('is not voided after a clock jump, back or forth', async () => {
     const now = Date.now.bind(Date);
     let off = 0;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + off);

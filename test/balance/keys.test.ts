@@ -1,4 +1,4 @@
-/** Secrets, and who is told whose they are. */
+/** Secrets, and how the keyring finds their owners. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
@@ -36,7 +36,7 @@ describe('a secret', () => {
     genuine.replace('sk-', 'op-'),
     genuine.toUpperCase(),
     `${genuine}\n`,
-  ])('%j is none', (text) => {
+  ])('%j is not a secret', (text) => {
     expect(isSecret(text)).toBe(false);
   });
 
@@ -50,7 +50,7 @@ describe('a secret', () => {
     expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
   });
 
-  it('is kept as its SHA-256', () => {
+  it('is stored as its SHA-256', () => {
     expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     expect(keyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
   });
@@ -60,7 +60,7 @@ describe('the keyring', () => {
   const keys = new Map<string, KeyRecord>();
   const findKey = vi.fn<Store['findKey']>(async (hash) => keys.get(hash));
   const store = storeWith({ findKey });
-  // Not 0, which the cache takes for a time never set.
+  // Not 0, which the cache takes for a time that was never set.
   let now = 1000;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
 

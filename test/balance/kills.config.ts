@@ -1,4 +1,4 @@
-/** A gateway that will be killed: the plugins that a paid call needs, and a lease of the test's choosing. */
+/** A gateway that a test kills: the plugins that a paid call needs, and a lease of the test's choosing. */
 import { defineConfig } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';

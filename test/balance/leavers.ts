@@ -1,6 +1,6 @@
 /**
- * A gateway before a vendor that streams slowly and keeps a record of each call, for clients that leave in
- * the middle.
+ * A gateway in front of a provider that streams slowly and records each call, for clients that disconnect
+ * midway.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,10 +17,10 @@ const model = 'openai/gpt-4.1-mini';
 /** Words of a whole reply, five bytes each. */
 export const words = 20;
 export const lastWord = 'last ';
-/** What the vendor says it has used, at the end of a whole reply. */
+/** The usage that the provider reports at the end of a complete reply. */
 const usage = { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
 
-/** What the vendor knows of a call. */
+/** What the provider knows of a call. */
 interface Sent {
   events: number;
   closed: boolean;
@@ -32,7 +32,7 @@ function chunk(delta: object, more: object = {}): string {
 }
 
 /**
- * Streams its words, one each few milliseconds; without a pause the last of them comes with the end of the
+ * Streams its words, one every few milliseconds; without a pause the last of them arrives with the end of the
  * reply.
  */
 async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
@@ -64,12 +64,13 @@ export interface Leavers {
   readonly gateway: TestGateway;
   readonly calls: readonly Sent[];
   /**
-   * A streamed call that is left after so many bytes at least, or once a text has come; undefined: it is read
-   * to its end. Resolves with what had come.
+   * A streamed call whose client disconnects after so many bytes at least, or after a text; undefined: it
+   * reads to the end. Resolves with what had arrived.
    */
   call(leaveAfter: number | string | undefined): Promise<string>;
   /**
-   * A call that is left while its vendor is silent, which answers a moment later with that status and body.
+   * A call whose client disconnects while its provider is silent; the provider answers a moment later with
+   * that status and body.
    */
   leaveUnanswered(status: number, body: string): Promise<void>;
   books(): Books;

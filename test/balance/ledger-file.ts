@@ -1,6 +1,6 @@
 /**
- * SQLite ledgers for tests: in a folder that goes away with them, with their books read by a connection of
- * the test's own.
+ * SQLite ledgers for tests: in a folder that is deleted with them, and with a separate connection to read
+ * them.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export function temporaryFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Lets a test do to a ledger's file what the store never would. */
+/** Lets a test change a ledger's file as the store never would. */
 export function withDatabase<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
   const database = new DatabaseSync(file, { readBigInts: true, timeout: 5000 });
   try {
@@ -25,7 +25,7 @@ export function withDatabase<Result>(file: string, work: (database: DatabaseSync
   }
 }
 
-/** Holds a file's write lock, as another process might; the answer lets go of it. */
+/** Holds a file's write lock, as another process might; the returned function releases it. */
 export function lock(file: string): () => void {
   const database = new DatabaseSync(file);
   database.exec('BEGIN IMMEDIATE');
@@ -83,7 +83,7 @@ export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): 
   };
 }
 
-/** Commits in a file's write-ahead log: frames of its current round that end a transaction. */
+/** Counts the commits in a file's write-ahead log: frames of its current round that end a transaction. */
 export function commitsLogged(file: string): number {
   const log = readFileSync(`${file}-wal`);
   const [headerLength, frameHeaderLength, pageSize] = [32, 24, log.readUInt32BE(8)];

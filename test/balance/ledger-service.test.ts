@@ -1,6 +1,6 @@
 /**
- * The ledger of a process: what is noted of settlements, what is given back whose answer was lost, and how it
- * ends.
+ * The ledger of a process: what it counts of settlements, which unanswered reservations it voids, and how it
+ * closes.
  */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -62,7 +62,7 @@ async function metric(name: string): Promise<number | undefined> {
 }
 
 describe('a reservation whose answer was lost', () => {
-  it('is given back once the ledger works again, and not asked for again', async () => {
+  it('is voided once the ledger works again, and not asked for again', async () => {
     reserve.mockRejectedValueOnce(away);
     settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
     await expect(service.reserve(request('lost', 'a'))).rejects.toBe(away);
@@ -83,7 +83,7 @@ describe('a reservation whose answer was lost', () => {
 });
 
 describe('metrics', () => {
-  it('report what is pending, read from the ledger with each scrape', async () => {
+  it('report pending reservations, read from the ledger with each scrape', async () => {
     expect([
       await metric('tollgate_ledger_pending_calls'),
       await metric('tollgate_ledger_pending_usd'),
@@ -91,7 +91,7 @@ describe('metrics', () => {
     expect(await metric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
   });
 
-  it('count overages, late ends and suspect figures', async () => {
+  it('count overages, late ends and suspect usage', async () => {
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
     await service.settle(settlement('dear', 7n));
     settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });

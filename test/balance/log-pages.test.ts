@@ -1,4 +1,4 @@
-/** How much a call writes: pages of SQLite's log, as the index beside the log counts them. */
+/** How much a call writes: pages of SQLite's log, counted by the index beside the log. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { fill, reserveOne, settleOne } from '../bench/pairs.ts';
 
-/** Where the header of the log's index has the number of pages in the log. */
+/** The offset of the number of pages in the header of the log's index. */
 const pagesAt = 16;
 
 it('a call that shares its commits with no other writes at most twelve pages to the log', async () => {
@@ -20,7 +20,7 @@ it('a call that shares its commits with no other writes at most twelve pages to 
     const before = pages();
     for (let call = 0; call < calls; call += 1) await settleOne(store, await reserveOne(store));
     const written = pages() - before;
-    // The log begins again after 4000 pages, which so few calls do not reach.
+    // The log restarts after 4000 pages, which so few calls do not reach.
     expect(written).toBeGreaterThan(2 * calls);
     expect(written / calls).toBeLessThanOrEqual(12);
   } finally {

@@ -1,4 +1,7 @@
-/** What is charged above and below the vendor's price: by rule, exactly, and beside what the vendor bills. */
+/**
+ * What the gateway charges above and below the provider's price: by rule, exactly, and recorded beside the
+ * provider's bill.
+ */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +19,7 @@ import { until } from '../support/operated.ts';
 const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
 const rule = (input: MarkupInput) => markupSchema.parse(input);
 
-/** Half to even, in other words than the gateway's: by the remainder of decimal digits. */
+/** Rounds half to even in another way than the gateway does: by the remainder of decimal digits. */
 function halfEven(numerator: bigint, denominator: bigint): bigint {
   const below = numerator / denominator;
   const rest = numerator - below * denominator;
@@ -64,7 +67,7 @@ describe('a marked price', () => {
     );
   });
 
-  it('has its markup in tiers, modes, rules and fees', () => {
+  it('applies its markup to tiers, modes, rules and fees', () => {
     const price = priceSchema.parse({
       input: '1',
       output: '2',
@@ -86,7 +89,7 @@ describe('a marked price', () => {
 });
 
 describe('rules', () => {
-  it('apply by key before account before model, and the longest pattern of models', () => {
+  it('apply by key before account before model, and by the longest pattern of models', () => {
     const rules = [
       rule({ percent: '1' }),
       rule({ model: 'openai/*', percent: '2' }),
@@ -114,7 +117,7 @@ describe('rules', () => {
     { fixed: '-1' },
     { percent: 10 as never },
     { model: 'a*b*', percent: '1' },
-  ])('that are wrong are refused: %o', (input) => {
+  ])('with a mistake are refused: %o', (input) => {
     expect(() => markupSchema.parse(input)).toThrow();
   });
 });
@@ -140,7 +143,7 @@ async function call(): Promise<string> {
 }
 
 describe('a gateway with markups', () => {
-  it('charges them, keeps what the vendor bills, and shows the margin', async () => {
+  it("charges them, keeps the provider's bill, and shows the margin", async () => {
     house = opened = await openHouse({
       ledger: { markup: [{ account: 'tester', percent: '10', fixed: '0.001' }] },
     });
@@ -151,7 +154,7 @@ describe('a gateway with markups', () => {
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 
-  it('reserves at the charged rate: a balance for the vendor’s price alone is lowered or refused', async () => {
+  it('reserves at the charged rate: a balance for the provider’s price alone causes a lower limit or a refusal', async () => {
     house = opened = await openHouse({
       credit: '0.0005',
       ledger: { whenShort: 'refuse', markup: [{ percent: '0', fixed: '0.0006' }] },
@@ -165,7 +168,7 @@ describe('a gateway with markups', () => {
     expect(house.vendor.requests).toHaveLength(0);
   });
 
-  it('follows the rules that operators set beside it, and wins them over its configuration', async () => {
+  it('prefers the rules that operators set at run time over its configuration', async () => {
     house = opened = await openHouse({ ledger: { markup: [{ account: 'tester', percent: '100' }] } });
     expect(await call()).toBe('0.00042');
     await house.gateway.verb('markups set', [], { account: 'tester', percent: '-50' });

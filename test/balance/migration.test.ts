@@ -1,6 +1,6 @@
 /**
- * Ledgers that the first released versions wrote, with entries of every kind, a rotated key, a kept outcome
- * and a call that runs: what a newer program opens is what they wrote.
+ * Ledgers that the first released versions wrote, with entries of every kind, a rotated key, a stored outcome
+ * and a running call: a newer version opens them with the same contents.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ async function postgres2(): Promise<OldLedger> {
   };
 }
 
-/** Of each row only what the old version wrote too. */
+/** The columns of each row that the old version wrote too. */
 function only(columns: readonly string[], rows: readonly Row[]): Row[] {
   return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])));
 }
@@ -59,7 +59,7 @@ function only(columns: readonly string[], rows: readonly Row[]): Row[] {
 it.each([
   ['SQLite', sqlite3],
   ['PostgreSQL', postgres2],
-] as const)('a %s ledger of the first version keeps every row, and is sound', async (_, make) => {
+] as const)('a %s ledger of the first version keeps every row, and passes the audit', async (_, make) => {
   const old = await make();
   const before = new Map<string, readonly Row[]>();
   for (const table of tables) before.set(table, await old.rows(table));
@@ -74,7 +74,7 @@ it.each([
   expect(new Set(entries.map(({ kind }) => kind)).size).toBe(7);
   expect(await store.audit()).toMatchObject({ ok: true, entries: 17, accounts: 2, pending: 1, findings: [] });
 
-  // Calls that began before go on, and those that begin now count in budgets.
+  // Calls that began before continue, and new ones count in budgets.
   expect(await store.settle(settlement('running', 70n))).toMatchObject({ status: 'posted', posted: 70n });
   const counted = { scope: 'account', subject: 'acme', per: 'total', zone: 'UTC' } as const;
   await store.createBudget({ ...counted, limit: 50n, hard: true, thresholds: [], at: 3000 });

@@ -1,9 +1,9 @@
-/** The books against decimal numbers: `npm run faults` does the same with twenty thousand calls. */
+/** The ledger against decimal numbers: `npm run faults` does the same with twenty thousand calls. */
 import { expect, it } from 'vitest';
 import { drawer } from './drawer.ts';
 import { mixedCalls } from './mixed.ts';
 
-it("mixed calls cost what the vendors' own figures come to, to the nano", async () => {
+it("mixed calls cost what the providers' own usage comes to, to the nano", async () => {
   const { calls, wrong, used, expected, statuses, audit } = await mixedCalls(300, drawer(20_260_702));
   expect(statuses).toEqual({ 200: 300 });
   expect(calls).toBe(300);

@@ -1,7 +1,7 @@
 /**
- * Calls of every family, streamed and whole, on models of every shape of price, with figures a vendor might
- * send; and what each of them costs, computed from the vendor's own wire with decimal numbers and nothing of
- * the gateway's.
+ * Calls of every protocol, streamed and whole, on models with every form of price, with usage that a provider
+ * might send; and the cost of each, computed from the provider's own wire with decimal numbers and none of
+ * the gateway's code.
  */
 import { join } from 'node:path';
 import { Decimal } from 'decimal.js';
@@ -19,7 +19,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { temporaryFolder } from './ledger-file.ts';
 
-/** USD for a million tokens, and apart from them. */
+/** USD for a million tokens, and separate fees. */
 interface Rates {
   readonly input: string;
   readonly output: string;
@@ -59,13 +59,13 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
 };
 
-/** What models that paint cost: by tokens, or apiece. */
+/** What image models cost: by tokens, or by image. */
 const paintings: Readonly<Record<string, Shape>> = {
   painted: { input: '5', output: '10', cacheRead: '1.25', inputImage: '8', outputImage: '32' },
   apiece: { input: '0', output: '0', image: '0.0417' },
 };
 
-/** Figures as two vendors' wires have them: all of the input with its cached part inside, or beside it. */
+/** Usage as two providers' wires report it: all input with its cached part inside, or beside it. */
 interface Figures {
   readonly fresh: number;
   readonly cached: number;
@@ -85,7 +85,9 @@ function inputOf({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figu
   return fresh + cached + written5m + written1h + audioIn + imageIn;
 }
 
-/** Kind by kind, with a kind that has no rate at the rate of the whole; rounded once, half to even. */
+/**
+ * The cost kind by kind, where a kind without a rate has the rate of the whole; rounded once, half to even.
+ */
 function expectedCost(figures: Figures, shape: Shape): bigint {
   const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
   const rates: Rates = tier ?? shape;
@@ -123,7 +125,7 @@ function expectedCost(figures: Figures, shape: Shape): bigint {
   return BigInt(sum.times(1_000_000_000).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed(0));
 }
 
-/** The wire of messages knows no audio, and that of chat-completions no cache writes. */
+/** The wire of messages has no audio, and that of chat-completions no cache writes. */
 function drawFigures(wire: string, draw: (most: number) => number): Figures {
   if (wire === 'images') {
     const [pictures, imageOut] = [1 + draw(3), 1 + draw(1000)];
@@ -160,7 +162,7 @@ function drawFigures(wire: string, draw: (most: number) => number): Figures {
   };
 }
 
-/** A vendor searches, and writes to its cache, only for calls that ask for it. */
+/** A provider searches, and writes to its cache, only for calls that ask for it. */
 function asAsked(figures: Figures, body: string): Figures {
   const searches = body.includes('"web_search') ? figures.searches : 0;
   return body.includes('"cache_control"')
@@ -294,7 +296,7 @@ const painting = {
   },
 };
 
-/** A vendor for each of three wires; what it answers to a call is on record under the call's id. */
+/** A provider for each of three wires; records what it answers to a call under the call's id. */
 function vendor(wire: string, record: Map<string, Figures>, draw: (most: number) => number) {
   return definePlugin({
     name: `${wire}-vendor`,
@@ -349,7 +351,7 @@ function searching(model: string): object {
     : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
 }
 
-/** A call of each family: where it goes, and what it sends. */
+/** A call of each protocol: its path and its body. */
 const families: readonly ((
   model: string,
   stream: boolean,
@@ -384,7 +386,7 @@ function paint(model: string): readonly [path: string, body: object, headers?: R
 
 export interface Mixed {
   readonly calls: number;
-  /** Calls whose entry is not what the vendor's figures cost: id, charged, expected. */
+  /** Calls whose entry differs from the cost of the provider's usage: id, charged, expected. */
   readonly wrong: readonly string[];
   readonly used: bigint;
   readonly expected: bigint;
@@ -392,7 +394,7 @@ export interface Mixed {
   readonly audit: AuditReport;
 }
 
-/** Makes so many calls, some at once; `draw` answers a whole number below its argument. */
+/** Makes so many calls, some at once; `draw` returns a whole number below its argument. */
 export async function mixedCalls(count: number, draw: (most: number) => number): Promise<Mixed> {
   const folder = temporaryFolder();
   const record = new Map<string, Figures>();

@@ -1,5 +1,5 @@
 /**
- * A ledger that goes away for a moment under running streams; `npm run faults` has the same for twenty
+ * A ledger that goes down for a moment during running streams; `npm run faults` has the same for twenty
  * seconds.
  */
 import type * as threads from 'node:worker_threads';
@@ -24,7 +24,7 @@ async function isSurvived(kind: Trouble): Promise<void> {
   expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
 }
 
-/** Those that befall this whole process, and every SQLite ledger in it. */
+/** Outages that affect this whole process, and every SQLite ledger in it. */
 const alone: readonly Trouble[] = ['full', 'read-only'];
 const title = 'a database that is %s costs new calls a 503 to be tried again, and running ones nothing';
 

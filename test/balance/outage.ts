@@ -1,6 +1,6 @@
 /**
- * A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are
- * told, and what the books say afterwards.
+ * A gateway whose ledger goes down while streams run: the replies to new calls, running ones and load
+ * balancers, and what the ledger says afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
@@ -15,14 +15,14 @@ export interface OutageOptions {
 }
 
 export interface Outage {
-  /** What a call that came meanwhile was told. */
+  /** The status of a call that arrived meanwhile. */
   readonly refused: { readonly status: number; readonly retryAfter: string | null; readonly code: unknown };
   /** `GET /readyz` before, meanwhile and afterwards. */
   readonly ready: readonly number[];
-  /** How many streams ended with their last word, and the longest wait of one for its end. */
+  /** How many streams ended with their last event, and the longest wait of one for its end. */
   readonly whole: number;
   readonly longestWait: number;
-  /** USD that the streams should have cost, and did. */
+  /** The USD that the streams should have cost, and the USD they did cost. */
   readonly due: number;
   readonly used: number;
   readonly audit: AuditReport;
@@ -37,7 +37,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], stream: true };
     const before = await readiness();
-    // What one of them costs, to know what all of them should.
+    // What one of them costs, to compute what all of them should.
     await (await house.post(body)).text();
     const due = (await house.balance()).used * (streams + 1);
 

@@ -1,6 +1,6 @@
 /**
- * When budgets start again, against an independent calculation: the calendar of `Temporal`, which the
- * module itself cannot use, since the oldest Node we support lacks it.
+ * When budgets reset, against an independent calculation: the calendar of `Temporal`, which the module itself
+ * cannot use, since the oldest supported Node lacks it.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -103,7 +103,7 @@ describe('a period', () => {
     expect((ends - start) / 3_600_000).toBe(hours);
   });
 
-  it('of an hour is the hour that the clocks of its zone show, and shorter where they change within it', () => {
+  it('of an hour is the hour that the clocks of its zone show, and shorter if they change within it', () => {
     const at = Date.parse('2026-07-01T12:10:00Z');
     expect(periodAt('hour', 'Asia/Kathmandu', at)).toEqual({
       start: Date.parse('2026-07-01T11:15:00Z'),
@@ -117,20 +117,20 @@ describe('a period', () => {
     });
   });
 
-  it('starts where the clocks skip midnight at the first moment after it', () => {
+  it('starts at the first moment after midnight if the clocks skip midnight', () => {
     // Beirut goes from 00:00 to 01:00.
     const change = Date.parse('2026-03-28T22:00:00Z');
     expect(periodAt('day', 'Asia/Beirut', change)).toMatchObject({ start: change });
     expect(periodAt('day', 'Asia/Beirut', change - 1)).toMatchObject({ ends: change });
   });
 
-  it('without reset has always been and never ends', () => {
+  it('without a reset has no start and no end', () => {
     expect(periodAt('total', 'UTC', 5)).toEqual({ start: 0, ends: undefined });
   });
 });
 
 describe('a zone', () => {
-  it('is known by its name, and an offset is none', () => {
+  it('is known by its name, and an offset is not a zone', () => {
     expect(['Europe/Berlin', 'UTC', 'America/St_Johns'].map(isZone)).toEqual([true, true, true]);
     expect(['+01:00', 'Mars/Base', '', 'Europe/Berlin '].map(isZone)).toEqual([false, false, false, false]);
   });

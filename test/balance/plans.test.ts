@@ -1,6 +1,6 @@
 /**
  * How the databases find what a call needs: by an index, whatever the number of entries. So ten million
- * entries slow a reservation by no more than the few pages by which an index is deeper.
+ * entries slow a reservation only by the few pages that make an index deeper.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
@@ -114,7 +114,7 @@ describe('a reservation and its end', () => {
   });
 });
 
-/** The plan of a statement where the tables are so large that an index is worth its while. */
+/** The plan of a statement when the tables are large enough for an index to pay. */
 async function explained(url: string, text: string, values: readonly unknown[]): Promise<{ rows: string[] }> {
   const address = new URL(url);
   address.searchParams.set('options', '-c enable_seqscan=off -c search_path=tollgate');

@@ -1,4 +1,4 @@
-/** The plugin in a whole gateway: keys, calls that are paid for, the balance endpoint and the verbs. */
+/** The plugin in a whole gateway: keys, paid calls, the balance endpoint and the commands. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,9 +39,7 @@ afterEach(async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 });
 
-/**
- * What the vendor of a test was asked, and what it answers: tokens of usage, or a status that is no success.
- */
+/** What the test's provider was asked, and what it answers: tokens of usage, or an error status. */
 interface Vendor {
   readonly asked: { prompt: string; limit?: number }[];
   answer: { in: number; out: number } | { status: number };
@@ -70,7 +68,7 @@ function house(vendor: Vendor): PluginFactory<z.ZodObject> {
           body: once(JSON.stringify({ model: 'm', text: 'hello', ...answer })),
         };
       });
-      // Out of the verbatim lane, so that the limit sent is the encoder's and can be seen.
+      // Not in the verbatim lane, so that the encoder sends the limit and the test can see it.
       host.hooks.transformRequest.tapPromise(
         { name: 'translated', when: () => true },
         async (request) => request,
@@ -121,7 +119,7 @@ async function get(
 const books = () => readBooks(join(dataFolder, 'ledger.db'));
 
 describe('a call', () => {
-  it('is charged what it used, to the nano, before its reply ends', async () => {
+  it('is charged for what it used, to the nano, before its reply ends', async () => {
     const gateway = await start();
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     const response = await call(gateway, key, { limit: 50 });
@@ -144,7 +142,7 @@ describe('a call', () => {
     expectSound(books());
   });
 
-  it('has its output limit lowered to what the balance pays for', async () => {
+  it('gets its output limit lowered to what the balance covers', async () => {
     const vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } };
     const gateway = await start(vendor);
     // Five bytes of input at 1000 nano each leave 100 000 for output at 2000.
@@ -175,7 +173,7 @@ describe('a call', () => {
     expect((await call(gateway, key, { limit: 50 })).status).toBe(200);
   });
 
-  it('needs no balance if its model is free, and is booked all the same', async () => {
+  it('needs no balance if its model is free, and is recorded all the same', async () => {
     const gateway = await start({
       asked: [],
       answer: { in: 3, out: 4 },
@@ -190,7 +188,7 @@ describe('a call', () => {
     ).toEqual(['reserve', 'post']);
   });
 
-  it('costs nothing if the provider failed, and the books say why', async () => {
+  it('costs nothing if the provider failed, and the ledger says why', async () => {
     const gateway = await start({ asked: [], answer: { status: 500 } });
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     expect((await call(gateway, key)).status).toBe(502);
@@ -198,7 +196,7 @@ describe('a call', () => {
     expect(books().entries.at(-1)).toMatchObject({ kind: 'void', reason: 'upstream_failed' });
   });
 
-  it('gives its reservation back if a later plugin refuses it', async () => {
+  it('releases its reservation if a later plugin refuses it', async () => {
     const gateway = await start(undefined, {}, (host) =>
       host.hooks.authorize.tapPromise('limiter', async () => {
         throw new GatewayError('rate_limited', 'slow down');
@@ -227,7 +225,7 @@ describe('a call', () => {
   });
 });
 
-describe('a count', () => {
+describe('a token count', () => {
   it('reserves nothing: it does not even ask the ledger', async () => {
     const { calls } = hostWith([balance()]);
     const exchange = routed(target('house', { input: '1', output: '2' }));
@@ -400,7 +398,7 @@ describe('a wrong option', () => {
     [{ firstCredit: '-1' }, /firstCredit.*negative/],
     [{ leastOutput: 0 }, /leastOutput/],
     [{ addresses: ['v1'] }, /addresses/],
-  ])('%j is told by its name', (options, message) => {
+  ])('%j is reported by name', (options, message) => {
     expect(() => balance(options)).toThrow(message);
   });
 });

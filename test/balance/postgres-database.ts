@@ -1,6 +1,6 @@
 /**
- * PostgreSQL ledgers for tests: in a database that goes away with them, with their books read by a connection
- * of the test's own.
+ * PostgreSQL ledgers for tests: in a database that is dropped with them, and with a separate connection to
+ * read them.
  */
 import { Client } from 'pg';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
@@ -9,7 +9,7 @@ import { integer, maybe, text, type Row } from '../../plugins/meters/balance/row
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { freshDatabase } from '../support/database.ts';
 
-/** Lets a test do to a database what the store never would. */
+/** Lets a test change a database as the store never would. */
 export async function inDatabase(
   url: string,
   statement: string,
@@ -76,19 +76,19 @@ export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Pro
 }
 
 export interface Holder {
-  /** Takes an account's row, and waits for it where somebody else has it. */
+  /** Locks an account's row, and waits for it if someone else has it. */
   take(name: string): Promise<void>;
   takeKey(id: string): Promise<void>;
-  /** Lets nobody write to a table. */
+  /** Keeps everyone from writing to a table. */
   freeze(table: string): Promise<void>;
   letGo(): Promise<void>;
 }
 
-/** One who is in the middle of a transaction, as a machine is that stopped there. */
+/** A client in the middle of a transaction, like a machine that stopped there. */
 export async function startHolder(url: string): Promise<Holder> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // Of two that wait for each other the database ends the one that looks first: that is never to be this one.
+  // Of two that wait for each other the database ends the one that looks first: never this one.
   await client.query("SET deadlock_timeout = '60s'");
   await client.query('BEGIN');
   return {

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL store: the contract, what shares a transaction, and what faults of the database and the
- * network do.
+ * The PostgreSQL store: the contract, what shares a transaction, and how it handles faults of the database
+ * and the network.
  */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +41,7 @@ async function recovered(store: Store): Promise<void> {
   while (store.health()) await sleep(20);
 }
 
-/** Resolves once so many wait for what somebody else holds. */
+/** Resolves once so many wait for a lock that someone else holds. */
 async function waitForLocks(url: string, count: number): Promise<void> {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -92,7 +92,7 @@ describe('a group', () => {
       store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
     ]);
     await waitForLocks(url, 1);
-    // Each has what the other wants: the database ends the one that waited longer.
+    // Each wants what the other has: the database ends the one that waited longer.
     await holder.take('a');
     await holder.letGo();
     expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
@@ -155,7 +155,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
-  it('leaves no late write: afterwards, reservations without an answer can be given back', async () => {
+  it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
     const { cable, store, url } = await wired();
     cable.holdAfter('batch commit');
     const asked = store.reserve(request('r1', 'a'));
@@ -268,7 +268,7 @@ describe('another machine that freezes', () => {
 });
 
 describe('the database', () => {
-  it('refuses to change or delete what was booked', async () => {
+  it('refuses to change or delete an entry', async () => {
     const { url } = await open();
     for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries', 'TRUNCATE entries']) {
       await expect(inDatabase(url, statement), statement).rejects.toThrow('never changed or deleted');

@@ -1,6 +1,6 @@
 /**
- * What the power leaves of a ledger's file when it fails: the log up to some byte, or with garbage from there
- * on. Each remains is opened and audited, and held against what had been acknowledged when the log had that
+ * What a power failure leaves of a ledger's file: the log up to some byte, or with garbage from there on. The
+ * test opens and audits each remnant, and compares it with what had been acknowledged when the log had that
  * length.
  */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -20,20 +20,17 @@ interface Mark {
 }
 
 export interface PowerLoss {
-  /** Remains that would not open, or whose books were not sound. */
+  /** Remnants that would not open, or that failed the audit. */
   readonly unsound: readonly string[];
-  /** Remains in which something was missing that had been acknowledged. */
+  /** Remnants that lacked something that had been acknowledged. */
   readonly lost: readonly string[];
-  /** How many remains lacked anything of the whole: without any a test would show little. */
+  /** How many remnants lacked anything at all: without any, the test would prove little. */
   readonly shortened: number;
 }
 
 const key = '00000000000000a1';
 
-/**
- * A ledger with some calls in its file, and others in its log only; the answer has what was acknowledged
- * when.
- */
+/** A ledger with some calls in its file, and others in its log only; returns what was acknowledged when. */
 async function write(file: string, turns: number, draw: (below: number) => number): Promise<Mark[]> {
   const before = await openSqlite({ file });
   await before.definePrice(price);
@@ -61,7 +58,7 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
   return marks;
 }
 
-/** How many reservations and ends there are; throws where the books are not sound. */
+/** How many reservations and ends there are; throws if the audit fails. */
 function look(file: string): number {
   const database = openDatabase(file, 1000);
   try {

@@ -1,5 +1,5 @@
 /**
- * Several processes on one file, and one that is killed: what was acknowledged is there, and the books are
+ * Several processes on one file, and one that is killed: acknowledged writes are there, and the ledger is
  * sound.
  */
 import { spawn } from 'node:child_process';
@@ -23,12 +23,12 @@ afterEach(() => folder.remove());
 const spender = join(import.meta.dirname, 'spender.ts');
 
 interface Spender {
-  /** Answers it was given, as it told them. */
+  /** The answers it received, as it printed them. */
   readonly told: readonly string[];
-  /** Resolves once it told so many. */
+  /** Resolves once it has printed so many. */
   reached(count: number): Promise<void>;
   kill(): void;
-  /** Its exit code; null where it was killed. */
+  /** Its exit code; null if it was killed. */
   readonly exited: Promise<number | null>;
 }
 
@@ -55,7 +55,7 @@ function spend(account: string, name: string, pairs: number): Spender {
   };
 }
 
-/** What became of each call, by its id. */
+/** The outcome of each call, by its id. */
 function states(): Map<string, string> {
   const ends = new Map([
     ['reserve', 'pending'],

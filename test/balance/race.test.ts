@@ -1,4 +1,4 @@
-/** A balance for one call and hundreds who want it: `npm run faults` has many more rounds of the same. */
+/** A balance for one call and hundreds of calls for it: `npm run faults` has many more rounds of the same. */
 import { expect, it } from 'vitest';
 import { freshDatabase } from '../support/database.ts';
 import { race } from './race.ts';

@@ -1,6 +1,4 @@
-/**
- * Many calls at once for a balance that affords one of them, through several gateways that share a ledger.
- */
+/** Many calls at once for a balance that covers one of them, through several gateways that share a ledger. */
 import { rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +10,7 @@ import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const dollar = 1_000_000_000n;
 
-/** Counts who comes, and answers nobody before it is told to. */
+/** Counts its requests, and answers none before the test says so. */
 async function startPatientVendor() {
   const held = new Set<ServerResponse>();
   let asked = 0;
@@ -47,14 +45,14 @@ async function startPatientVendor() {
 }
 
 interface Round {
-  /** How many calls ended with each status, and how many reached the vendor. */
+  /** How many calls ended with each status, and how many reached the provider. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly reached: number;
 }
 
 export interface RaceOptions {
   readonly store: 'sqlite' | 'postgres';
-  /** Of the database, for `postgres`. */
+  /** The URL of the database, for `postgres`. */
   readonly url?: string;
   readonly processes: number;
   readonly calls: number;
@@ -131,7 +129,7 @@ async function runRound(
     statuses[response.status] = (statuses[response.status] ?? 0) + 1;
     answered += 1;
   });
-  // All are answered but those the vendor has: more than one of them would be one too many.
+  // All are answered but those the provider has: more than one of them would be too many.
   while (answered + vendor.asked() - before < calls) await sleep(10);
   vendor.answer();
   await Promise.all(asked);

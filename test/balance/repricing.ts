@@ -37,14 +37,14 @@ export interface Repricing {
   readonly versions: number;
   /** Calls that were charged by another version than they were quoted at. */
   readonly wrong: readonly string[];
-  /** Calls that a new price came into, between their quote and their end. */
+  /** Calls during which a new price took effect, between their quote and their end. */
   readonly overtaken: number;
   readonly audit: unknown;
 }
 
 export interface RepricingOptions {
   readonly changes: number;
-  /** Milliseconds from one change to the next, and how often the configuration is read again meanwhile. */
+  /** Milliseconds from one change to the next, and how often the configuration is reloaded meanwhile. */
   readonly every: number;
   readonly readings: number;
   /** How many calls run at a time, each of them for about so many milliseconds. */

@@ -1,7 +1,7 @@
 /**
  * Two gateways on one ledger that are replaced one after the other, again and again, under clients that know
- * both, as a balancer would: a new one is there before an old one is told to stop, so that old and new share
- * the file.
+ * both, as a load balancer would do it: a new one is ready before an old one receives the stop signal, so
+ * that old and new share the file.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,29 +13,29 @@ import { allEntries, costOf, startJournallingVendor } from './kills.ts';
 
 export interface RollingOptions {
   readonly restarts: number;
-  /** Milliseconds from one to the next. */
+  /** Milliseconds from one replacement to the next. */
   readonly every: number;
   readonly lanes: number;
   draw(below: number): number;
 }
 
 export interface Rolling {
-  /** Calls that ended with their last word. */
+  /** Calls that ended with their last event. */
   readonly completed: number;
-  /** What else calls ended with, once each gateway had had its chance. */
+  /** How else calls ended, once each gateway had had its chance. */
   readonly failed: readonly string[];
-  /** Completed calls that were not charged what the vendor's figures cost. */
+  /** Completed calls that were not charged the cost of the provider's usage. */
   readonly wrong: readonly string[];
-  /** Exit codes of the gateways that were told to stop. */
+  /** Exit codes of the gateways that received the stop signal. */
   readonly codes: ReadonlySet<number | null>;
-  /** Entries with a flag: what an heir had to settle. */
+  /** Entries with a flag: what another process had to settle. */
   readonly flagged: readonly string[];
   readonly audit: unknown;
 }
 
 /**
- * The text of a whole reply and the call's id, from the first gateway that takes the call; a text that says
- * why, where none does.
+ * The text of a whole reply and the call's id, from the first gateway that accepts the call; or a text that
+ * says why none did.
  */
 async function ask(
   gateways: readonly RunningGateway[],
@@ -59,7 +59,7 @@ async function ask(
       const text = await response.text();
       if (response.status === 200) return { id: response.headers.get('x-request-id') ?? '', text };
       told = `${response.status} ${text}`;
-      // One that stops says so: the next one is asked.
+      // A gateway that stops says so: the client asks the next one.
       if (response.status !== 503) break;
     } catch (error) {
       told = String(error instanceof Error ? error.cause : error);

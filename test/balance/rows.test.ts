@@ -10,14 +10,14 @@ describe('texts stored as JSON', () => {
   });
 
   it.each(['{}', '"demo/*"', '[1]', '["demo/*",null]'])(
-    'throw if the column holds %s and not a list',
+    'throw if the column holds %s instead of a list',
     (models) => {
       expect(() => texts({ models }, 'models')).toThrow('column models');
     },
   );
 
   it.each(['[1]', 'null', '"text"', '{"age":1}'])(
-    'throw if the column holds %s and not an object of texts',
+    'throw if the column holds %s instead of an object of texts',
     (headers) => {
       expect(() => namedTexts({ headers }, 'headers')).toThrow('column headers');
     },

@@ -1,4 +1,4 @@
-/** How an end is settled, and settled again while the ledger is out of order. */
+/** How the gateway settles an end, and tries again while the ledger is down. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -147,7 +147,7 @@ describe('settling durably', () => {
     expect(log).toMatchObject([{ level: 50, call: 'r1', settled: { status: 'not_found' } }]);
   });
 
-  it('tries once more when the gateway stops, then gives up with all it knows in the log', async () => {
+  it('tries once more when the gateway stops, then gives up and logs everything it knows', async () => {
     settle.mockRejectedValue(outOfOrder);
     const settled = run();
     await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(3), 120_000);

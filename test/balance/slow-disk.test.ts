@@ -14,7 +14,7 @@ it('a disk that takes 700 ms for each commit delays calls, but not the event loo
     atOnce: 20,
   });
   expect(Object.keys(statuses)).toEqual(['200']);
-  // Two commits of its own, each behind one that is at work.
+  // Two commits of its own, each after one that is running.
   expect(slowest).toBeGreaterThan(1400);
   expect(early).toBe(0);
   expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

@@ -1,6 +1,6 @@
 /**
- * A gateway whose every commit takes its time, under calls that come one behind the other: how long they
- * wait, and whether anything else does.
+ * A gateway with slow commits, under calls that arrive one after the other: how long they wait, and whether
+ * anything else does.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openHouse } from '../support/house.ts';
@@ -10,7 +10,7 @@ export interface SlowDisk {
   readonly statuses: Readonly<Record<number, number>>;
   /** Milliseconds that 99 of 100 calls took at most. */
   readonly slowest: number;
-  /** Milliseconds by which the event loop came late, in 99 of 100 looks at most. */
+  /** Milliseconds by which the event loop was late, in 99 of 100 samples at most. */
   readonly lag: number;
   /** How many calls ended before a health check that was sent with them. None if only calls wait for the disk. */
   readonly early: number;

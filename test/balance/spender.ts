@@ -1,7 +1,6 @@
 /**
  * A process that spends from a ledger beside others: `node spender.ts <file> <account> <name> <pairs>`. It
- * says on stdout what it was promised, a line for each answer, and ends after so many calls, or when it is
- * killed.
+ * prints a line for each answer it gets, and ends after so many calls, or when it is killed.
  */
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { quote, settlement } from './calls.ts';

@@ -1,6 +1,6 @@
 /**
- * Many small spenders: keys of one account whose calls are reserved and settled in any order, against sums
- * kept beside it.
+ * Many small spenders: keys of one account whose calls are reserved and settled in any order, compared with
+ * sums kept beside the ledger.
  */
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import type { OpenedStore } from '../contract/books.ts';
@@ -10,7 +10,7 @@ const keys = 64;
 const inFlight = 256;
 
 export interface Spenders {
-  /** Keys whose spending is not what their calls cost. */
+  /** Keys whose recorded spending differs from what their calls cost. */
   readonly wrong: readonly string[];
   readonly used: bigint;
   readonly expected: bigint;

@@ -1,6 +1,6 @@
 /**
- * The SQLite store beyond the contract: what shares a commit, and what faults of the disk, the thread and the
- * file do.
+ * The SQLite store beyond the contract: what shares a commit, and how it handles faults of the disk, the
+ * thread and the file.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import {
 
 testStore('SQLite', () => openTemporary());
 
-/** A thread of the ledger's, as `openSqlite` starts it. */
+/** A ledger thread, as `openSqlite` starts it. */
 function ledgerThread(file: string): Worker {
   return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), {
     workerData: { file, owner: 'test', busyTimeout: 1000 },
@@ -135,7 +135,7 @@ describe('faults', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'ledger_unavailable' });
   });
 
-  it('finishes what was asked before it closes, and refuses what is asked afterwards', async () => {
+  it('finishes pending operations before it closes, and refuses later ones', async () => {
     const { store, books } = await open();
     const asked = [reserve(store, 'r1'), reserve(store, 'r2')];
     const closed = store.close();
@@ -157,7 +157,7 @@ describe('the file', () => {
     await again.close();
   });
 
-  it('refuses to change or delete what was booked', async () => {
+  it('refuses to change or delete an entry', async () => {
     const { file } = await open();
     for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries']) {
       expect(() => withDatabase(file, (database) => database.exec(statement)), statement).toThrow(
@@ -182,7 +182,7 @@ describe('the file', () => {
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 
-  it('is found wrong by the audit if a roll-up was changed, and sound before', async () => {
+  it('fails the audit if a roll-up was changed, and passes it before', async () => {
     const { store, file } = await open();
     await store.definePrice(price);
     await reserve(store, 'r1');
@@ -232,7 +232,7 @@ describe('the file', () => {
     await expect(openSqlite({ file: other })).rejects.toThrow(
       /other\.db cannot be opened: .*not a database$/,
     );
-    // Of its folder it is said whose it has to be where it cannot be written to.
+    // The error says who must own the folder if it cannot be written to.
     await expect(openSqlite({ file: join(other, 'in', 'ledger.db') })).rejects.toThrow(
       `; ${join(other, 'in')} has to belong to the user who runs the gateway`,
     );

@@ -1,7 +1,4 @@
-/**
- * A process that stands still for longer than its lease; `npm run faults` has one stand still for two
- * minutes.
- */
+/** A process that is suspended for longer than its lease; `npm run faults` suspends one for two minutes. */
 import { expect, it } from 'vitest';
 import { suspended } from './suspended.ts';
 

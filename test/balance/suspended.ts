@@ -1,6 +1,6 @@
 /**
- * A gateway that is stopped in the middle of its calls, as with a machine that is suspended, for longer than
- * its lease, and then goes on: the other one has taken it for dead, and what it knows better is made good.
+ * A gateway that stops in the middle of its calls for longer than its lease, like a machine that is
+ * suspended, and then continues: the other one has taken it for dead, and it corrects what the other settled.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,20 +12,19 @@ import { allEntries, costOf, startJournallingVendor, stream, type Made } from '.
 
 export interface Suspended {
   /**
-   * How many streams it had, how many were settled by the other, and how many its clients had whole in the
-   * end.
+   * How many streams it had, how many the other settled, and how many its clients received whole in the end.
    */
   readonly streams: number;
   readonly taken: number;
   readonly whole: number;
-  /** Calls for which all entries together are not what the vendor's figures cost. */
+  /** Calls for which all entries together differ from the cost of the provider's usage. */
   readonly wrong: readonly string[];
   /** Calls that have more than one end. */
   readonly endedTwice: readonly string[];
   readonly audit: unknown;
 }
 
-/** Stopped for so many milliseconds; `lease` is in seconds. */
+/** Stops for so many milliseconds; `lease` is in seconds. */
 export async function suspended({
   streams,
   words,

@@ -1,4 +1,4 @@
-/** The top-up webhook: whose messages are believed, and that one is credited once. */
+/** The top-up webhook: which messages it accepts, and that it credits each once. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';

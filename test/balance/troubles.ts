@@ -9,15 +9,15 @@ import { lock, temporaryFolder } from './ledger-file.ts';
 import { setReadOnly } from './weather.ts';
 
 /**
- * `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another
+ * `stopped`: PostgreSQL, by its administrator; `silent`: nothing it sends arrives any more; `locked`: another
  * process has the SQLite file; `full`: nothing can be written to any file; `read-only`: nothing to this one
- * (the test file has to have `weather.ts` in place).
+ * (the test file must have `weather.ts` in place).
  */
 export const troubles = ['stopped', 'silent', 'locked', 'full', 'read-only'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface TroubledStore {
-  /** How the gateway reaches it, and how one does whom the trouble does not concern. */
+  /** How the gateway reaches the database, and how a client that the fault does not affect reaches it. */
   readonly options: StoreOptions;
   readonly direct: StoreOptions;
   begin(): Promise<unknown>;
@@ -43,10 +43,7 @@ async function postgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
   };
 }
 
-/**
- * The most that this process may write to a file, in bytes; beyond it the system says as much as that a disk
- * is full.
- */
+/** The most that this process may write to a file, in bytes; beyond it the system reports a full disk. */
 function limitFiles(most: string): Promise<unknown> {
   return promisify(execFile)('prlimit', ['--pid', String(process.pid), `--fsize=${most}:unlimited`]);
 }

@@ -1,11 +1,11 @@
 /**
- * The disk below a ledger, as a test wants it: for as long as a test says so nothing can be written, or a
- * commit takes its time. A test file that has `node:worker_threads` replaced by `weathered` has its SQLite
- * ledgers look here.
+ * The disk below a ledger, under a test's control: for as long as a test says so, nothing can be written, or
+ * a commit is slow. A test file that replaces `node:worker_threads` with `weathered` has its SQLite ledgers
+ * look here.
  */
 import type * as threads from 'node:worker_threads';
 
-/** Whether nothing may be written, and the milliseconds that each commit takes. */
+/** Whether nothing can be written, and the milliseconds that each commit takes. */
 const state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
 
 export function setReadOnly(isReadOnly: boolean): void {
@@ -16,7 +16,7 @@ export function setSlowness(milliseconds: number): void {
   Atomics.store(state, 1, milliseconds);
 }
 
-/** For `vi.mock`: threads that begin with `weathered-worker.ts`. */
+/** For `vi.mock`: threads that start with `weathered-worker.ts`. */
 export function weathered(original: typeof threads): typeof threads {
   class Worker extends original.Worker {
     constructor(_: string | URL, options: threads.WorkerOptions = {}) {

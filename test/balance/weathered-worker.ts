@@ -1,6 +1,6 @@
 /**
- * The ledger's thread, on a disk that is as `weather.ts` says: SQLite itself refuses what is written, and
- * commits come late.
+ * The ledger's thread, on a disk that `weather.ts` controls: SQLite itself refuses writes, and commits are
+ * late.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
@@ -8,7 +8,7 @@ import { workerData } from 'node:worker_threads';
 const state = new Int32Array(workerData.weather);
 const { prepare } = DatabaseSync.prototype;
 
-/** Of statements without values. */
+/** For statements without values. */
 function before(statement: StatementSync, look: () => void): StatementSync {
   const run = statement.run.bind(statement);
   statement.run = () => {
@@ -22,7 +22,7 @@ DatabaseSync.prototype.prepare = function prepareInWeather(this: DatabaseSync, s
   const statement = prepare.call(this, sql);
   if (sql === 'BEGIN IMMEDIATE')
     return before(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
-  // Nobody wakes it: it is late by as much.
+  // Nothing wakes it: it waits for the whole timeout.
   if (sql === 'COMMIT')
     return before(
       statement,

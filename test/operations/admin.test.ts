@@ -1,6 +1,6 @@
 /**
- * The admin listener over real sockets: who is let in, what it serves, and that none of it is at the
- * public one.
+ * The admin listener over real sockets: whom it accepts, what it serves, and that the public listener serves
+ * none of it.
  */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const errors: Route['errors'] = (error) => ({
   body: toGatewayError(error).code,
 });
 
-/** Routes of each kind, telling who asks, and a key of a user. */
+/** Routes of each kind that return the caller's identity, and a user key. */
 const routes = definePlugin({
   name: 'routes',
   options: z.strictObject({ answer: z.string().default('first') }),
@@ -84,7 +84,7 @@ async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first')
   return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
 }
 
-/** Keeps a configuration from starting, once all else of it is ready. */
+/** Keeps a configuration from starting, once everything else of it is ready. */
 const broken = definePlugin({
   name: 'broken',
   options: z.strictObject({}),
@@ -145,7 +145,7 @@ describe('the admin listener', () => {
     expect(await ask(`${gateway.url}/open`)).toEqual({ status: 200, body: 'open' });
   });
 
-  it("has a secret that is no user's key: it calls no models", async () => {
+  it('has a secret that is no user key: it calls no models', async () => {
     const { gateway, secret } = await open();
     const call = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',

@@ -1,4 +1,4 @@
-/** The line each call leaves in the log, read as an operator's tools read it. */
+/** The line each call writes to the log, parsed as an operator's tools parse it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLog } from '../../plugins/operations/call-log.ts';
 import { openHouse, type House } from '../support/house.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-/** The lines the log has for calls, once there are `count`. */
+/** The log lines of calls, once there are `count`. */
 async function lines(count: number): Promise<Record<string, unknown>[]> {
   await house.gateway.ended(count);
   return house.gateway.log

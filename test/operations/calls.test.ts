@@ -1,6 +1,6 @@
 /**
- * What is remembered of calls is bounded by its length as well as its number: a hostile client makes long
- * ones for nothing.
+ * The memory of past calls is bounded by bytes as well as by number: a hostile client makes long ones for
+ * free.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calls } from '../../plugins/operations/calls.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Answers the call's id. */
+/** Returns the call's id. */
 async function call(fields: object): Promise<string> {
   const body = JSON.stringify({
     model: 'house/model',

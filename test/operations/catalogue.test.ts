@@ -1,4 +1,4 @@
-/** The verbs about models: what is on offer, and what a new snapshot would change. */
+/** The commands about models: what is on offer, and what a new snapshot would change. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ describe('prices diff', () => {
     expect(text).toMatch(/5 differences in inhouse\. Nothing was applied/);
   });
 
-  it('reads all vendors of models.dev at once, and skips those that the catalogue lacks', async () => {
+  it('reads all providers of models.dev at once, and skips those that the catalogue lacks', async () => {
     const snapshot = file('api.json', {
       inhouse: { models: { one } },
       stranger: { models: { x: { id: 'x', cost: { input: 1, output: 1 } } } },
@@ -143,7 +143,7 @@ describe('prices diff', () => {
     });
   });
 
-  it('reports a file of neither form, and a missing vendor name', async () => {
+  it('reports a file of neither form, and a missing provider name', async () => {
     await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
       /no price list or catalogue file of ours, of models\.dev or of LiteLLM/,
     );

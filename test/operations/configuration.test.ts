@@ -1,4 +1,4 @@
-/** The configuration over HTTP: what an operator sees of it, and changes to it, in a process of its own. */
+/** The configuration over HTTP: how an operator reads and changes it, in a process of its own. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -232,7 +232,7 @@ describe('the configuration in force', () => {
 });
 
 describe('several workers', () => {
-  it('reload together, and share what an operator lets rest', async () => {
+  it('reload together, and share the providers an operator takes out of service', async () => {
     const other = makeDataFolder();
     configure({ server: 'workers: 2,' }, other);
     const pair = await startProcess({

@@ -1,4 +1,6 @@
-/** The overview and the calls in a browser: figures that lead to calls, details, and a stream watched live. */
+/**
+ * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
+ */
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,7 +65,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(await tile('Held in reservations').textContent()).toBe('$0.00');
   });
 
-  it('each segment of the chart leads to its calls', async () => {
+  it('each segment of the chart links to its calls', async () => {
     await go('?show=calls');
     const segment = page.locator(`.plot a[aria-label^="${model}"]`).first();
     await segment.waitFor({ state: 'attached' });
@@ -73,7 +75,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe(model);
   });
 
-  it('the overview shows other figures, groups and ranges, and keeps them in its address', async () => {
+  it('the overview shows other figures, groups and ranges, and keeps them in its URL', async () => {
     await go('');
     for (const figure of ['Calls', 'Tokens', 'Errors', 'Cache hits', 'Time to first token', 'Spend'])
       await page
@@ -130,7 +132,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(await page.locator('img').count()).toBe(0);
   });
 
-  it('shows where a call spent its time, what it cost and why it went where it went', async () => {
+  it('shows where a call spent its time, what it cost and why it was routed as it was', async () => {
     await go(`calls?model=${encodeURIComponent(model)}`);
     await rows('Calls').first().getByRole('link').first().click();
     await page.getByRole('heading', { name: /^Call / }).waitFor();
@@ -200,7 +202,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await page.getByRole('link', { name: model }).first().waitFor();
   });
 
-  it('breaks no rule of its own policy', () => {
+  it('violates no rule of its own content security policy', () => {
     expect(watched.complaints).toEqual([]);
     expect([...watched.origins]).toEqual([open.door]);
   });

@@ -83,7 +83,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
-  it('takes a provider out of service and wakes it', async () => {
+  it('takes a provider out of service and puts it back', async () => {
     await go('providers');
     const card = region('demo');
     await card.getByRole('button', { name: 'Rest' }).first().click();
@@ -97,7 +97,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await findBarriers(page)).toEqual([]);
   });
 
-  it('refuses a reason of 20 kB in words', async () => {
+  it('refuses a reason of 20 kB with a message', async () => {
     await go('providers');
     await region('demo').getByRole('button', { name: 'Rest' }).first().click();
     await dialog().getByLabel('Reason').fill(hostile);
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await page.evaluate('window.hacked')).toBeUndefined();
   });
 
-  it('shows options in force without secrets', async () => {
+  it('shows effective options without secrets', async () => {
     await go('configuration');
     await region('Options').getByText('restWhenFull').waitFor();
     const text = (await page.locator('main').textContent()) ?? '';

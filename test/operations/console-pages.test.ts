@@ -257,7 +257,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await expect.poll(() => dialog().count()).toBe(0);
   });
 
-  it('goes anywhere by the keyboard', async () => {
+  it('navigates everywhere by keyboard', async () => {
     await go('accounts');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('models');
@@ -294,7 +294,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   });
 
   it.each(['dark', 'light'] as const)(
-    'has no serious barrier on any page in the %s theme',
+    'has no serious accessibility violation on any page in the %s theme',
     async (colorScheme) => {
       const { page: other } = await openPage(browser, { colorScheme });
       await signInOn(other, open);
@@ -389,7 +389,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     }
   });
 
-  it('breaks no rule of its own policy, and asks nobody else', () => {
+  it('violates no rule of its own content security policy, and contacts no other host', () => {
     expect(watched.complaints).toEqual([]);
     expect([...watched.origins]).toEqual([open.door]);
   });

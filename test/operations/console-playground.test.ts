@@ -1,4 +1,7 @@
-/** The playground in a browser: calls of every protocol with a key of the page, paid and shown as they come. */
+/**
+ * The playground in a browser: calls of every protocol with a key made on the page, paid and shown as they
+ * arrive.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';

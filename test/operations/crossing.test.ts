@@ -1,4 +1,4 @@
-/** Previews of what is sent for a call, over the admin listener: nothing leaves the gateway. */
+/** Previews of the requests that a call would send, over the admin listener: nothing leaves the gateway. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type UpstreamRequest } from '../../core/index.ts';
@@ -38,7 +38,7 @@ const signing = definePlugin({
 });
 
 let sent = 0;
-/** Sees every request that a provider would get. */
+/** Records every request that a provider would get. */
 const tap = definePlugin({
   name: 'tap',
   options: z.strictObject({}),
@@ -173,7 +173,7 @@ describe('the preview of a call', () => {
     expect(JSON.parse(open[2]?.request?.body ?? '')).toMatchObject({ messages: [{ role: 'user' }] });
   });
 
-  it('follows an alias, and says for a count who answers it', async () => {
+  it('follows an alias, and says for a token count who answers it', async () => {
     const { crossings, error } = await preview({
       protocol: 'messages',
       operation: 'count',
@@ -202,7 +202,7 @@ describe('the preview of a call', () => {
     expect([signed, sent, door.gateway.ends.length]).toEqual([0, 0, 0]);
   });
 
-  it('names the field of a wrong order', async () => {
+  it('names the field of an invalid request', async () => {
     for (const [order, param] of [
       [{ body: {}, model: 'house/model' }, 'protocol'],
       [{ protocol: 'smoke-signals', body: {} }, 'protocol'],

@@ -1,6 +1,6 @@
 /**
- * What the description of the gateway makes of plugins it does not know: of what they state, of what they do
- * not, and of what they fail at.
+ * How the gateway's OpenAPI description treats plugins it does not know: what they state, what they omit, and
+ * what they fail at.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ async function told(...plugins: readonly Plugin[]): Promise<Told> {
   };
 }
 
-/** A plugin of these routes, which answer nothing. */
+/** A plugin with these routes, which answer nothing. */
 function pages(...routes: readonly Partial<Route>[]): Plugin {
   return definePlugin({
     name: 'pages',
@@ -68,8 +68,8 @@ function pages(...routes: readonly Partial<Route>[]): Plugin {
   })();
 }
 
-describe("plugins of other people's", () => {
-  it('appear as they describe themselves, or else with their address', async () => {
+describe('third-party plugins', () => {
+  it('appear as they describe themselves, or else with their path', async () => {
     const {
       document: { paths },
       valid,

@@ -1,6 +1,6 @@
 /**
- * One picture, fetched from wherever a stranger says: what is refused, and that nothing inside is ever
- * connected to.
+ * One picture, fetched from a URL that a stranger names: what is refused, and that the gateway never connects
+ * to a private address.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -27,9 +27,9 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => void server.asked.splice(0));
 
-/** A name server that knows every name as this machine. */
+/** A name server that resolves every name to this machine. */
 const loopback = async () => [{ address: '127.0.0.1', family: 4 }];
-/** The server may be reached by its name, as a house's own may. */
+/** The server may be reached by its name, as an internal one may. */
 const friendly = (): Reach => reachOf(undefined, ['127.0.0.1']);
 
 function fetched(
@@ -95,7 +95,7 @@ describe('a picture', () => {
   });
 });
 
-describe('an address that leads inside', () => {
+describe('a URL that leads to a private address', () => {
   it.each([
     'http://127.0.0.1/',
     'http://2130706433/',
@@ -174,7 +174,7 @@ describe('an address that leads inside', () => {
   });
 });
 
-describe('a name that changes its mind', () => {
+describe('a name whose address changes', () => {
   it('is resolved once, and the connection goes to that address', async () => {
     let asked = 0;
     const flipping = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
@@ -195,7 +195,7 @@ describe('a name that changes its mind', () => {
   });
 });
 
-describe('an address that is refused before anything is looked up', () => {
+describe('a URL that is refused before any lookup', () => {
   it.each<[string, RegExp, Partial<Limits>?]>([
     ['ftp://a.test/a.png', /begins with https:\/\//],
     ['file:///etc/passwd', /begins with https:\/\//],
@@ -277,12 +277,9 @@ describe('a faulty server', () => {
 });
 
 describe('public addresses', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])(
-    'are those such as %s',
-    (address) => {
-      expect(isPublic(address)).toBe(true);
-    },
-  );
+  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])('include %s', (address) => {
+    expect(isPublic(address)).toBe(true);
+  });
 
   it.each([
     '',
@@ -301,7 +298,7 @@ describe('public addresses', () => {
     '240.0.0.1',
     '0.0.0.0',
     'fe80::1%eth0',
-  ])('are none such as "%s"', (address) => {
+  ])('do not include "%s"', (address) => {
     expect(isPublic(address)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Calls as operators see them live: over a socket, from other workers, and by clients that read slowly. */
+/** Calls as operators see them live: over a socket, from other workers, and for clients that read slowly. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const list = z.array(z.looseObject({ id: z.string() }));
 
-/** Reads events until one of a name comes; answers its data. */
+/** Reads events up to one of this name; returns its data. */
 async function next(reader: AsyncIterator<string>, name: string): Promise<z.output<typeof list>> {
   for (let text = ''; ;) {
     const { value, done } = await reader.next();
@@ -117,7 +117,7 @@ function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
   return { workers: [worker(0), worker(1)], asked };
 }
 
-/** The end of a call that was refused; reading its id is counted. */
+/** The end of a call that was refused; counts how often its id is read. */
 function refused(id: string, onRead: () => void = () => undefined): End {
   const exchange = received('messages');
   Object.defineProperty(exchange, 'id', {
@@ -142,7 +142,7 @@ function textOf(stream: Readable): string {
 }
 
 describe('events of other workers', () => {
-  it('come while somebody listens, and nothing is made of a call before', async () => {
+  it('arrive while a client listens, and cost nothing before', async () => {
     const { workers, asked } = pair();
     const [here, there] = workers.map((worker) => new LiveCalls(worker));
     if (!here || !there) throw new Error('there are two');
@@ -180,7 +180,7 @@ describe('events of other workers', () => {
 });
 
 describe('a client that reads nothing', () => {
-  it('is dropped with a message, and others go on', async () => {
+  it('is dropped with a message, and others continue', async () => {
     const { workers } = pair();
     const live = new LiveCalls(workers[0]);
     opened.push(live);

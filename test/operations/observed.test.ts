@@ -1,7 +1,6 @@
 /**
- * What operators watch by is true: every metric that the dashboard, the alerts and the README name is on the
- * real `/metrics` of a gateway as it is delivered, with the labels they use, and none of its own is left out
- * of the README.
+ * Every metric that the dashboard, the alerts and the README name is on the `/metrics` of a gateway with its
+ * default configuration, with the labels they use, and the README omits none of the gateway's own.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +32,7 @@ const alerts = z.object({
   ),
 });
 
-/** What an expression reads: names of series, and of labels it selects or groups by. */
+/** What an expression reads: names of series, and labels it selects or groups by. */
 function readBy(expression: string): { names: string[]; labels: string[] } {
   const text = expression.replaceAll('$__rate_interval', '5m');
   const names: string[] = [];
@@ -49,7 +48,7 @@ function readBy(expression: string): { names: string[]; labels: string[] } {
   return { names, labels };
 }
 
-/** Names as they are declared: a histogram's series are its name with an ending. */
+/** Names as they are declared: a histogram's series are its name with a suffix. */
 function declared(name: string): string {
   return name.replace(/_(bucket|sum|count)$/, '');
 }
@@ -85,7 +84,7 @@ function offered(): Set<string> {
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));
 }
 
-/** The README's table: a name, its labels, what it tells. */
+/** The README's table: a name, its labels, its meaning. */
 const documented = new Map(
   [...read('plugins/operations/README.md').matchAll(/^\| `(tollgate_\w+)` \| ([^|]*) \|/gm)].map(
     ([, name = '', labels = '']) => [name, [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)],

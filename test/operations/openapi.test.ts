@@ -1,6 +1,6 @@
 /**
- * The description of the gateway, held against the gateway of the default configuration: what it tells of is
- * there, what is there is told of, and what is sent and answered is as it says.
+ * The OpenAPI description, compared with the gateway of the default configuration: everything described
+ * exists, everything that exists is described, and requests and replies match their schemas.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ function operations() {
   );
 }
 
-/** An address to call: what stands in braces has a value. */
+/** A path to call: each placeholder in braces has a value. */
 const filled = (path: string): string =>
   path
     .replace('{model}', 'demo/echo')
@@ -109,7 +109,7 @@ const filled = (path: string): string =>
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** What is wrong with a value, by what the document says of it. */
+/** What is wrong with a value by the document's schema. */
 function faults(schema: Record<string, unknown>, value: unknown): unknown {
   const place = JSON.stringify(schema).replaceAll('#/', 'document#/');
   const validate = compiled.get(place) ?? ajv.compile(JSON.parse(place));
@@ -167,7 +167,7 @@ describe('the document', () => {
   });
 });
 
-describe('what there is to call', () => {
+describe('the operations of the document', () => {
   it('includes each route of each plugin', () => {
     const routes = [...host.routes.all()]
       .filter((route) => route.openapi !== false)
@@ -199,11 +199,11 @@ describe('what there is to call', () => {
     'GET /v1/user/balance',
     'GET /v1/calls/{id}',
     'POST /admin/keys',
-  ])('is told of: %s', (name) => {
+  ])('include %s', (name) => {
     expect(operations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
   });
 
-  it('describes request and reply of each of our routes', () => {
+  it('describe request and reply of each of our routes', () => {
     const silent = [...host.routes.all()]
       .filter((route) => route.openapi === undefined)
       .map(({ name }) => name);
@@ -217,7 +217,7 @@ describe('what there is to call', () => {
     expect(bare.map(({ path }) => path)).toEqual([]);
   });
 
-  it('lists what operators may do on their listener alone', () => {
+  it('list operator routes on the admin listener alone', () => {
     expect(publicPaths.filter((path) => path.startsWith('/admin'))).toEqual([]);
     expect(publicPaths).toEqual(
       expect.arrayContaining(['/v1/chat/completions', '/v1/key', '/v1/calls', '/openapi.json']),
@@ -225,18 +225,18 @@ describe('what there is to call', () => {
     expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/admin/calls', '/admin/overview']));
   });
 
-  it('answers at every documented address', async () => {
+  it('answer at every documented path', async () => {
     for (const { method, path, told } of operations()) {
       const base = told.tags.includes('on the admin listener') ? door : gateway.url;
       const response = await fetch(`${base}${filled(path)}`, { method });
       const text = await response.text();
       expect(text, `${method} ${path}`).not.toContain('There is nothing at');
-      // Nobody was named: what wants a key says so, and all else does not.
+      // No credential was sent: routes that require a key say so, and all others do not.
       expect([method, path, response.status === 401]).toEqual([method, path, told.security.length > 0]);
     }
   });
 
-  it('accepts each credential documented for an address', async () => {
+  it('accept each credential documented for a path', async () => {
     for (const { method, path, told } of operations().filter(
       ({ told: { tags } }) => !tags.includes('on the admin listener'),
     )) {
@@ -253,7 +253,7 @@ describe('what there is to call', () => {
   });
 });
 
-describe('what is sent and answered is as it says', () => {
+describe('the schemas of the document', () => {
   const families = [
     ['/v1/chat/completions', 'ChatCompletionRequest'],
     ['/v1/responses', 'ResponseRequest'],
@@ -265,14 +265,14 @@ describe('what is sent and answered is as it says', () => {
     ['/v1/images/generations', 'ImageGenerationRequest'],
   ] as const;
 
-  it.each(families)('a whole reply at %s', async (path, title) => {
+  it.each(families)('match a whole reply at %s', async (path, title) => {
     const response = await post(filled(path), example(title));
     expect(response.status).toBe(200);
     expect(faults(replySchema(path, 'POST', 200, 'application/json'), await response.json())).toEqual([]);
   });
 
   it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
-    'a stream at %s',
+    'match a stream at %s',
     async (path, title) => {
       const told = path.replace(':generateContent', ':streamGenerateContent');
       const response = await post(
@@ -288,19 +288,22 @@ describe('what is sent and answered is as it says', () => {
     },
   );
 
-  it.each(families)('an error at %s', async (path) => {
+  it.each(families)('match an error at %s', async (path) => {
     const response = await post(filled(path), {});
     expect(response.status).toBe(400);
     expect(faults(replySchema(path, 'POST', 400, 'application/json'), await response.json())).toEqual([]);
   });
 
-  it.each(families)('a request that is refused at %s, and the example that is not', (_path, title) => {
-    const schema = { $ref: `#/components/schemas/${title}` };
-    expect(faults(schema, example(title))).toEqual([]);
-    expect(faults(schema, { ...example(title), provider: { routing: 'by the stars' } })).not.toEqual([]);
-  });
+  it.each(families)(
+    'reject a request that the gateway refuses at %s, and accept the example',
+    (_path, title) => {
+      const schema = { $ref: `#/components/schemas/${title}` };
+      expect(faults(schema, example(title))).toEqual([]);
+      expect(faults(schema, { ...example(title), provider: { routing: 'by the stars' } })).not.toEqual([]);
+    },
+  );
 
-  it('an edit, which is a form', async () => {
+  it('match an edit, which is a form', async () => {
     const form = new FormData();
     const made = z
       .object({ data: z.tuple([z.object({ b64_json: z.string() })]) })
@@ -322,7 +325,7 @@ describe('what is sent and answered is as it says', () => {
     ).toEqual([]);
   });
 
-  it('every page that is read with GET', async () => {
+  it('match every page that is read with GET', async () => {
     const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
@@ -353,7 +356,7 @@ describe('what is sent and answered is as it says', () => {
     }
   });
 
-  it('a call to a provider with several keys, by the number of its key', async () => {
+  it('match a call to a provider with several keys, by the number of its key', async () => {
     const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
     const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, {
       headers: { authorization: `Bearer ${key}` },
@@ -363,7 +366,7 @@ describe('what is sent and answered is as it says', () => {
     expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
   });
 
-  it('what operators do', async () => {
+  it("match the operators' requests and replies", async () => {
     const orders = [
       ['/admin/accounts', 201, { name: 'acme' }],
       ['/admin/credits', 201, { account: 'acme', amount: '1', reference: 'one' }],

@@ -1,4 +1,4 @@
-/** Spans as an exporter gets them, from calls that really ran. */
+/** Spans that an exporter receives from real calls. */
 import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import {

@@ -19,7 +19,7 @@ function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost 
   return host;
 }
 
-/** What a new call is told: nothing while there is room. */
+/** How an overloaded gateway answers new calls. */
 function knock(host: TestHost): Promise<unknown> {
   return host.calls.authenticate.promise(received('plain')).catch((error: unknown) => error);
 }

@@ -1,4 +1,4 @@
-/** Calls of the console's playground: on the admin listener, with a key of a user, and paid as always. */
+/** Calls of the console's playground: on the admin listener, with a user key, and paid as always. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openConsole, type ConsoleHouse } from '../support/operated-console.ts';
 

@@ -1,4 +1,4 @@
-/** Prices that nobody has checked for long: who is told, and from which day on. */
+/** Prices that were not checked for long: where the gateway warns, and from which day on. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('counts days from the oldest price of each provider', () => {
+it('the price age counts days from the oldest price of each provider', () => {
   const ages = findPriceAges(hostOf().catalog, Date.parse('2026-11-22T23:00Z'));
   expect(ages).toEqual([
     { provider: 'fresh', asOf: '2026-11-10', days: 12 },
@@ -53,7 +53,7 @@ it('counts days from the oldest price of each provider', () => {
   ]);
 });
 
-it('warns at the start, tells doctor what to do, and shows the age in a metric', async () => {
+it('the gateway warns at the start, doctor says what to do, and a metric shows the age', async () => {
   vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
   const host = hostOf();
   const warn = vi.spyOn(host.logger, 'warn');
@@ -77,12 +77,12 @@ it('warns at the start, tells doctor what to do, and shows the age in a metric',
 it.each([
   [143, 'well'],
   [142, 'note'],
-] as const)('takes another limit: %i days', async (maxAge, state) => {
+] as const)('an option sets another limit: %i days', async (maxAge, state) => {
   vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
   expect(await findings(hostOf({ prices: { maxAge } }))).toMatchObject([{ subject: 'prices', state }]);
 });
 
-it('says nothing about prices that an operator states', async () => {
+it('prices that an operator states cause no warning', async () => {
   const host = hostWith([catalogue()]);
   expect(findPriceAges(host.catalog, Date.now())).toEqual([]);
   expect(await findings(host)).toEqual([]);

@@ -1,4 +1,4 @@
-/** The shared history of prices: what is in effect, what wins over it, and what an automatic feed repeats. */
+/** The shared history of prices: what is in effect, what overrides it, and what an automatic feed repeats. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatUsd, type Documents } from '../../core/index.ts';
 import { AppliedPrices, editHistory, readHistory } from '../../plugins/operations/catalogue/price-history.ts';
@@ -64,7 +64,7 @@ async function inputAt(at: number, own = offer?.price): Promise<string | undefin
 describe('the automatic feed', () => {
   const automatic = { automatic: true };
 
-  it('repeats nothing that is applied, held back or undone, and applies the next change', async () => {
+  it('repeats nothing that is applied, held back or rolled back, and applies the next change', async () => {
     expect(await apply(1.2, automatic)).toMatchObject({ applied: 1 });
     expect(await apply(1.2, automatic)).toMatchObject({ applied: null, fields: [] });
     await undoUpdate(documents, undefined, 'operator');
@@ -90,13 +90,13 @@ describe('prices in effect', () => {
     expect(new AppliedPrices((await readHistory(documents)).history).nextChange(now - day)).toBe(now);
   });
 
-  it('give way to another price of the catalogue', async () => {
+  it('are replaced by another price of the catalogue', async () => {
     await apply(1.2);
     expect(await inputAt(Date.now())).toBe('1.2');
     expect(await inputAt(Date.now(), { input: 3n, output: 4n, tiers: [] })).toBeUndefined();
   });
 
-  it('begin with their confirmation, if they were held back beyond their time', async () => {
+  it('start with their confirmation, if they were held back beyond their time', async () => {
     const before = Date.now();
     await apply(0.1, { from: before - day });
     expect(await inputAt(before)).toBeUndefined();

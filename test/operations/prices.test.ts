@@ -1,5 +1,5 @@
 /**
- * Prices that change while the gateway runs: feeds of each form, what is held back, undoing, the automatic
+ * Prices that change while the gateway runs: feeds of each form, what is held back, rollbacks, the automatic
  * feed, and what a call in between pays.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
@@ -31,7 +31,7 @@ afterAll(async () => {
 const model = 'openai/gpt-4o-mini';
 const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
 
-/** models.dev's form. Its cached price is stated, so that no rate of the model is left as it was. */
+/** models.dev's form. Its cached price is stated, so that no rate of the model keeps its old value. */
 const modelsDev = (input: number, output: number, cacheRead = 0.08): string =>
   JSON.stringify({
     openai: {
@@ -101,7 +101,7 @@ const catalogueCost = formatUsd((1000n * parseUsd('0.15') + 100n * parseUsd('0.6
 describe('a price update', () => {
   beforeEach(() => open());
 
-  it('reaches the next call of a running gateway and not one that runs, and can be undone', async () => {
+  it('reaches the next call of a running gateway but no running one, and can be rolled back', async () => {
     expect(await paid()).toBe(catalogueCost);
     const go = Promise.withResolvers<void>();
     house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage, hold: go.promise });
@@ -149,7 +149,7 @@ describe('a price update', () => {
     expect(await update(source, { yes: true } as never)).toMatchObject({ applied: 2, held: null });
   });
 
-  it('that leaves rates of a price unstated says which', async () => {
+  it('that leaves rates of a price unstated names them', async () => {
     const source = file(
       'part.json',
       JSON.stringify({ models: { a: { id: 'gpt-4o-mini', cost: { input: 0.2, output: 0.8 } } } }),
@@ -211,7 +211,7 @@ describe('a price update', () => {
     await expect(update(file('wrong.json', JSON.stringify(wrong)))).rejects.toThrow('prices[0].price');
   });
 
-  it('is refused if the source is no feed, has no model of ours, or is not there', async () => {
+  it('is refused if the source is no feed, has none of our models, or does not exist', async () => {
     await expect(update(file('text.json', 'no JSON'))).rejects.toThrow();
     await expect(update(file('list.json', '[1]'))).rejects.toThrow('no price list');
     await expect(update(file('other.json', '{"elsewhere":{"models":{}}}'))).rejects.toThrow(
@@ -221,10 +221,10 @@ describe('a price update', () => {
   });
 });
 
-describe('a feed at an address', () => {
+describe('a feed at a URL', () => {
   beforeEach(() => open());
 
-  it('is read through at most three redirects, and its query is shown nowhere', async () => {
+  it('follows at most three redirects, and never shows its query', async () => {
     let asked = 0;
     web.conduct((response) => {
       asked += 1;
@@ -263,14 +263,14 @@ describe('a signed feed', () => {
     expect((await update(source)).applied).toBe(1);
   });
 
-  it('needs a key that is one', async () => {
+  it('needs a valid public key', async () => {
     await open();
     expect(() => catalogue({ prices: { publicKey: 'abc' } })).toThrow('must be an Ed25519 public key');
   });
 });
 
 describe('the admin API', () => {
-  it('lists updates, and confirms and undoes them for operators alone', async () => {
+  it('lists updates, and lets operators alone confirm and roll them back', async () => {
     house = await openHouse({ plugins: [catalogue(), admin({ port: 0 })] });
     opened.push(house);
     const url = /http:\/\/[\d.:]+/.exec(house.gateway.told.join(' '))?.[0] ?? '';
@@ -299,7 +299,7 @@ describe('the admin API', () => {
 });
 
 describe('the automatic feed', () => {
-  it('changes prices by itself, holds back what is doubtful, and does not repeat what was undone', async () => {
+  it('changes prices by itself, holds back what is doubtful, and does not repeat what was rolled back', async () => {
     web.conduct((response) => void response.end(modelsDev(0.01, 0.8)));
     await open({ feed: `${web.origin}/feed?key=secret` });
     await until(async () => (await list()).length === 1);
@@ -309,7 +309,7 @@ describe('the automatic feed', () => {
     expect(house.gateway.log.join('')).not.toContain('secret');
   });
 
-  it('that fails leaves prices alone, and tells the log', async () => {
+  it('leaves prices unchanged when it fails, and writes to the log', async () => {
     web.conduct((response) => void response.writeHead(500).end());
     await open({ feed: `${web.origin}/feed` });
     await until(() => house.gateway.log.some((line) => line.includes('the price feed failed')));
@@ -330,7 +330,7 @@ describe('LiteLLM’s numbers', () => {
     expect([-1, NaN, Infinity].map(perMillion)).toEqual([undefined, undefined, undefined]);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 9 }), (micros) => {
-        // So many millionths of a USD for a million tokens.
+        // Each is a number of millionths of a USD for a million tokens.
         expect(perMillion(Number(`${micros}e-12`))).toBe(formatUsd(BigInt(micros) * 1000n));
       }),
     );

@@ -31,7 +31,7 @@ afterEach(() => {
   for (const registry of registries.splice(0)) registry.clear();
 });
 
-/** What Prometheus would read. */
+/** The metrics that Prometheus reads. */
 async function scrape(host: TestHost): Promise<string> {
   const route = host.routes.get('prometheus');
   if (route.access !== 'public') throw new Error('not public');
@@ -101,7 +101,7 @@ describe('GET /metrics', () => {
     expect(text).toContain('process_resident_memory_bytes');
   });
 
-  it('is public and at its usual place', () => {
+  it('is public and at the usual path', () => {
     expect(watched().routes.get('prometheus')).toMatchObject({
       method: 'GET',
       path: '/metrics',
@@ -148,7 +148,7 @@ describe('an answered call', () => {
     expect(seen).toContain('tollgate_time_to_first_token_seconds_count{model="demo/echo",provider="demo"} 1');
   });
 
-  it('adds what it was charged, in tokens that do not overlap', async () => {
+  it('adds what it was charged for, in tokens that do not overlap', async () => {
     const host = watched();
     const usage = {
       input: 1000,

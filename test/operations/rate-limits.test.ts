@@ -1,5 +1,6 @@
 /**
- * How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL.
+ * How much a key and an account may call, in each protocol's format; in memory, and shared through
+ * PostgreSQL.
  */
 import { Client } from 'pg';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
@@ -28,7 +29,7 @@ const whole = JSON.stringify({
 const well: Conduct = (response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
 
-/** The key is what the client says it is, its account what stands before the dash. */
+/** The client names its key; the part before the dash is the account. */
 const anyKey = definePlugin({
   name: 'any-key',
   options: z.strictObject({}),
@@ -213,7 +214,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a call that every vendor fails', () => {
+describe('a call that every provider fails', () => {
   it('reports what is left as well', async () => {
     const failed = await call(
       await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()),
@@ -253,7 +254,7 @@ describe('concurrent calls', () => {
   });
 });
 
-it('nothing is limited until a limit is named', async () => {
+it('without a configured limit, nothing is limited', async () => {
   const gateway = await first({});
   const { headers } = await call(gateway);
   expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
@@ -263,7 +264,7 @@ describe('through PostgreSQL', () => {
   it('processes count together, and each for itself while the database is out of reach', async () => {
     const database = await createDatabase(await (await fetch(inject('postgres'))).text());
     const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
-    // Another limit makes another counter in this process; what they share is the database.
+    // Another limit creates another counter in this process; what the processes share is the database.
     const [, two] = await again({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
     if (!one || !two) throw new Error('no gateways');
     const statuses: number[] = [];
@@ -343,7 +344,7 @@ describe('public pages', () => {
     return running[0]?.url ?? '';
   }
 
-  it('are limited for each address in a window, and the refusal has a retry-after in every family', async () => {
+  it('are limited for each address in a window, and the refusal has a retry-after in every protocol', async () => {
     const url = await open({ perAddress: { requests: 3 } });
     for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
     const bodies = {
@@ -404,7 +405,7 @@ describe('an address', () => {
     expect(networkOf(address)).toBe(network);
   });
 
-  it('is counted in one of so many drawers that a crowd takes no memory, with its network and seldom with others', () => {
+  it('shares one of a fixed number of counters, so that many use no memory, with its network and seldom with others', () => {
     const visitors = new Visitors(1, 60);
     const drawers = new Set(
       Array.from({ length: 100_000 }, (_, count) =>
@@ -416,7 +417,7 @@ describe('an address', () => {
     expect(visitors.drawerOf('2001:db8:1:2::9')).toBe(visitors.drawerOf('2001:db8:1:2:3:4:5:6'));
   });
 
-  it('has a drawer that an outsider cannot predict', () => {
+  it('has a counter that an outsider cannot predict', () => {
     const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
     const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
     expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(

@@ -1,6 +1,4 @@
-/**
- * What several workers know together: each other's calls, and what keys and accounts have running and used.
- */
+/** What several workers share: each other's calls, and the running calls and usage of keys and accounts. */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
@@ -18,8 +16,8 @@ const body = {
 };
 
 /**
- * Each request by a connection of its own: connections, and not calls, are dealt out among workers. One that
- * is dealt to a worker as it dies is answered by nobody.
+ * Makes each request on a new connection, because the system deals connections, not calls, out among workers.
+ * One that reaches a worker as it dies gets no answer.
  */
 async function ask({ url }: RunningGateway, path: string, sent?: object): Promise<Response> {
   const response = await fetch(url + path, {
@@ -52,7 +50,7 @@ function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
 }
 
 describe('several workers', () => {
-  it('tell of every call, whichever of them made it, to the key that made it', async () => {
+  it('return every call to the key that made it, whichever of them made it', async () => {
     const gateway = await start();
     const made = await Promise.all(
       Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', body)),
@@ -78,7 +76,7 @@ describe('several workers', () => {
     ]);
   });
 
-  // Whose children a process has is read where only Linux has it.
+  // Only Linux lists the children of a process.
   it.runIf(onLinux)('count concurrent calls together, without those of a dead worker', async () => {
     const gateway = await start('{ perKey: { parallel: 6 } }');
     const letGo = operated.hold();
@@ -91,7 +89,7 @@ describe('several workers', () => {
     const [victim = 0] = workersOf(gateway);
     process.kill(victim, 'SIGKILL');
     await until(() => !workersOf(gateway).includes(victim));
-    // What it held is free again, and the rest is still held.
+    // What the dead worker held is free again, and the rest is still held.
     const { path, body: sent } = streamedCall('chat-completions');
     await until(
       async () =>

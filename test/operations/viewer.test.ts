@@ -1,6 +1,6 @@
 /**
- * The description in a browser: a real one reads the page, opens a call, types a key in and makes the call.
- * Where the machine has no browser that part is skipped, except in CI, which installs one.
+ * The API viewer in a real browser: it reads the page, opens a call, types a key in and makes the call.
+ * Without a browser that part is skipped, except in CI, which installs one.
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 describe('the viewer', () => {
-  it('loads what it needs from the gateway alone', async () => {
+  it('loads everything it needs from the gateway alone', async () => {
     const page = await fetch(`${house.gateway.url}/docs`);
     const html = await page.text();
     const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? '');
@@ -28,7 +28,7 @@ describe('the viewer', () => {
     }
   });
 
-  it('lets nothing else in, and no script or style that stands in the page', async () => {
+  it('forbids everything else, and inline scripts and styles', async () => {
     const { headers } = await fetch(`${house.gateway.url}/docs`);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -52,7 +52,7 @@ describe.runIf(hasBrowser)(
   () => {
     let browser: Browser;
     let page: Page;
-    /** What the browser complained of, and where it went. */
+    /** The browser's errors, and the hosts it contacted. */
     const complaints: string[] = [];
     const asked: string[] = [];
 
@@ -99,7 +99,7 @@ describe.runIf(hasBrowser)(
       expect(await reply.textContent()).toContain('chat.completion');
     });
 
-    it('breaks no rule of the page and asks nobody else', () => {
+    it('violates no rule of its content security policy and contacts no other host', () => {
       expect(complaints).toEqual([]);
       expect([...new Set(asked)].filter((origin) => origin !== 'null')).toEqual([house.gateway.url]);
     });
