@@ -94,6 +94,7 @@ async function settleCall(
     recording,
   };
   await meter(end);
+  client.reply.addCost(end.charge.cost);
   client.reply.finish(lastText);
   return end;
 }

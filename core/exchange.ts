@@ -55,6 +55,8 @@ export interface Principal {
   readonly readOnly?: boolean | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */
   readonly models?: readonly string[] | undefined;
+  /** What its calls count for, as `team:search` or `research`. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 export interface Authenticated extends Received {

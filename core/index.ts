@@ -67,6 +67,15 @@ export type { Usage } from './canonical/usage.ts';
 export { inputBound, outputBound, pictureTokens, useBound } from './billing/cost-bounds.ts';
 export { longestDeadline } from './util/deadlines.ts';
 export { detached } from './util/detached.ts';
+export {
+  longestTagName,
+  longestTagValue,
+  mostTags,
+  readTagsHeader,
+  splitTag,
+  tagsHeader,
+} from './http/tags-header.ts';
+export type { Labels, Tag } from './http/tags-header.ts';
 export { Form } from './http/form.ts';
 export type { FormFile } from './http/form.ts';
 export { lossCodes } from './loss.ts';

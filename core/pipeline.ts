@@ -34,6 +34,7 @@ import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
 import { buildIdHeaders } from './http/request-id.ts';
+import { readTagsHeader, tagsHeader } from './http/tags-header.ts';
 import {
   crossReply,
   encodeTranslated,
@@ -116,6 +117,7 @@ export async function parseCall(
   exchange: Authenticated,
   { body, protocol, match, reply }: CallSource,
 ): Promise<Parsed> {
+  readTagsHeader(exchange.headers[tagsHeader]);
   const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
@@ -199,6 +201,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
     throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
   client.reply.head(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
+  client.reply.addCost(failure.charge.cost);
   sendError(client.reply, protocol, failure.error, client.match, call);
   return failure;
 }
@@ -222,9 +225,7 @@ async function startReply(core: Core, running: RunningAttempt, { reply }: Client
 
 const estimate = { losses: [], estimated: true } as const;
 
-/**
- * `shortened` replaces a request that was too long for its model, or whose reasoning the provider refused.
- */
+/** `shortened` replaces a request that was too long, or whose reasoning the provider refused. */
 async function sendRequest(
   core: Core,
   running: RunningAttempt,
@@ -275,9 +276,7 @@ export async function encodeCall(
   return encodeTranslated(routed, request);
 }
 
-/**
- * The `transformStream` hook for one reply; undefined if no tap applies, so that the reply can stay verbatim.
- */
+/** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */
 function transformFor(
   { transformStream }: Core['hooks'],
   routed: Routed,

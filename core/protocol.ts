@@ -13,6 +13,7 @@ import type { AlikeEvent } from './crossing/alike-run.ts';
 import type { Edit } from './crossing/splice.ts';
 import type { GatewayError } from './errors.ts';
 import type { CallDescription } from './host/description.ts';
+import type { Labels } from './http/tags-header.ts';
 import type { Loss } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 
@@ -40,10 +41,7 @@ export interface InputSize {
   readonly images: number;
   /** Decoded bytes of audio, video and documents. */
   readonly mediaBytes: number;
-  /**
-   * Whether the provider fetches documents or films, or may fetch what it likes, so that the length is
-   * unknown.
-   */
+  /** Whether the provider fetches documents, films or what it likes, so that the length is unknown. */
   readonly fetched?: boolean | undefined;
   /** Whether the call names a cache at the provider: read at the cached rate, length unknown here. */
   readonly cached?: boolean | undefined;
@@ -117,6 +115,8 @@ export interface ClientCall {
   readonly modes?: readonly Mode[];
   /** Whether the oldest turns may be dropped if the conversation is too long for the model. */
   readonly truncates?: boolean;
+  /** What the body says of whom and what the call is for. */
+  readonly labels?: Labels | undefined;
   /** Decodes the request. What the canonical form lacks goes into the vendor bag. */
   decode(): CanonicalRequest;
 }

@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Core } from '../core.ts';
 import type { Recording } from '../exchange.ts';
+import { formatUsd, type Nano } from '../money.ts';
 import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
 import { buildIdHeaders } from './request-id.ts';
@@ -15,6 +16,9 @@ import { buildIdHeaders } from './request-id.ts';
  */
 const firstProbe = 10;
 const longestProbe = 5000;
+
+/** The header or trailer that says what the call cost. */
+const costHeader = 'x-tollgate-cost';
 
 export class Reply {
   /** The id of the request, sent to the client and logged. */
@@ -99,6 +103,13 @@ export class Reply {
     setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
+  /** Adds the cost of the call to the head, or as a trailer if the head was sent and the client takes trailers. */
+  addCost(cost: Nano): void {
+    if (!this.started) this.#headers[costHeader] = formatUsd(cost);
+    else if (this.#response.hasHeader('trailer'))
+      this.#response.addTrailers({ [costHeader]: formatUsd(cost) });
+  }
+
   /** Starts to record what is sent, up to `limit` bytes. */
   record(limit: number): void {
     this.#tape = { bytes: [], room: limit, whole: true };
@@ -132,6 +143,8 @@ export class Reply {
   #begin(): void {
     // A gateway that is stopping takes no further call on this connection.
     if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
+    if (this.#response.req.headers.te?.includes('trailers') && !('content-length' in this.#headers))
+      this.#response.setHeader('trailer', costHeader);
     this.#response.writeHead(this.#status, this.#headers);
   }
 

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, formatUsd, type End } from '../../core/index.ts';
+import { attributionOf } from '../shared/attribution.ts';
 
 /**
  * Characters of a name that is logged. Callers choose names and losses, and a hostile request could make a
@@ -43,6 +44,7 @@ function failedOf({ attempts }: End): object | undefined {
  */
 function lineOf(end: End): object {
   const { exchange, attempts, losses } = end;
+  const { texts: tags } = attributionOf(exchange);
   const answer = end.type === 'answered' || end.type === 'failed' ? end : undefined;
   const attempt = answer?.exchange.attempt;
   return {
@@ -52,6 +54,7 @@ function lineOf(end: End): object {
     address: exchange.address,
     account: exchange.principal?.account,
     key: exchange.principal?.key,
+    tags: tags.length > 0 ? tags : undefined,
     model: exchange.call?.model.slice(0, longestName),
     stream: exchange.call?.stream,
     outcome: outcomeOf(end),

@@ -17,6 +17,7 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
+import { attributionOf } from '../shared/attribution.ts';
 import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
 /** The conventions' names of providers, if they differ from ours. */
@@ -69,6 +70,18 @@ function attemptAttributes({ target, number, firstEventAfter, error, status }: A
   };
 }
 
+/** The tags of a call; its session and end user have names in the conventions. */
+function tagAttributes({ exchange }: End): Attributes {
+  const { byName, texts } = attributionOf(exchange);
+  if (texts.length === 0) return {};
+  return {
+    'gen_ai.conversation.id': byName.session,
+    'gen_ai.agent.id': byName.agent,
+    'enduser.id': byName.user,
+    'tollgate.tags': [...texts],
+  };
+}
+
 const headersOf = {
   get: (headers: End['exchange']['headers'], name: string): string | string[] | undefined => headers[name],
   keys: (headers: End['exchange']['headers']): string[] => Object.keys(headers),
@@ -93,7 +106,13 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
     {
       kind: SpanKind.SERVER,
       startTime: receivedAt,
-      attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code },
+      attributes: {
+        ...asked,
+        ...server,
+        ...tagAttributes(end),
+        ...usageAttributes(end),
+        'error.type': error?.code,
+      },
     },
     parent,
   );

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
+import { attributionOf } from '../../shared/attribution.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { backupCommands } from './backup.ts';
 import { budgetExceeded } from './budgets/refusal.ts';
@@ -14,7 +15,6 @@ import { ledgerExamination } from './diagnostics.ts';
 import { documentStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
-import { tagsOf } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema } from './markup/marked-prices.ts';
@@ -160,7 +160,7 @@ function tapCalls(
     const quotes = quotesFor(grant, planned, policy);
     for (const { price } of grant.targets) prices.define(service().store, price);
     const claim = claimOf(planned, idempotency);
-    const [at, tags] = [Date.now(), tagsOf(planned.principal)];
+    const [at, { texts: tags }] = [Date.now(), attributionOf(planned)];
     const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
     if (taken.status === 'short') {
       if (taken.by !== 'budget') throw outOfBalance(quotes, planned.principal, taken);

@@ -56,8 +56,3 @@ export function checkInForce(holder: KeyHolder): KeyHolder {
   }
   return holder;
 }
-
-/** The tags of the key that pays for a call. */
-export function tagsOf(principal: Principal): readonly string[] {
-  return principal instanceof KeyHolder ? principal.tags : [];
-}

@@ -8,6 +8,8 @@ import {
   errorTable,
   GatewayError,
   isServed,
+  mostTags,
+  tagsHeader,
   type CallDescription,
   type Content,
   type Description,
@@ -34,6 +36,7 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-model': 'The model that answered.',
   'x-tollgate-alias': 'The alias that the request named.',
   'x-tollgate-attempts': 'The number of attempts.',
+  'x-tollgate-cost': 'The cost in USD: a header of JSON replies, a trailer of streams for `TE: trailers`.',
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };
 
@@ -43,6 +46,13 @@ const idempotencyKey = {
   required: false,
   description:
     'A call repeated with the same key gets the stored reply; it is neither made nor charged twice.',
+  schema: { type: 'string' },
+};
+
+const tagsParameter = {
+  name: tagsHeader,
+  in: 'header',
+  description: `What the call counts for, as \`team:search,research\`: at most ${mostTags} tags.`,
   schema: { type: 'string' },
 };
 
@@ -154,7 +164,7 @@ function describeCall(
       ...item,
       tags: [protocol.name],
       security: credentialsFor(host, protocol.name),
-      parameters: isKept ? [...parameters, idempotencyKey] : parameters,
+      parameters: [...parameters, tagsParameter, ...(isKept ? [idempotencyKey] : [])],
       responses: { ...repliesOf(schemas, replies, headers), ...Object.fromEntries(failures) },
     },
   };

@@ -7,6 +7,7 @@ import type {
   ClientCall,
   Fee,
   InputSize,
+  Labels,
   Mode,
   Model,
   Preferences,
@@ -15,6 +16,7 @@ import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
+import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
@@ -121,6 +123,10 @@ export class ChatCall implements ClientCall {
     const { tools, functions } = this.#wire;
     if (!tools?.length && !functions?.length) return false;
     return refusesChatTools(model, decodeReasoning(this.#wire).value);
+  }
+
+  get labels(): Labels | undefined {
+    return labelsOf(this.#wire);
   }
 
   decode(): CanonicalRequest {

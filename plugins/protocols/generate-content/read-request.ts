@@ -8,12 +8,14 @@ import {
   type ClientCall,
   type Fee,
   type InputSize,
+  type Labels,
   type Match,
   type Mode,
   type Model,
   type Preferences,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
@@ -90,6 +92,10 @@ export class GenerateCall implements ClientCall {
 
   suits(model: Model): boolean {
     return !this.#hasUnsignedCall || !checksSignatures(model);
+  }
+
+  get labels(): Labels | undefined {
+    return labelsOf({ metadata: this.#wire.labels });
   }
 
   decode(): CanonicalRequest {

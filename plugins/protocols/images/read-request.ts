@@ -4,10 +4,12 @@ import {
   type CanonicalRequest,
   type ClientCall,
   type InputSize,
+  type Labels,
   type Match,
   type Operation,
   type Preferences,
 } from '../../../core/index.ts';
+import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -45,6 +47,10 @@ export class ImageCall implements ClientCall {
     this.preferences = readPreferences(wire.provider);
     this.#wire = wire;
     this.#pictures = pictures;
+  }
+
+  get labels(): Labels | undefined {
+    return labelsOf(this.#wire);
   }
 
   decode(): CanonicalRequest {

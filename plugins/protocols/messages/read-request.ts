@@ -10,11 +10,13 @@ import type {
   ClientHeaders,
   Fee,
   InputSize,
+  Labels,
   Match,
   Mode,
   Preferences,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
+import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
@@ -77,6 +79,10 @@ export class MessagesCall implements ClientCall {
     const marks = this.#text.match(/"cache_control"\s*:\s*\{/g)?.length ?? 0;
     const hours = this.#text.match(/"ttl"\s*:\s*"1h"/g)?.length ?? 0;
     return marks > 0 && hours >= marks ? '1h' : '5m';
+  }
+
+  get labels(): Labels | undefined {
+    return labelsOf({ user: this.#wire.metadata?.user_id });
   }
 
   decode(): CanonicalRequest {

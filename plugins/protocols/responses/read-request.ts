@@ -10,6 +10,7 @@ import {
   type Fee,
   type FeeName,
   type InputSize,
+  type Labels,
   type Match,
   type Mode,
   type Model,
@@ -18,6 +19,7 @@ import {
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
+import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -87,6 +89,10 @@ export class ResponsesCall implements ClientCall {
       readFlags(model.capabilities).ids === 'prefixed' &&
       (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared))
     );
+  }
+
+  get labels(): Labels | undefined {
+    return labelsOf(this.#read.wire);
   }
 
   decode(): CanonicalRequest {

@@ -1,11 +1,10 @@
 /** The facts of an ended call by which calls are listed, stored and shown live. */
 import { formatUsd, type End } from '../../../core/index.ts';
+import { attributionOf } from '../attribution.ts';
 import { longestName } from './record.ts';
 
 /** A client that disconnected got no status; this is what the metrics call it. */
 const goneStatus = 499;
-
-export type CallTags = Readonly<Record<string, string>>;
 
 function statusOf(end: End): number {
   if (end.type === 'replayed') return end.replay.status;
@@ -22,7 +21,6 @@ export function columnsOf(end: End) {
   const target = attempt?.target ?? (type === 'refused' ? end.exchange.targets?.[0] : undefined);
   const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
   const isStreamed = type === 'answered' && end.exchange.call.stream;
-  const tags: CallTags = {};
   return {
     call: exchange.id,
     started: exchange.receivedAt,
@@ -51,7 +49,7 @@ export function columnsOf(end: End) {
     cost: String(charge?.cost ?? 0n),
     basis: charge?.basis ?? 'none',
     flags: charge?.suspect ? 'suspect' : '',
-    tags,
+    tags: attributionOf(exchange).byName,
   };
 }
 

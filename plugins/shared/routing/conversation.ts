@@ -6,7 +6,14 @@
 import { hash } from 'node:crypto';
 import type { Parsed } from '../../../core/index.ts';
 
-const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
+/** Headers by which Claude Code, Codex, opencode and others name a session. */
+export const sessionHeaders = [
+  'x-claude-code-session-id',
+  'x-session-id',
+  'session_id',
+  'session-id',
+  'x-opencode-session',
+];
 /**
  * Where a session key or the user's first words may begin. The text before them is the same in many
  * conversations.

@@ -84,7 +84,7 @@ export interface CallQuery {
   readonly protocol?: string | undefined;
   /** `error`: any outcome that counts as an error. */
   readonly outcome?: string | undefined;
-  /** `name:value`. */
+  /** `name:value` or `name`. */
   readonly tag?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;

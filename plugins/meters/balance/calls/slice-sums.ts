@@ -2,6 +2,7 @@
  * Sums of a slice of both logs, ready to be added to the roll-ups. They are made here and not by the database,
  * which would sort every row once for each dimension and step, with all its figures.
  */
+import { tagText } from '../../../shared/calls/tag-text.ts';
 import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
 import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
 
@@ -77,7 +78,7 @@ export class SliceSums {
     this.#add(row, 0n, counts);
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(namedTexts(row, 'tags')))
-      this.#addSeries('tag', `${name}:${value}`, count(row, 'at'), integer(row, 'cost'), counts);
+      this.#addSeries('tag', tagText(name, value), count(row, 'at'), integer(row, 'cost'), counts);
   }
 
   /** Rows of the table of roll-ups: its key and its figures. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { GatewayError, usd } from '../../../../core/index.ts';
 import { ownCall, shownCall, type ListedColumns } from '../../../shared/calls/columns.ts';
+import { tagText } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment } from './reading.ts';
@@ -33,7 +34,7 @@ export const callQuery = z.strictObject({
   key: name.optional(),
   provider: name.optional(),
   protocol: name.optional(),
-  tag: name.regex(/^[^:]+:/, 'a tag is written name:value').optional(),
+  tag: name.optional(),
   minCost: usd.optional(),
   maxCost: usd.optional(),
   format: z.enum(['json', 'csv']).default('json'),
@@ -100,8 +101,8 @@ export async function callsCsv(store: Store, query: z.output<typeof callQuery>):
       stream: String(stream),
       flags: flags.join(' '),
       tags: Object.entries(tags)
-        .map(([tag, value]) => `${tag}:${value}`)
-        .join(' '),
+        .map(([name, value]) => tagText(name, value))
+        .join(', '),
     })),
   );
 }

@@ -34,7 +34,7 @@ const sql = statements('calls', {
       INSERT INTO calls (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::calls, $1)
       ON CONFLICT (call) DO NOTHING RETURNING number, ended, tags)
     INSERT INTO call_tags (tag, ended, number)
-    SELECT tag.key || ':' || tag.value, ended, number FROM added CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
+    SELECT tag.key || CASE tag.value WHEN '' THEN '' ELSE ':' || tag.value END, ended, number FROM added CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
   // A process that finds another one folding leaves the work to it.
   fold: 'SELECT log, last, safe FROM folds ORDER BY log FOR UPDATE SKIP LOCKED',
   folded: 'UPDATE folds SET last = $2 WHERE log = $1',

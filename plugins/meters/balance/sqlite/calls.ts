@@ -1,5 +1,6 @@
 /** Stored calls and roll-ups, on one SQLite connection. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { tagText } from '../../../shared/calls/tag-text.ts';
 import { figures, shortestKept, units } from '../calls/figures.ts';
 import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
 import {
@@ -62,7 +63,7 @@ export class StoredCalls {
       if (!added) continue;
       for (const [name, value] of tags)
         this.#all('INSERT INTO call_tags (tag, ended, number) VALUES (?, ?, ?)', [
-          `${name}:${value}`,
+          tagText(name, value),
           columns.ended,
           integer(added, 'number'),
         ]);

@@ -26,7 +26,7 @@ const filters: readonly Filter[] = [
   { name: 'provider', label: 'Provider' },
   { name: 'protocol', label: 'Protocol' },
   { name: 'outcome', label: 'Outcome', options: outcomes },
-  { name: 'tag', label: 'Tag (name:value)' },
+  { name: 'tag', label: 'Tag (name:value or name)' },
   { name: 'from', label: 'From', type: 'datetime-local' },
   { name: 'to', label: 'To', type: 'datetime-local' },
   { name: 'minCost', label: 'Least cost in USD' },

@@ -1,0 +1,61 @@
+/**
+ * The header with which a caller tags a call, for budgets and reports: `x-tollgate-tags: team:search,env:prod`.
+ * A tag is a name, or a name and a value.
+ */
+import { GatewayError } from '../errors.ts';
+
+export const tagsHeader = 'x-tollgate-tags';
+
+/** Tags in one header, and characters of a tag's name and value. */
+export const mostTags = 20;
+export const longestTagName = 64;
+export const longestTagValue = 128;
+
+const form = new RegExp(
+  `^[\\w.@+/-]{1,${longestTagName}}(?::[^\\p{Cc}\\ud800-\\udfff]{1,${longestTagValue}})?$`,
+  'u',
+);
+
+/** A name and a value, which is empty for a tag that has none. */
+export type Tag = readonly [name: string, value: string];
+
+/** What a body says of its call: the end user, and metadata. */
+export interface Labels {
+  readonly user?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+const none: readonly Tag[] = [];
+
+/** The part before the first colon is the name. */
+export function splitTag(text: string): Tag {
+  const colon = text.indexOf(':');
+  return colon < 0 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+/** Throws `invalid_request` for a tag of another form, too many of them, and two with one name. */
+export function readTagsHeader(header: string | readonly string[] | undefined): readonly Tag[] {
+  if (header === undefined) return none;
+  const tags = new Map<string, string>();
+  for (const part of String(header).split(',', mostTags * 2)) {
+    const text = part.trim();
+    if (text === '') continue;
+    if (!form.test(text)) {
+      throw fault(
+        `"${text.slice(0, 100)}" is not a tag. A tag is name:value or a name: the name has 1 to ${longestTagName} ` +
+          `letters, digits and . _ - @ + /, the value 1 to ${longestTagValue} characters without a comma`,
+      );
+    }
+    const [name, value] = splitTag(text);
+    if (tags.has(name)) throw fault(`it has more than one tag named "${name}"`);
+    tags.set(name, value);
+  }
+  if (tags.size > mostTags) throw fault(`it has more than ${mostTags} tags`);
+  return [...tags];
+}
+
+function fault(message: string): GatewayError {
+  return new GatewayError('invalid_request', `The header ${tagsHeader} is wrong: ${message}.`, {
+    param: tagsHeader,
+  });
+}
