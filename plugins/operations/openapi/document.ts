@@ -52,6 +52,7 @@ const idempotencyKey = {
 const tagsParameter = {
   name: tagsHeader,
   in: 'header',
+  required: false,
   description: `What the call counts for, as \`team:search,research\`: at most ${mostTags} tags.`,
   schema: { type: 'string' },
 };
@@ -126,10 +127,7 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
   };
 }
 
-/**
- * Error codes by the status that the protocol gives them. `client_gone` is omitted, since no client can read
- * it.
- */
+/** Error codes by the status that the protocol gives them, without `client_gone`, which no client can read. */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter(
     (code): code is ErrorCode => code in errorTable && code !== 'client_gone',

@@ -198,8 +198,7 @@ function checkStateless(wire: WireRequest): void {
     if (value === undefined || value === null || value === false) continue;
     throw new GatewayError(
       'unsupported_parameter',
-      `"${field}" needs stored responses, and the gateway stores none: send the whole conversation as ` +
-        '"input".',
+      `"${field}" needs stored responses, and the gateway has none: send all of the conversation as "input".`,
       { param: field },
     );
   }
