@@ -165,9 +165,8 @@ function drawFigures(wire: string, draw: (most: number) => number): Figures {
 /** A provider searches, and writes to its cache, only for calls that ask for it. */
 function asAsked(figures: Figures, body: string): Figures {
   const searches = body.includes('"web_search') ? figures.searches : 0;
-  return body.includes('"cache_control"')
-    ? { ...figures, searches }
-    : { ...figures, searches, written5m: 0, written1h: 0 };
+  if (!body.includes('"cache_control"')) return { ...figures, searches, written5m: 0, written1h: 0 };
+  return { ...figures, searches, written1h: body.includes('"1h"') ? figures.written1h : 0 };
 }
 
 function events(frames: readonly (readonly [name: string, data: object])[]): string {
@@ -343,7 +342,10 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
 }
 
 const version = { 'anthropic-version': '2023-06-01' };
-const marked = [{ type: 'text', text: 'Is it so?', cache_control: { type: 'ephemeral' } }];
+const marked = [
+  { type: 'text', text: 'Is it so?', cache_control: { type: 'ephemeral', ttl: '1h' } },
+  { type: 'text', text: 'Is it?', cache_control: { type: 'ephemeral' } },
+];
 
 function searching(model: string): object {
   return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined

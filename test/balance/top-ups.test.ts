@@ -133,7 +133,7 @@ describe('the webhook', () => {
 describe('a secret', () => {
   it.each(['', ' '.repeat(40), 'short'])('%j keeps the gateway from starting', (wrong) => {
     expect(() => balance({ topUps: { secret: wrong } })).toThrow(
-      /option "topUps\.secret": the secret of top-ups has to have at least 32 characters/,
+      /option "topUps\.secret": the secret has to have at least 32 characters/,
     );
   });
 });
