@@ -1,6 +1,6 @@
 /**
- * A field that stands twice is refused at every endpoint: a vendor may read the one, and the gateway would go
- * by the other.
+ * Every endpoint refuses a field that occurs twice: a provider may read one of them, and the gateway the
+ * other.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -52,7 +52,7 @@ function* doubled(value: unknown, path = ''): Generator<Doubled> {
 }
 
 describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path', ({ path, body, words }) => {
-  it('refuses a body that holds any of its fields twice, and names the field', async () => {
+  it('refuses a body that contains any of its fields twice, and names the field', async () => {
     const cases = [...doubled(body)];
     expect(cases.length).toBeGreaterThan(4);
     for (const each of cases) {

@@ -1,6 +1,6 @@
 /**
- * Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the
- * others.
+ * Bodies far under a megabyte that would grow to gigabytes, or take minutes, because one field multiplies all
+ * the others.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseJson } from '../../core/http/json-body.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-/** What is done for each of so many bytes, in operations. */
+/** Counts the operations for each of so many bytes. */
 async function workFor(bytes: number, run: () => Promise<void>): Promise<number> {
   const counter = countOperations();
   try {
@@ -57,7 +57,7 @@ const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
 
 describe('a schema', () => {
   it.each(['messages', 'responses'])(
-    'that chooses among itself is no longer than it is, for %s',
+    'that refers to itself in its choices stays as long as it is, for %s',
     async (model) => {
       const itself = {
         type: 'object',
@@ -68,7 +68,7 @@ describe('a schema', () => {
     },
   );
 
-  it('that does is as short where there are hundreds', async () => {
+  it('that does so is as short with hundreds of choices', async () => {
     const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
     expect(
       await workOf(
@@ -99,7 +99,7 @@ describe('a schema', () => {
 });
 
 describe('a body in snake_case', () => {
-  it('may ask for searches as often as it likes', async () => {
+  it('may contain as many words of a search as it likes', async () => {
     const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
     expect(
       await workOf('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
@@ -118,19 +118,19 @@ describe('a body in snake_case', () => {
         `${'{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":'.repeat(100)}${JSON.stringify(many)}${'}'.repeat(100)}`,
       ),
     ],
-  ])('is not remembered by %s for each of its fields', (_, deep) => {
+  ])('does not make %s cache each of its fields', (_, deep) => {
     const { body, spelling } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
     expect(spelling.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
   });
 });
 
-describe('a list in which nothing is right', () => {
+describe('a list without a valid entry', () => {
   it.each([
     ['chat-completions', '/v1/chat/completions', 'openai', 'tools'],
     ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
     ['responses', '/v1/responses', 'openai', 'tools'],
     ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
-  ] as const)('is refused at the first thing, by %s', async (_, path, words, field) => {
+  ] as const)('is refused at its first entry by %s', async (_, path, words, field) => {
     const body = {
       model: 'house/messages',
       max_tokens: 20,
@@ -142,7 +142,7 @@ describe('a list in which nothing is right', () => {
     expect(await workOf(path, words, body)).toBeLessThan(most);
   });
 
-  it.each([{}, []])('and of nothing is refused where it is long: %j', async (empty) => {
+  it.each([{}, []])('and of empty entries is refused where it is long: %j', async (empty) => {
     const parts = Array.from({ length: 300_000 }, () => empty);
     expect(() => parseJson(Buffer.from(JSON.stringify({ contents: [{ parts }] })))).toThrow('fields');
   });
@@ -173,7 +173,7 @@ describe('a reply', () => {
     });
   }
 
-  it('of very many calls is told in linear time', async () => {
+  it('of very many calls is reported in linear time', async () => {
     const calls = Array.from({ length: 20_000 }, (_, index) => ({
       index,
       id: `call_${index}`,

@@ -1,7 +1,7 @@
 /**
- * Work grows no faster than what is sent. Shapes are drawn from the golden cases, with any list, object, text
- * or event of them repeated, and crossed at three sizes: twice as much may cost about twice as much.
- * Operations are counted, not time.
+ * Work grows no faster than the input. Shapes are drawn from the golden cases, with any list, object, text or
+ * event of them repeated, and crossed at three sizes: twice the size may cost about twice as much. The test
+ * counts operations, not time.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,12 +19,12 @@ beforeAll(() => {
 afterAll(() => counter.stop());
 
 /**
- * What the larger of two steps may cost of the smaller, which is half as long. Quadratic work costs four
- * times as much.
+ * What the larger of two sizes may cost compared with the smaller, which is half as long. Quadratic work
+ * costs four times as much.
  */
 const most = 2.6;
 /**
- * The same of bytes as a whole, since they come in lumps: an object of many fields is made anew now and then
+ * The same for bytes as a whole, since they come in lumps: an object of many fields is rebuilt now and then
  * as it grows.
  */
 const mostAllocated = 3;
@@ -49,12 +49,12 @@ async function growthFrom(size: number, prepare: Prepare): Promise<string[]> {
 }
 
 /**
- * What grows too fast when `prepare` makes a shape of a size, and what it gives crosses. What does is looked
- * at again at larger sizes: a step at some size, as where a reply is long enough to be weighed, does not go
- * on growing.
+ * Returns what grows too fast when `prepare` builds a shape of a size and the result crosses. It checks a
+ * finding again at larger sizes: a single jump, as where a reply is long enough to be weighed, does not
+ * repeat.
  */
 async function growthOf(prepare: Prepare): Promise<string[]> {
-  // Once without counting: what is compiled or cached is no part of it.
+  // Once without counting, since compilation and caches do not count.
   await prepare(3)();
   const grown = await growthFrom(smallest, prepare);
   return grown.length > 0 ? growthFrom(smallest * 6, prepare) : grown;
@@ -90,7 +90,7 @@ describe('the counter', () => {
     expect(await growthOf(prepare)).not.toEqual([]);
   });
 
-  it('takes linear work for what it is', async () => {
+  it('accepts linear work', async () => {
     expect(
       await growthOf(
         (size) => () =>
@@ -116,7 +116,7 @@ describe.each(sides)('%s', (own) => {
     [...placesInStream(events)].map((place) => ({ name, events, place })),
   );
 
-  it('requests cost no more for each part the more parts there are', async () => {
+  it('makes requests cost no more for each part the more parts there are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
         expect(
@@ -130,7 +130,7 @@ describe.each(sides)('%s', (own) => {
     );
   });
 
-  it('whole replies cost no more for each part the more parts there are', async () => {
+  it('makes whole replies cost no more for each part the more parts there are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
         expect(
@@ -144,7 +144,7 @@ describe.each(sides)('%s', (own) => {
     );
   });
 
-  it('streams cost no more for each event the more events there are', async () => {
+  it('makes streams cost no more for each event the more events there are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...streams), side, async ({ events, place }, client) => {
         expect(
@@ -168,7 +168,7 @@ function many(size: number, make: (index: number) => unknown): unknown[] {
 const user = { role: 'user', content: 'Ahoy' };
 const chatCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
 
-/** What was slow once. */
+/** Shapes that were slow once. */
 const known: readonly [Side, string, Shape][] = [
   [
     'chat-completions',

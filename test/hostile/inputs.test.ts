@@ -1,6 +1,6 @@
 /**
- * Bodies that nobody means well with get an answer in the client's own words, at every endpoint; the full
- * form is among the faults.
+ * Malicious bodies get an error in the client's own format at every endpoint; the full form is among the
+ * faults.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { corpusInputs, endpoints, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
@@ -23,13 +23,13 @@ function expectNothingFailed(): void {
 
 describe('every endpoint', () => {
   it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
-    '(%s) answers a body that is in order',
+    '(%s) answers a valid body',
     async (_, endpoint) => {
       expect(await house.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
     },
   );
 
-  it('answers the bodies of the corpus in its own words', async () => {
+  it('answers the bodies of the corpus in its own format', async () => {
     const faults: string[] = [];
     for (const { name, input } of corpusInputs()) {
       const fault = await house.faultOf(input).catch(String);
@@ -39,10 +39,10 @@ describe('every endpoint', () => {
     expectNothingFailed();
   });
 
-  it('answers many bodies with something wrong in them in its own words', async () => {
+  it('answers many invalid bodies in its own format', async () => {
     const before = house.gateway.ends.length;
     await sendHostile(house, 1500);
-    // They go wrong in all sorts of places, and some are fine.
+    // They fail in all sorts of places, and some are valid.
     expect(new Set(house.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
       new Set(['refused', 'failed', 'answered']),
     );

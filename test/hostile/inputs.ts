@@ -1,7 +1,7 @@
 /**
- * Bodies that nobody means well with, sent to every endpoint: changed ones by fast-check, and a folder of
- * those that are known to be nasty (`corpus/`, in which `MODEL` stands for a model there is). Whatever comes,
- * the process lives, the answer is of the client's protocol, and no error is one that nobody foresaw.
+ * Malicious bodies, sent to every endpoint: bodies that fast-check changed, and a folder of known attacks
+ * (`corpus/`, in which `MODEL` means an existing model). Whatever arrives, the process survives, the answer
+ * has the format of the client's protocol, and no error is an unexpected one.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as send } from 'node:http';
@@ -24,7 +24,7 @@ import { tappedVendor } from '../support/tapped-vendor.ts';
 const echo = 'demo/echo';
 const painter = 'demo/painter';
 
-/** Vendors that refuse all they are sent: what matters is that it could be put in their words. */
+/** Providers that refuse everything: the test only needs the request to be translated for them. */
 const refusing = ['responses', 'messages', 'generate-content'];
 const models = [echo, ...refusing.map((wire) => `house/${wire}`)];
 const refusal = {
@@ -37,7 +37,7 @@ type Words = 'openai' | 'anthropic' | 'google';
 export interface Endpoint {
   readonly path: string;
   readonly words: Words;
-  /** A body that is in order. */
+  /** A valid body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -208,10 +208,7 @@ const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-/**
- * What is done to a body: at a place that the numbers lead to, a value is put in place of another, taken out
- * or added.
- */
+/** A change to a body: at a place that the numbers select, it replaces, removes or adds a value. */
 interface Change {
   readonly turns: readonly number[];
   readonly how: 'replace' | 'remove' | 'add' | 'double';
@@ -294,14 +291,14 @@ export function corpusInputs(): { readonly name: string; readonly input: Input }
 
 export interface HostileHouse {
   readonly gateway: TestGateway;
-  /** Sends it; the answer is what is wrong with how it was answered. */
+  /** Sends it; returns what is wrong with the answer, if anything. */
   faultOf(input: Input): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 const statuses = new Set([200, 400, 402, 403, 404, 409, 413, 415, 422, 429, 501]);
 
-/** Whether an error is in the words of the family. */
+/** Whether an error has the protocol's format. */
 function isSaid(words: Words, body: unknown): boolean {
   if (!isObject(body) || !isObject(body.error)) return false;
   const { error } = body;
@@ -383,7 +380,7 @@ export async function openHostileHouse(): Promise<HostileHouse> {
   };
 }
 
-/** Sends so many changed bodies. Throws with the smallest that is answered badly. */
+/** Sends so many changed bodies. Throws with the smallest one that gets a bad answer. */
 export async function sendHostile(house: HostileHouse, count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(hostileInput, async (input) => {

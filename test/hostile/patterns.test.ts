@@ -1,6 +1,6 @@
 /**
- * No pattern in the sources takes more than its share of time, whatever it is asked about: each is tried with
- * what makes bad ones run away.
+ * No regular expression in the sources takes too long, whatever its input: each is tried with inputs that
+ * make bad ones backtrack.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 /**
- * Long enough for a pattern that goes over its text again and again to need half a second, and for all others
- * a fraction of a millisecond.
+ * Long enough that a pattern with quadratic backtracking needs half a second, and all others a fraction of a
+ * millisecond.
  */
 const length = 20_000;
-/** Milliseconds of this thread's own work; ten times what one may take. */
+/** Milliseconds of this thread's own work; ten times what one pattern may take. */
 const longest = 25;
 
-/** What is asked of our own figures and the operator's own settings alone. */
+/** Patterns that only match our own figures and the operator's settings. */
 const trusted = new Set(['0+$', '\\/+$']);
 
 const literal =
@@ -40,7 +40,7 @@ const distinct = [
   ...new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern])).entries(),
 ];
 
-/** Characters a pattern speaks of, and some of those its classes stand for. */
+/** The characters a pattern names, and some that its classes match. */
 function alphabetOf(source: string): string[] {
   return [
     ...new Set([
@@ -57,7 +57,7 @@ function alphabetOf(source: string): string[] {
   ];
 }
 
-/** What stands at its beginning as it is, so that the rest of it is reached. */
+/** The literal start of a pattern, so that an input reaches the rest of it. */
 function beginningOf(source: string): string {
   return (/^\^?((?:[\w:\s-]|\\[./])+)(?![*+?{\w])/.exec(source)?.[1] ?? '').replaceAll('\\', '');
 }
@@ -76,7 +76,7 @@ function* attacks(source: string): Generator<string> {
   }
 }
 
-/** Milliseconds that this thread worked, whatever else the machine has to do. */
+/** The milliseconds that this thread worked, whatever else the machine does. */
 function workOf(run: () => void): number {
   const began = process.threadCpuUsage();
   run();
@@ -90,7 +90,7 @@ function slowest({ source, flags }: Pattern): number {
   for (const attack of attacks(source)) {
     const run = (): void => void attack.replaceAll(expression, '');
     let took = workOf(run);
-    // What is to be collected makes anything slow once.
+    // Garbage collection makes any pattern slow once.
     if (took > longest) took = Math.min(took, workOf(run));
     most = Math.max(most, took);
     if (most > longest) return most;
@@ -99,11 +99,11 @@ function slowest({ source, flags }: Pattern): number {
 }
 
 describe('a pattern', () => {
-  it('is found where there is one', () => {
+  it('is found wherever the sources have one', () => {
     expect(distinct.length).toBeGreaterThan(60);
   });
 
-  it('that runs away is known as such', () => {
+  it('that backtracks without bound is recognised', () => {
     expect(slowest({ file: '', source: '=+$', flags: '' })).toBeGreaterThan(longest);
   });
 

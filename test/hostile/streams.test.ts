@@ -1,7 +1,7 @@
 /**
- * What vendors, operators and files could hand us, changed at random: streams with their bytes turned,
- * doubled, left out and put elsewhere, prices and configurations of any shape. All that may come of it is a
- * reply that is broken, or an error that says what is wrong.
+ * Random changes to what providers, operators and files hand the gateway: streams with bytes flipped,
+ * doubled, removed and moved, prices and configurations of any shape. The only results are a broken reply, or
+ * an error that says what is wrong.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -27,7 +27,10 @@ function streamsOf(wire: Wire): Buffer[] {
   });
 }
 
-/** At a part of the way in: so many bytes are left out, doubled, turned, or have others put before them. */
+/**
+ * A change at a fraction of the length: removes, doubles or flips so many bytes, or inserts others before
+ * them.
+ */
 const change = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   length: fc.nat(200),
@@ -79,7 +82,7 @@ function changed(
 describe.each(wires)('a stream of %s', (wire) => {
   const streams = streamsOf(wire);
 
-  it('that was changed anywhere is read, or refused by an error that somebody foresaw', () => {
+  it('changed anywhere is read, or refused with an expected error', () => {
     const call = readCall(wire, { model: 'a/b', ...least[wire] }, true);
     let broken = 0;
     fc.assert(
@@ -109,7 +112,7 @@ describe.each(wires)('a stream of %s', (wire) => {
   });
 });
 
-it('a price is read, or refused by what is wrong with it', () => {
+it('a price is read, or refused with an error that names its fault', () => {
   const amount = fc.oneof(
     fc.string(),
     fc.stringMatching(/^-?\d{0,20}[.,]?\d{0,12}$/),
@@ -127,7 +130,7 @@ it('a price is read, or refused by what is wrong with it', () => {
   fc.assert(fc.property(fc.anything(), (value) => !priceSchema.safeParse(value).success));
 });
 
-it('a configuration of any shape is refused by what is wrong with it', () => {
+it('a configuration of any shape is refused with an error that names its fault', () => {
   const names = fc.constantFrom(
     'server',
     'plugins',

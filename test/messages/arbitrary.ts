@@ -1,9 +1,9 @@
-/** Bodies and replies of any kind, for laws that hold of all of them. */
+/** Arbitrary bodies and replies, for laws that hold for all of them. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
-/** Text the vendor takes: more than space. */
+/** Text that the provider accepts: more than white space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
 
 function block(
@@ -238,7 +238,7 @@ const usage = fc.record(
   { requiredKeys: ['input', 'output', 'cacheWrite5m'] },
 );
 
-/** Halves of a text: arguments come in pieces. */
+/** Halves of a text: arguments arrive in pieces. */
 function halves(whole: string): string[] {
   return [whole.slice(0, whole.length >> 1), whole.slice(whole.length >> 1)].filter((half) => half !== '');
 }
@@ -258,7 +258,7 @@ function blockEvents(block: Said, number: number): CanonicalEvent[] {
   ];
 }
 
-/** Whole replies as any protocol's decoder may give them; their calls may run side by side. */
+/** Whole replies as any protocol's decoder may produce them; their calls may be interleaved. */
 export const replyEvents = fc
   .tuple(fc.array(said, { maxLength: 4 }), ending, usage)
   .map(([blocks, unified, counted]): CanonicalEvent[] => {
@@ -273,7 +273,7 @@ export const replyEvents = fc
     ];
   });
 
-/** Values of every kind in the places of an event, right and wrong ones alike. */
+/** Values of every kind in the fields of an event, valid and invalid. */
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
 const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
 const types = [
@@ -316,7 +316,7 @@ const part = fc.record(
   { requiredKeys: [] },
 );
 
-/** What a vendor may send that keeps to nothing. */
+/** What a provider that follows no rules may send. */
 export const anyEvent = some(
   fc.record(
     {

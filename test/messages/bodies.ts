@@ -1,5 +1,6 @@
 /**
- * What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there.
+ * What the tests of this protocol need for its bodies: a model that accepts one, and how the provider should
+ * receive it.
  */
 import {
   requestSchema,
@@ -15,7 +16,7 @@ import { modelFrom } from '../support/model-from.ts';
 export const protocol = protocolAt('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
 
-/** A model that can do everything, but for what is said otherwise. */
+/** A model that supports everything, except for the stated differences. */
 export const modelWith = modelFrom({
   id: 'anthropic/claude-test',
   upstream: 'claude-test-upstream',
@@ -28,7 +29,7 @@ export const modelWith = modelFrom({
   },
 });
 
-/** The model a body asks for, of the generation that thinks in the body's manner. */
+/** The model a body asks for, of the generation that reasons in the body's way. */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
   const thinking = isObject(fields.thinking) ? fields.thinking.type : undefined;
@@ -50,7 +51,7 @@ const smallest = {
   messages: [{ role: 'user', content: 'Ahoy' }],
 };
 
-/** A call with these fields beside the least a body needs. */
+/** A call with these fields and the minimum that a body needs. */
 export function callWith(
   fields: Record<string, unknown> = {},
   headers: Record<string, string> = {},
@@ -62,11 +63,11 @@ export function callWith(
 export interface Sent {
   readonly body: Record<string, unknown>;
   readonly losses: readonly Loss[];
-  /** The paths of what was lost. */
+  /** The paths that were lost. */
   readonly lost: readonly string[];
 }
 
-/** What a request that came in another protocol is sent as. */
+/** The request that the gateway sends for a request in another protocol. */
 export function send(request: Partial<CanonicalRequest>, model = modelWith(), outputLimit?: number): Sent {
   const whole = requestSchema.parse({
     model: model.id,

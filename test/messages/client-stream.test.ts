@@ -15,7 +15,7 @@ function framesOf(events: readonly CanonicalEvent[]): string {
   return events.map((event) => encoder.push(event)).join('');
 }
 
-/** The events a client reads, each of which has its name. */
+/** The events a client reads, each with its name. */
 function written(events: readonly CanonicalEvent[]): Record<string, unknown>[] {
   return readStream(Buffer.from(framesOf(events))).map(({ event, data }) => {
     const body: unknown = JSON.parse(data);
@@ -52,7 +52,7 @@ const call = (block: number, id: string): CanonicalEvent =>
   start(block, 'tool-call', { id, name: `look_${id}` });
 
 describe("a client's stream", () => {
-  it('begins with the message as late as its first content, so that an input told early is in it', () => {
+  it('delays the message start until its first content, so that an early input count is in it', () => {
     const encoder = client.encodeEvents(context);
     expect(
       encoder.push({ type: 'response-start' }) +
@@ -64,7 +64,7 @@ describe("a client's stream", () => {
     );
   });
 
-  it('guesses an input that is not known yet, and puts it right at the end', () => {
+  it('estimates an input that is not known yet, and corrects it at the end', () => {
     const events = written([
       { type: 'response-start' },
       start(0, 'text'),
@@ -89,7 +89,7 @@ describe("a client's stream", () => {
     });
   });
 
-  it('has one block open at a time, numbered without a gap, whatever runs side by side', () => {
+  it('has one block open at a time, numbered without a gap, even for interleaved calls', () => {
     const events = written([
       start(0, 'text'),
       end(0),
@@ -126,7 +126,7 @@ describe("a client's stream", () => {
     ]);
   });
 
-  it('ends blocks that never ended before the message does', () => {
+  it('closes blocks that never ended before the message ends', () => {
     const types = written([start(0, 'text'), delta(0, 'x'), call(1, 'a'), ...last]).map(({ type }) => type);
     expect(types).toEqual([
       'message_start',
@@ -154,7 +154,7 @@ describe("a client's stream", () => {
     });
   });
 
-  it('says nothing as success before its very last frames', () => {
+  it('contains nothing that means success before its very last frames', () => {
     const encoder = client.encodeEvents(context);
     const before = [start(0, 'text'), delta(0, 'x'), end(0), finish()]
       .map((event) => encoder.push(event))
@@ -165,13 +165,13 @@ describe("a client's stream", () => {
     );
   });
 
-  it('estimates an output nobody counted', () => {
+  it('estimates an output that no provider counted', () => {
     expect(written([start(0, 'text'), delta(0, 'x'.repeat(40)), end(0), ...last]).at(-2)).toMatchObject({
       usage: { output_tokens: 10 },
     });
   });
 
-  it('gives a call without an id, or with one it cannot carry, one of its own', () => {
+  it('gives an id of its own to a call without one, or with one it cannot carry', () => {
     const [, first] = written([start(0, 'tool-call', { name: 'look' }), end(0), ...last]);
     expect(first).toMatchObject({ content_block: { id: expect.stringMatching(/^toolu_[0-9a-f]{16}$/) } });
     expect(
@@ -179,7 +179,7 @@ describe("a client's stream", () => {
     ).toMatchObject({ content_block: { id: 'toolu_ec0002042636dd8a' } });
   });
 
-  it('cites pages of the web that another vendor found', () => {
+  it('cites web pages that another provider found', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example', title: 'A' };
     const events = written([
       start(0, 'text'),
@@ -201,7 +201,7 @@ describe("a client's stream", () => {
     });
   });
 
-  it('finds the passage that is cited in the answer, and says where it is too long for that', () => {
+  it('finds the cited passage in the answer, and names its position if it is too long for that', () => {
     const lost: string[] = [];
     const annotation = { kind: 'url' as const, url: 'https://a.example' };
     const cite = (from: number, to: number): CanonicalEvent => ({
@@ -219,7 +219,7 @@ describe("a client's stream", () => {
     expect(lost).toEqual(['annotations.citedText']);
   });
 
-  it('leaves out what it has no words for', () => {
+  it('omits what the protocol cannot express', () => {
     expect(
       written([start(0, 'image'), delta(0, 'AAAA'), end(0), start(1, 'text'), delta(1, 'x'), end(1), ...last])
         .map(({ index }) => index)
@@ -227,19 +227,19 @@ describe("a client's stream", () => {
     ).toEqual([0, 0, 0]);
   });
 
-  it('shows a sign of life its clients know', () => {
+  it('sends a keep-alive that its clients know', () => {
     expect(client.keepAlive).toBe('event: ping\ndata: {"type": "ping"}\n\n');
     expect(framesOf([{ type: 'ping' }])).toBe(client.keepAlive);
   });
 
-  it('that breaks off ends with an error and nothing behind it', () => {
+  it('that breaks off ends with an error and nothing after it', () => {
     expect(framesOf([{ type: 'error', message: 'It broke.' }])).toBe(
       'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"It broke."}}\n\n',
     );
   });
 });
 
-describe('sealed state of another vendor', () => {
+describe('encrypted state of another provider', () => {
   const state = (kind = 'encrypted'): Opaque => ({ vendor: 'openai', kind, value: 'sealed+/=' });
   const reply: CanonicalEvent[] = [
     start(0, 'reasoning'),
@@ -255,7 +255,7 @@ describe('sealed state of another vendor', () => {
     ...last,
   ];
 
-  it('travels with the conversation, and comes back to the very block it belongs to', () => {
+  it('travels with the conversation, and returns to the very block it belongs to', () => {
     const body = client.encodeReply(reply, context);
     const content = isObject(body) ? body.content : undefined;
     const next = callWith({
@@ -276,7 +276,7 @@ describe('sealed state of another vendor', () => {
     expect(turn?.blocks).toHaveLength(4);
   });
 
-  it('is in a block clients keep without looking at it', () => {
+  it('is in a block that clients keep without reading it', () => {
     const data = written(reply).flatMap(({ content_block: block }) =>
       isObject(block) && block.type === 'redacted_thinking' ? [block.data] : [],
     );
@@ -284,7 +284,7 @@ describe('sealed state of another vendor', () => {
     for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
   });
 
-  it('never comes behind the text a reply ends with, which clients look for there', () => {
+  it('never follows the text at the end of a reply, where clients look for that text', () => {
     const lost: string[] = [];
     const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
     const sealed = { vendor: 'google', kind: 'signature', value: 't' };
@@ -316,13 +316,13 @@ describe('sealed state of another vendor', () => {
       expect.objectContaining({ id: 'a' }),
       expect.objectContaining({ text: 'Well.', opaque: [sealed] }),
     ]);
-    // In a stream the text is gone before its seal is known.
+    // In a stream the text has been sent before its signature is known.
     const stream = new StreamEncoder(withLosses);
     const frames = closing.map((event) => stream.push(event)).join('');
     expect([frames.includes('redacted_thinking'), lost]).toEqual([false, ['text.opaque']]);
   });
 
-  it('is told as lost by where it stood', () => {
+  it('is reported as lost by its position', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
     const request = callWith({
       messages: [

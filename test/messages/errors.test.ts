@@ -5,7 +5,7 @@ import { protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
-describe('an error in the words of messages', () => {
+describe('an error in the format of messages', () => {
   it.each<[ErrorCode, number, string]>([
     ['invalid_request', 400, 'invalid_request_error'],
     ['unsupported_parameter', 400, 'invalid_request_error'],
@@ -39,7 +39,7 @@ describe('an error in the words of messages', () => {
     });
   });
 
-  it('tells a prompt that is too long by the words its clients look for, once', () => {
+  it('reports a prompt that is too long once, with the text its clients look for', () => {
     const told = (message: string): unknown =>
       client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
     expect(told('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });
@@ -47,7 +47,7 @@ describe('an error in the words of messages', () => {
   });
 });
 
-describe('a refusal by a vendor', () => {
+describe('an error of a provider', () => {
   const refused = (status: number, type: string, message: string): GatewayError =>
     upstream.decodeError(
       status,
@@ -63,11 +63,11 @@ describe('a refusal by a vendor', () => {
     ],
     [400, 'invalid_request_error', 'Output blocked by content filtering policy', 'content_policy_violation'],
     [400, 'invalid_request_error', 'messages.0: text content blocks must be non-empty', 'invalid_request'],
-  ])('%i %s "%s" is the caller\'s to know, as %s', (status, type, message, code) => {
+  ])('%i %s "%s" reaches the client as %s', (status, type, message, code) => {
     expect(refused(status, type, message)).toMatchObject({ code, message });
   });
 
-  it('keeps the code by which its clients know what to do', () => {
+  it('keeps the code that tells its clients what to do', () => {
     const vendors = {
       type: 'invalid_request_error',
       message: 'Too many tools.',
@@ -84,7 +84,7 @@ describe('a refusal by a vendor', () => {
     });
   });
 
-  it('of another wire tells its code, where that is a word', () => {
+  it('of another wire contains its code, if that is a plain word', () => {
     const told = (code: unknown): unknown =>
       client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
     expect(told('invalid_function_parameters')).toMatchObject({

@@ -1,4 +1,4 @@
-/** Calls and counts through a whole gateway, whose vendors are a tap on `dispatch`. */
+/** Calls and token counts through a whole gateway, whose provider is a tap on `dispatch`. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Endpoint, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
@@ -81,7 +81,7 @@ function post({ url }: TestGateway, path: string, body: object): Promise<Respons
 }
 
 describe('a messages call through the gateway', () => {
-  it('goes on byte for byte with its version and betas, and comes back under our name of the model', async () => {
+  it('reaches its provider byte for byte with its version and betas, and the reply has our name of the model', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const body = { max_tokens: 50, context_management: { edits: [] }, x_new: 1 };
     const response = await post(gateway, '/alpha/v1/messages?beta=true', body);
@@ -103,7 +103,7 @@ describe('a messages call through the gateway', () => {
     });
   });
 
-  it('passes on every header of its vendor, but none that says who calls or who pays', async () => {
+  it('passes on every header of its provider, except those about our credential or account', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const feature = {
       'anthropic-later-feature': 'on',
@@ -133,7 +133,7 @@ describe('a messages call through the gateway', () => {
     expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/theirs|sk-client|cookie/);
   });
 
-  it('has the model renamed where a stream names it', async () => {
+  it('renames the model where a stream names it', async () => {
     const stream = [
       '{"type":"message_start","message":{"id":"msg_1","model":"claude-test-upstream","usage":{"input_tokens":1,"output_tokens":1}}}',
       '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}',
@@ -148,7 +148,7 @@ describe('a messages call through the gateway', () => {
     expect(await response.text()).toBe(stream.replace('claude-test-upstream', 'house/model'));
   });
 
-  it('leaves the verbatim lane where it holds thoughts its vendor would refuse', async () => {
+  it('leaves the verbatim lane if it contains reasoning its provider would refuse', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const unsigned = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },
@@ -160,14 +160,14 @@ describe('a messages call through the gateway', () => {
       { role: 'user', content: 'y' },
     ];
     await (await post(gateway, '/alpha/v1/messages', { max_tokens: 50, messages: history })).text();
-    // Fields of a beta go on, and are refused without its name.
+    // Fields of a beta are passed on, and the provider refuses them without the beta's name.
     expect(asked[0]?.headers).toMatchObject({
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'new-thing-2026-11-01',
     });
   });
 
-  it("without its version is refused in the family's words, with the id of the call", async () => {
+  it("without its version is refused in the protocol's format, with the id of the call", async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const response = await fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', body: '{}' });
     expect(response.status).toBe(400);
@@ -178,7 +178,7 @@ describe('a messages call through the gateway', () => {
     });
   });
 
-  it('is served by a vendor of another protocol', async () => {
+  it('reaches a provider of another protocol', async () => {
     const completion = {
       id: 'c',
       object: 'chat.completion',
@@ -211,7 +211,7 @@ describe('a messages call through the gateway', () => {
     expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
 
-  it("is the gateway's own where its client speaks another protocol: no version or beta of theirs goes on", async () => {
+  it('carries no version or beta of its client if the client speaks another protocol', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);
     expect(asked[0]?.headers).toMatchObject({
@@ -221,10 +221,10 @@ describe('a messages call through the gateway', () => {
   });
 });
 
-describe('a count of tokens', () => {
+describe('a token count', () => {
   const counted = '{"input_tokens": 42, "context_management":null}';
 
-  it('is asked of the vendor, and its words passed on; nothing is charged', async () => {
+  it('asks the provider and passes its reply on; nothing is charged', async () => {
     const gateway = await start(vendor('house', { messages: counting }, counted)());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
       thinking: { type: 'adaptive' },
@@ -244,7 +244,7 @@ describe('a count of tokens', () => {
     });
   });
 
-  it('holds only what a count takes where the request had to be written anew', async () => {
+  it('contains only what a count accepts if the request had to be rewritten', async () => {
     const gateway = await start(vendor('house', { messages: counting }, counted)());
     const history = [
       {
@@ -271,7 +271,7 @@ describe('a count of tokens', () => {
     ]);
   });
 
-  it('is asked below the address of calls where a provider has one plain address', async () => {
+  it('is sent below the path of calls if a provider has a single URL', async () => {
     const gateway = await start(vendor('house', { messages: 'https://a.example/messages?v=1' }, counted)());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([
@@ -281,7 +281,7 @@ describe('a count of tokens', () => {
   });
 
   it.each([404, 405, 501])(
-    'is an estimate, and says so, where the vendor answers its address with %i',
+    'is an estimate, and says so, if the provider answers it with %i',
     async (status) => {
       const gateway = await start(
         vendor('house', { messages: 'https://a.example/messages' }, message, { status })(),
@@ -296,7 +296,7 @@ describe('a count of tokens', () => {
     },
   );
 
-  it('tells of an input that no model has room for as well', async () => {
+  it('also covers an input that no model has room for', async () => {
     const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":9000000}')());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
       messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }],
@@ -304,7 +304,7 @@ describe('a count of tokens', () => {
     expect([response.status, await response.json()]).toEqual([200, { input_tokens: 9_000_000 }]);
   });
 
-  it("is an estimate where the vendor's protocol cannot count", async () => {
+  it("is an estimate if the provider's protocol cannot count", async () => {
     const gateway = await start(
       vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)(),
     );
@@ -312,7 +312,7 @@ describe('a count of tokens', () => {
     expect([response.status, response.headers.get('x-tollgate-estimate'), asked]).toEqual([200, 'true', []]);
   });
 
-  it("that cannot be read is the provider's failure", async () => {
+  it("that cannot be parsed is the provider's failure", async () => {
     const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":"many"}')());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect([response.status, await response.json()]).toMatchObject([502, { error: { type: 'api_error' } }]);

@@ -62,13 +62,13 @@ describe('the listing in the messages style', () => {
     ]);
   });
 
-  it('has every model that says something in words', async () => {
+  it('lists every model that outputs text', async () => {
     expect(await ids('messages-models')).toEqual({
       data: ['anthropic/claude-test', 'vendor/family/model:free'],
     });
   });
 
-  it('tells of a model what the interface lists', async () => {
+  it('contains the documented fields of a model', async () => {
     const { body } = await get('messages-model', 'anthropic/claude-test');
     expect(JSON.parse(String(body))).toEqual({
       type: 'model',
@@ -99,7 +99,7 @@ describe('the listing in the messages style', () => {
     });
   });
 
-  it('prices what has no price of its own as what it is a part of', async () => {
+  it('prices a part without a price of its own like its whole', async () => {
     const { body } = await get('messages-model', 'vendor/family/model:free');
     expect(JSON.parse(String(body))).toMatchObject({
       pricing: {
@@ -112,13 +112,13 @@ describe('the listing in the messages style', () => {
     });
   });
 
-  it("is one owner's by its name alone, and one model's by its whole id", async () => {
+  it("lists one owner's models by the owner's name, and one model by its whole id", async () => {
     expect(await ids('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
     expect(await ids('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
   });
 
   it.each(['nobody', 'vendor/nothing', 'vendor/painter'])(
-    'has nothing under %s, and says so in its own words',
+    'lists nothing under %s, and says so in its own format',
     async (id) => {
       expect(await get('messages-model', id)).toMatchObject({
         status: 404,

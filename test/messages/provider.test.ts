@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { hostWith } from '../support/host.ts';
 
-it('every model of Anthropic has its manner of thinking', () => {
+it('the catalogue states how every model of Anthropic reasons', () => {
   const models = hostWith([anthropic({ apiKey: 'vendor-key' })]).catalog.models();
   expect(models.length).toBeGreaterThan(5);
   for (const { id, capabilities } of models)

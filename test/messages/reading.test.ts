@@ -51,7 +51,7 @@ describe('the version header', () => {
       expect(read(least, { [name]: known }).model).toBe(least.model);
   });
 
-  it('is wanted, on calls and counts alike', () => {
+  it('is required, on calls and counts alike', () => {
     for (const operation of ['generate', 'count'] as const) {
       const { code, message } = refusal(() => read(least, {}, { operation }));
       expect([code, message]).toEqual([
@@ -61,7 +61,7 @@ describe('the version header', () => {
     }
   });
 
-  it('of another date is refused', () => {
+  it('with another date is refused', () => {
     expect(refusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain(
       'is "2023-01-01"',
     );
@@ -143,7 +143,7 @@ describe('a body of messages', () => {
   });
 
   it.each([{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }])(
-    'that leaves its conversation with the vendor is refused: %j',
+    'that leaves its conversation with the provider is refused: %j',
     (thread) => {
       const error = refusal(() =>
         read({ ...least, thread }, { ...version, 'anthropic-beta': 'message-threads-2026-08-12' }),
@@ -164,16 +164,19 @@ describe('a body of messages', () => {
       { tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-6' }] },
       'a second model',
     ],
-  ])('that lets other models answer, at other prices, is refused, naming %s', (param, fields, told) => {
-    const error = refusal(() =>
-      read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }),
-    );
-    expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
-    expect(error.message).toContain(told);
-    expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
-  });
+  ])(
+    'that lets other models answer, at other prices, is refused by the name of %s',
+    (param, fields, told) => {
+      const error = refusal(() =>
+        read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }),
+      );
+      expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
+      expect(error.message).toContain(told);
+      expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
+    },
+  );
 
-  it('may hold fields nobody has heard of, at every depth', () => {
+  it('may contain unknown fields, at every depth', () => {
     const body = {
       ...least,
       x_new: 1,
@@ -184,7 +187,7 @@ describe('a body of messages', () => {
     expect(read(body).model).toBe(least.model);
   });
 
-  it('of a vendor tool may name that tool, and one inside a set', () => {
+  it("of a provider's tool may name that tool, and one inside a set", () => {
     expect(
       read({
         ...least,
@@ -218,7 +221,7 @@ describe('a body of messages', () => {
   });
 });
 
-it('a call that says that the model made it says nothing that another wire would lose', () => {
+it('a call that says that the model made it loses nothing on another wire', () => {
   const call = (caller: object): unknown =>
     read({
       ...least,
@@ -243,7 +246,7 @@ it('a call that says that the model made it says nothing that another wire would
 });
 
 describe('the size of a call', () => {
-  it('counts media apart, inside tool results too', () => {
+  it('counts media separately, inside tool results too', () => {
     const image = {
       type: 'image',
       source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(10) },

@@ -22,7 +22,7 @@ describe('the verbatim lane of messages', () => {
     expect(retargeted(text, 8000)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
   });
 
-  it('lowers the limit, and the budget of thinking with it', () => {
+  it('lowers the limit, and the reasoning budget with it', () => {
     expect(JSON.parse(retargeted(text, 5000))).toMatchObject({
       max_tokens: 5000,
       thinking: { budget_tokens: 4096 },
@@ -38,7 +38,7 @@ describe('the verbatim lane of messages', () => {
   });
 
   it.each(['{"only":["anthropic"]}', 'null'])(
-    'keeps the `provider` object to the gateway: %s',
+    'keeps the `provider` object from the provider: %s',
     (provider) => {
       const told = text.replace('{ ', `{ "provider":${provider}, `);
       expect(retargeted(told)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
@@ -50,7 +50,7 @@ describe('the verbatim lane of messages', () => {
     expect(retargeted(count, 50, 'count')).toBe(count.replace('anthropic/claude-test', 'claude-x'));
   });
 
-  it('sends the version and the betas the client asked for, and nothing else of its headers', () => {
+  it('sends the version and the betas the client asked for, and none of its other headers', () => {
     const { headers } = protocol.upstream;
     expect(
       headers({ 'partner-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'k', cookie: 'c' }),

@@ -16,7 +16,7 @@ const asked = {
   messages: [{ role: 'user' as const, content: 'x' }],
 };
 
-/** The official client, whose every call is answered with this. */
+/** The official client, with this reply to its every call. */
 function sdk(
   body: string,
   headers: Record<string, string>,
@@ -79,7 +79,7 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 }
 
 describe('the official SDK', () => {
-  it.each(cases)('gathers our stream of %s to what was said', async (name) => {
+  it.each(cases)('assembles our stream of %s into what was said', async (name) => {
     const events = eventsOf(name);
     expect(summary(await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage())).toEqual(
       expected(events),
@@ -93,7 +93,7 @@ describe('the official SDK', () => {
     ).toEqual(expected(events));
   });
 
-  it('gathers calls that another vendor made side by side', async () => {
+  it('assembles interleaved calls that another provider made', async () => {
     const place = (block: number): { candidate: number; block: number } => ({ candidate: 0, block });
     const events: CanonicalEvent[] = [
       { type: 'response-start' },
@@ -118,7 +118,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('throws at an error inside a stream, a sign of life before it or not', async () => {
+  it('throws at an error inside a stream, with or without a keep-alive before it', async () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
@@ -126,7 +126,7 @@ describe('the official SDK', () => {
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
-  it('shows an error before the reply with its status and type', async () => {
+  it('reports an error before the reply with its status and type', async () => {
     const { status, body } = client.encodeError(
       new GatewayError('out_of_balance', 'No credit.'),
       'exchange-1',
@@ -137,7 +137,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('sends what we read: its calls, its counts, and its version', async () => {
+  it('sends requests that we read: its calls, its counts, and its version', async () => {
     const read: ClientCall[] = [];
     const take = (url: string, { body, headers, method = '' }: RequestInit): void => {
       const match = protocol.client.match(method, new URL(url).pathname);
@@ -163,7 +163,7 @@ describe('the official SDK', () => {
     expect(read.map(({ outputLimit }) => outputLimit)).toEqual([100, undefined]);
   });
 
-  it('plays our reply back to us as we gave it', async () => {
+  it('sends our reply back unchanged', async () => {
     const { content } = await sdk(framesOf(eventsOf('thinking')), asStream)
       .messages.stream(asked)
       .finalMessage();

@@ -6,7 +6,7 @@ const state = { vendor: 'google', kind: 'signature', value: 'v' };
 const ofCall = writeEnvelope(state, { call: 'none' });
 
 describe('state that belongs to other blocks', () => {
-  it('goes to the first call of its id, the last text and the last thoughts', () => {
+  it('is added to the first call of its id, the last text and the last reasoning', () => {
     const unsealed = new UnsealedBlocks();
     for (const id of ['a', 'a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
     for (const text of ['one', 'two']) unsealed.add({ type: 'text', text });
@@ -25,7 +25,7 @@ describe('state that belongs to other blocks', () => {
     ]);
   });
 
-  it('is all there is of thoughts that the client left out', () => {
+  it('replaces reasoning that the client omitted', () => {
     const unsealed = new UnsealedBlocks();
     expect(unsealed.open(writeEnvelope(state, 'reasoning'), 'x')).toBe(true);
     unsealed.open(writeEnvelope({ ...state, value: 'w' }, 'reasoning'), 'y');
@@ -34,7 +34,7 @@ describe('state that belongs to other blocks', () => {
     ]);
   });
 
-  it('finds its call where that comes after it, as Claude Code puts calls behind all else', () => {
+  it('finds its call after it too, as Claude Code puts calls after everything else', () => {
     const unsealed = new UnsealedBlocks();
     unsealed.open(writeEnvelope(state, { call: 'b' }), 'x');
     for (const id of ['a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
@@ -51,7 +51,7 @@ describe('state that belongs to other blocks', () => {
     ]);
   });
 
-  it('goes to its call whatever the id of that holds', () => {
+  it("is added to its call whatever characters the call's id contains", () => {
     const unsealed = new UnsealedBlocks();
     const id = 'call of the wild of 2';
     unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
@@ -59,7 +59,7 @@ describe('state that belongs to other blocks', () => {
     expect(unsealed.blocks).toMatchObject([{ id, opaque: [state] }]);
   });
 
-  it('is given back in linear time where there is much of it', async () => {
+  it('is restored in linear time, however much of it there is', async () => {
     await expectLinear((count) => {
       const unsealed = new UnsealedBlocks();
       for (let place = 0; place < count; place += 1)

@@ -23,7 +23,7 @@ const adaptive = modelWith({
 const png = 'iVBORw0KGgoAAAANSUhEUg==';
 
 describe('a conversation from another protocol', () => {
-  it('has its leading instructions as the system prompt, and blocks only where they are marked or several', () => {
+  it('sends its leading instructions as the system prompt, and blocks only if they are marked or several', () => {
     expect(send(turns({ role: 'system', blocks: [text('Be brief.')] }, user(text('Hi')))).body.system).toBe(
       'Be brief.',
     );
@@ -42,7 +42,7 @@ describe('a conversation from another protocol', () => {
     ]);
   });
 
-  it('keeps later instructions in their place: as such, or marked in the words of the user', () => {
+  it("keeps later instructions in their place: as such, or marked within the user's text", () => {
     const list = turns(
       user(text('Hi')),
       assistant(text('Yes?')),
@@ -64,7 +64,7 @@ describe('a conversation from another protocol', () => {
     expect(lost).toEqual(['turns[2].role']);
   });
 
-  it('with an image by its address is refused where the provider fetches none', () => {
+  it('with an image by URL is refused if the provider fetches none', () => {
     const shown = turns(
       user(text('What is it?'), {
         type: 'media',
@@ -82,7 +82,7 @@ describe('a conversation from another protocol', () => {
     );
   });
 
-  it('shows what the model showed again by the user, and tells each by its own place', () => {
+  it("shows the model's own pictures in a user turn, and reports each by its own path", () => {
     const picture: Block = {
       type: 'media',
       kind: 'image',
@@ -131,7 +131,7 @@ describe('a conversation from another protocol', () => {
       { role: 'system' },
       { role: 'user', content: [{ type: 'text', text: 'Well?' }] },
     ]);
-    // Where system text is said by the user it stands behind them.
+    // If the user carries system text, it comes after them.
     expect(send({ ...steps, tools: [look] }, older).body.messages).toMatchObject([
       {},
       {},
@@ -147,7 +147,7 @@ describe('a conversation from another protocol', () => {
     ]);
   });
 
-  it('never holds empty text, nor a turn that is empty without it, but keeps calls beside it', () => {
+  it('never contains empty text or a turn that is empty without it, but keeps calls beside it', () => {
     const { body } = send({
       ...turns(
         user(text('Go')),
@@ -171,7 +171,7 @@ describe('a conversation from another protocol', () => {
     ]);
   });
 
-  it('gives tool calls ids and arguments this wire takes, digit for digit', () => {
+  it('gives tool calls ids and arguments that this wire accepts, digit for digit', () => {
     const odd = 'functions.look:0';
     const { body, lost } = send({
       ...turns(
@@ -197,7 +197,7 @@ describe('a conversation from another protocol', () => {
     expect(lost).toEqual(['turns[1].blocks[1].arguments']);
   });
 
-  it('tells results that failed, and those with pictures in them', () => {
+  it('marks failed results, and keeps pictures in results', () => {
     const image: Block = {
       type: 'media',
       kind: 'image',
@@ -212,7 +212,7 @@ describe('a conversation from another protocol', () => {
         ],
       }),
     );
-    // The type is seen from the data: the vendor refuses one that is wrong.
+    // The type follows from the data: the provider refuses a wrong one.
     expect(body.messages).toMatchObject([
       {},
       {},
@@ -260,7 +260,7 @@ describe('a conversation from another protocol', () => {
       { type: 'refusal', text: 'No.' },
       { type: 'text', text: 'No.' },
     ],
-  ])('sends %j as this wire has it', (block, wire) => {
+  ])("sends %j in this wire's form", (block, wire) => {
     expect(send(turns(user(block))).body.messages).toEqual([{ role: 'user', content: [wire] }]);
   });
 
@@ -311,7 +311,7 @@ describe('a conversation from another protocol', () => {
       },
       /PDF or text/,
     ],
-  ])('refuses %j, naming it in the words of the client', (block, message) => {
+  ])("refuses %j by the client's name for it", (block, message) => {
     expect(() => send(turns(user(block)))).toThrow(
       expect.objectContaining({
         code: 'unsupported_parameter',
@@ -321,7 +321,7 @@ describe('a conversation from another protocol', () => {
     );
   });
 
-  it('keeps the last four cache marks, and tells the others and a time this wire lacks', () => {
+  it('keeps the last four cache marks, and reports the others and a lifetime this wire lacks', () => {
     const marked = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
     const { body, lost } = send(
       turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))),
@@ -339,7 +339,7 @@ describe('a conversation from another protocol', () => {
 });
 
 describe('the output limit', () => {
-  it("is the model's own where nobody stated one, and the granted one before all", () => {
+  it("is the model's own if the client states none, and the granted one before all", () => {
     expect(send({}).body.max_tokens).toBe(64_000);
     expect(send({ outputLimit: 50 }).body.max_tokens).toBe(50);
     expect(send({ outputLimit: 50 }, modelWith(), 20).body.max_tokens).toBe(20);
@@ -351,7 +351,7 @@ describe('the output limit', () => {
 });
 
 describe('sampling', () => {
-  it('goes as it is, a temperature above 1 as 1', () => {
+  it('is passed on, a temperature above 1 as 1', () => {
     expect(send({ temperature: 0.3, topK: 5, stop: ['x'] })).toMatchObject({
       body: { temperature: 0.3, top_k: 5, stop_sequences: ['x'] },
       lost: [],
@@ -362,7 +362,7 @@ describe('sampling', () => {
     });
   });
 
-  it('is left out, and told, where the model takes none, or not both, or thinks', () => {
+  it('is omitted and reported if the model does not accept it, not both, or not with reasoning', () => {
     const plain = modelWith({ capabilities: { sampling: false } });
     expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({
       body: { stop_sequences: ['x'] },
@@ -377,7 +377,7 @@ describe('sampling', () => {
     expect([body.temperature, body.top_k, lost]).toEqual([undefined, undefined, ['temperature', 'topK']]);
   });
 
-  it('this wire has no words for is told', () => {
+  it('that this wire cannot express is reported', () => {
     const rest: Partial<CanonicalRequest> = {
       serviceTier: 'flex',
       modalities: ['text', 'audio'],
@@ -408,7 +408,7 @@ it('an answer that is not text is refused by the name of the field', () => {
   );
 });
 
-describe('an answer that was begun', () => {
+describe('a prefilled answer', () => {
   const begun = [user(text('Ahoy')), assistant({ type: 'text', text: 'Once ' })];
   const goOn = {
     role: 'user',
@@ -418,7 +418,7 @@ describe('an answer that was begun', () => {
     capabilities: { reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } },
   });
 
-  it('is gone on with by models that do so, without thinking', () => {
+  it('is continued by models that can, without reasoning', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
     expect([body.messages, body.thinking, lost]).toEqual([
       [
@@ -430,7 +430,7 @@ describe('an answer that was begun', () => {
     ]);
   });
 
-  it('is followed by a word of the user where the model refuses to end with it, and that is told', () => {
+  it('is followed by a user turn if the model refuses to end with it, and the loss is reported', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } }, newer);
     expect([body.messages, body.thinking, lost]).toEqual([
       [{}, { role: 'assistant', content: [text('Once ')] }, goOn].with(0, {
@@ -442,7 +442,7 @@ describe('an answer that was begun', () => {
     ]);
   });
 
-  it('is seen behind system text too, and a call that waits for its result is none', () => {
+  it('is recognised after system text too, unlike a call that waits for its result', () => {
     const midway = modelWith({ capabilities: { wire: { messages: { midSystem: true, prefill: false } } } });
     expect(
       send({ turns: [...begun, { role: 'system', blocks: [text('Be brief.')] }] }, midway).body.messages,
@@ -455,7 +455,7 @@ describe('an answer that was begun', () => {
   });
 });
 
-describe('thinking', () => {
+describe('reasoning', () => {
   it.each([
     [{ effort: 'minimal' }, 1024],
     [{ effort: 'low' }, 2048],
@@ -465,7 +465,7 @@ describe('thinking', () => {
     [{ budget: 5000 }, 5000],
     [{ budget: -1 }, 8192],
     [{ display: 'full' as const }, 8192],
-  ])('of %j is a budget of %i where the model counts tokens', (reasoning, tokens) => {
+  ])('of %j is a budget of %i if the model counts tokens', (reasoning, tokens) => {
     const { body } = send({ reasoning });
     expect(body.thinking).toMatchObject({ type: 'enabled', budget_tokens: tokens });
   });
@@ -477,14 +477,14 @@ describe('thinking', () => {
     [{ budget: 30_000 }, 'high', ['reasoning.budget']],
     [{ budget: -1 }, undefined, ['reasoning.budget']],
     [{ display: 'full' as const }, undefined, []],
-  ])('of %j is the effort %s where the model decides itself', (reasoning, effort, told) => {
+  ])('of %j is the effort %s if the model decides itself', (reasoning, effort, told) => {
     const { body, lost } = send({ reasoning }, adaptive);
     expect(body.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
     expect(body.output_config).toEqual(effort === undefined ? undefined : { effort });
     expect(lost).toEqual(told);
   });
 
-  it('of none is switched off, or as low as it goes, or nothing at all', () => {
+  it('of none is switched off, set as low as possible, or omitted', () => {
     expect(send({ reasoning: { effort: 'none' } }).body.thinking).toEqual({ type: 'disabled' });
     expect(send({ reasoning: { budget: 0 } }, adaptive).body.thinking).toEqual({ type: 'disabled' });
     const always = modelWith({ capabilities: { reasoning: { style: 'adaptive', canDisable: false } } });
@@ -497,7 +497,7 @@ describe('thinking', () => {
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
   });
 
-  it('is not begun for a client that only says to hide it', () => {
+  it('is not enabled for a client that only asks to hide it', () => {
     const hidden = { reasoning: { display: 'none' as const }, temperature: 0.3 };
     for (const model of [
       modelWith(),
@@ -512,14 +512,14 @@ describe('thinking', () => {
   it.each([
     [modelWith(), { thinking: { budget_tokens: 8192 } }],
     [adaptive, { output_config: { effort: 'medium' } }],
-  ])('of an effort that nobody knows is a medium one, and told', (model, body) => {
+  ])('of an unknown effort is a medium one, and the loss is reported', (model, body) => {
     expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({
       body,
       lost: ['reasoning.effort'],
     });
   });
 
-  it('stays below the output limit, and gives way where there is no room', () => {
+  it('stays below the output limit, and is omitted if there is no room', () => {
     expect(send({ reasoning: { effort: 'high' }, outputLimit: 4096 })).toMatchObject({
       body: { thinking: { budget_tokens: 3072 } },
       lost: ['reasoning.effort'],
@@ -531,7 +531,7 @@ describe('thinking', () => {
     expect(send({ reasoning: { effort: 'low' }, outputLimit: 1024 }).lost).toEqual(['reasoning']);
   });
 
-  it('gives way to a forced tool, and where the thoughts of a tool loop are gone', () => {
+  it('is omitted for a forced tool, and if the reasoning of a tool loop is gone', () => {
     const forced = send({ reasoning: { effort: 'low' }, tools: [look], toolChoice: { mode: 'required' } });
     expect([forced.body.thinking, forced.lost]).toEqual([undefined, ['reasoning']]);
     const loop = turns(user(text('Go')), assistant(call('a')), { role: 'tool', blocks: [result('a')] });
@@ -552,7 +552,7 @@ describe('thinking', () => {
     });
   });
 
-  it('asks for no thoughts to be shown where the client wants none', () => {
+  it('requests no visible reasoning if the client wants none', () => {
     expect(send({ reasoning: { effort: 'low', display: 'none' } }, adaptive).body.thinking).toEqual({
       type: 'adaptive',
       display: 'omitted',
@@ -560,7 +560,7 @@ describe('thinking', () => {
   });
 });
 
-describe('sealed thoughts', () => {
+describe('signed reasoning', () => {
   const reasoning = (
     ...opaque: { vendor: string; kind: string; value: string }[]
   ): Partial<CanonicalRequest> =>
@@ -570,7 +570,7 @@ describe('sealed thoughts', () => {
       user(text('y')),
     );
 
-  it('go back to their own vendor as they came', () => {
+  it('returns to its own provider unchanged', () => {
     const { body, lost } = send(
       reasoning(
         { vendor: 'anthropic', kind: 'signature', value: 's1' },
@@ -591,7 +591,7 @@ describe('sealed thoughts', () => {
     expect(lost).toEqual([]);
   });
 
-  it('of another vendor, and thoughts without a seal, never reach it', () => {
+  it('of another provider, and reasoning without a signature, never reaches it', () => {
     for (const opaque of [[{ vendor: 'openai', kind: 'encrypted', value: 'x' }], []]) {
       const { body, lost } = send(reasoning(...opaque));
       expect(JSON.stringify(body)).not.toContain('Hm.');
@@ -604,7 +604,7 @@ describe('tools', () => {
   const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> =>
     send({ tools, ...more });
 
-  it("have a schema that is an object's, and a name the wire takes", () => {
+  it('get an object schema, and a name that the wire accepts', () => {
     const { body } = answer([
       { type: 'function', name: 'a.b:c', description: 'd' },
       {
@@ -628,7 +628,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('that take free text are offered as functions with that text as their argument', () => {
+  it('with free text are offered as functions with that text as their argument', () => {
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
     const { body, lost } = answer(
       [{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }],
@@ -660,13 +660,13 @@ describe('tools', () => {
     ],
     [{ mode: 'subset', names: ['look'], required: true }, { type: 'any' }],
     [{ mode: 'subset', names: ['look'] }, { type: 'auto' }],
-  ])('are chosen from by %j', (toolChoice, wire) => {
+  ])('are chosen by %j', (toolChoice, wire) => {
     const { body } = answer([look, { type: 'function', name: 'other' }], { toolChoice });
     expect(body.tool_choice).toEqual(wire);
     expect(body.tools).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
   });
 
-  it("of Google's own stand beside the functions that may be called", () => {
+  it('of Google are offered beside the callable functions', () => {
     const search: Tool = {
       type: 'hosted',
       protocol: 'generate-content',
@@ -679,7 +679,7 @@ describe('tools', () => {
     expect([body.tools, lost]).toMatchObject([[{ name: 'look' }, { type: 'web_search_20250305' }], []]);
   });
 
-  it('are called one at a time where the client wants that', () => {
+  it('are called one at a time if the client wants that', () => {
     expect(answer([look], { parallelToolCalls: false }).body.tool_choice).toEqual({
       type: 'auto',
       disable_parallel_tool_use: true,
@@ -692,7 +692,7 @@ describe('tools', () => {
     ).toEqual({ type: 'none' });
   });
 
-  it('of another vendor are told as lost, but for a search both sides have', () => {
+  it('of another provider are reported as lost, except a search both sides have', () => {
     const search: Tool = {
       type: 'hosted',
       protocol: 'responses',
@@ -719,7 +719,7 @@ describe('structured output', () => {
     });
   });
 
-  it('is a schema with closed objects, and what the wire cannot check said in words', () => {
+  it('is a schema with closed objects, with constraints the wire cannot check in the prompt', () => {
     const properties = {
       age: { type: 'integer', minimum: 3, description: 'Years' },
       kind: {
@@ -761,7 +761,7 @@ describe('structured output', () => {
     });
   });
 
-  it('is told only where the schema is another than the one asked for', () => {
+  it('is reported only if the schema differs from the requested one', () => {
     const closed = {
       type: 'object',
       properties: { age: { type: 'integer' } },
@@ -774,14 +774,14 @@ describe('structured output', () => {
     ).toEqual(['format.schema']);
   });
 
-  it('without a schema is some JSON object, and not an empty one', () => {
+  it('without a schema asks for any JSON object that is not empty', () => {
     expect(send({ format: { type: 'schema', name: 'n', schema: undefined } })).toMatchObject({
       body: { system: 'Answer with one valid JSON object and nothing else.' },
       lost: ['format'],
     });
   });
 
-  it('that the wire or the model has not is asked for in words, and told', () => {
+  it('that the wire or the model lacks goes into the prompt, and the loss is reported', () => {
     const json = send({
       format: { type: 'json' },
       turns: [{ role: 'system', blocks: [text('Be brief.')] }, user(text('x'))],
@@ -799,7 +799,7 @@ describe('structured output', () => {
 });
 
 describe('a request of this protocol on another', () => {
-  it('knows where each thing stood', () => {
+  it('knows the path of each field', () => {
     const { turns: list, tools } = callWith({
       system: [{ type: 'text', text: 's' }],
       tools: [{ name: 'look', input_schema: { type: 'object' } }],
@@ -852,7 +852,7 @@ describe('a request of this protocol on another', () => {
     [{ thinking: { type: 'disabled' } }, 'thinking'],
     [{ output_config: { effort: 'low' } }, 'output_config.effort'],
     [{ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, 'output_config.effort'],
-  ])('calls an effort what the client did, who asked by %j', (fields, name) => {
+  ])('names an effort as the client did that asked by %j', (fields, name) => {
     expect(clientPath('reasoning.effort', callWith(fields).decode(), protocol.client.fieldNames)).toBe(name);
   });
 

@@ -40,14 +40,14 @@ const use = (index: number, ...pieces: string[]): object[] => [
   ...pieces.map((piece) => add(index, { type: 'input_json_delta', partial_json: piece })),
   stop(index),
 ];
-/** A call of a client of another protocol, which offered these tools. */
+/** A call by a client of another protocol, which offered these tools. */
 function foreign(tools: Tool[]): ClientCall {
   const call = callWith();
   return { ...call, decode: () => ({ ...call.decode(), tools }) };
 }
 
-describe("a vendor's stream", () => {
-  it('tells a call without arguments as one with none', () => {
+describe("a provider's stream", () => {
+  it('reads a call without arguments as one with none', () => {
     expect(
       said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(
         ({ arguments: text }) => text,
@@ -55,7 +55,7 @@ describe("a vendor's stream", () => {
     ).toEqual(['{}', '{}']);
   });
 
-  it('tells a call without arguments the same way where a relay writes null', () => {
+  it('reads a call without arguments in the same way if a relay writes null', () => {
     const calls = [
       ...use(0, 'nul', 'l'),
       open(1, { type: 'tool_use', id: 'b', name: 'look', input: null }),
@@ -67,14 +67,14 @@ describe("a vendor's stream", () => {
     ).toEqual(['{}', '{}', 'nuts']);
   });
 
-  it("may hold the arguments in the block's beginning, as relays send it", () => {
+  it("may carry the arguments in the block's start, as relays send it", () => {
     const block = open(0, { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } });
     expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([
       { arguments: '{"x":1}' },
     ]);
   });
 
-  it("takes the text of a custom tool out of its arguments, and the client's own name for a tool", () => {
+  it("reads the text of a custom tool out of its arguments, and restores the client's own name for a tool", () => {
     const call = foreign([
       { type: 'custom', name: 'look' },
       { type: 'function', name: 'a.b' },
@@ -106,7 +106,7 @@ describe("a vendor's stream", () => {
     expect(said([start, ...end(raw)]).candidates[0]?.reason).toBe(unified);
   });
 
-  it('that calls a tool says so, unless it was cut short', () => {
+  it('that calls a tool ends by a tool call, unless it was cut short', () => {
     expect(said([start, ...use(0, '{}'), ...end('end_turn')]).candidates[0]?.reason).toBe('tool-calls');
     expect(said([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
   });
@@ -219,7 +219,7 @@ describe("a vendor's stream", () => {
   it.each<[what: string, marks: object[], writes: object]>([
     ['an hour where the request asks for that alone', [{ ttl: '1h' }, { ttl: '1h' }], { cacheWrite1h: 5000 }],
     ['five minutes where it asks for both', [{ ttl: '1h' }, {}], { cacheWrite5m: 5000 }],
-  ])('counts cache writes of which only the later rounds made any as written for %s', (_, marks, writes) => {
+  ])('counts cache writes that only later rounds made as written for %s', (_, marks, writes) => {
     const content = marks.map((mark) => ({
       type: 'text',
       text: 'long',
@@ -246,7 +246,7 @@ describe("a vendor's stream", () => {
     }
   });
 
-  it('counts what was read and written to sum up the conversation, which its sums leave out', () => {
+  it('counts what a summary of the conversation read and wrote, which the sums omit', () => {
     const own = { input_tokens: 23_000, output_tokens: 1000 };
     const iterations = [
       {
@@ -266,12 +266,12 @@ describe("a vendor's stream", () => {
     });
   });
 
-  it('without figures has none', () => {
+  it('without usage reports none', () => {
     const silent = { type: 'message_start', message: { usage: { input_tokens: -1, output_tokens: 'x' } } };
     expect(said([silent, ...end('end_turn', {})]).usage).toEqual({});
   });
 
-  it('may show no thoughts and still seal them', () => {
+  it('may hide its reasoning and still sign it', () => {
     const { candidates } = said([
       start,
       open(0, { type: 'thinking', thinking: '', signature: '' }),
@@ -285,7 +285,7 @@ describe("a vendor's stream", () => {
     });
   });
 
-  it('passes blocks and deltas nobody has heard of on to its own clients', () => {
+  it('passes unknown blocks and deltas on to its own clients', () => {
     const events = decode([
       start,
       open(0, { type: 'compaction', content: null }),
@@ -301,7 +301,7 @@ describe("a vendor's stream", () => {
     expect(frames).toContain('{"type":"compaction_delta","content":"x"}');
   });
 
-  it('tells at its end in which container its code ran', () => {
+  it('reports at its end in which container its code ran', () => {
     const ending = [
       {
         type: 'message_delta',
@@ -343,7 +343,7 @@ describe("a vendor's stream", () => {
     expect(said(events).complete).toBe(false);
   });
 
-  it('that breaks off says why, with a status by which the walk knows whose fault it is', () => {
+  it('that breaks off says why, with a status that shows whose fault it is', () => {
     expect(
       decode([start, { type: 'error', error: { type: 'invalid_request_error', message: 'Bad.' } }]).at(-1),
     ).toMatchObject({
@@ -358,7 +358,7 @@ describe("a vendor's stream", () => {
     ).toMatchObject({ status: 529 });
   });
 
-  it('says nothing after its end', () => {
+  it('returns nothing after its end', () => {
     const decoder = upstream.decodeEvents(callWith());
     for (const event of [start, ...end()]) decoder.push({ event: undefined, data: JSON.stringify(event) });
     expect([
@@ -368,20 +368,20 @@ describe("a vendor's stream", () => {
   });
 });
 
-describe("a vendor's whole reply", () => {
-  it('that is none is refused', () => {
+describe("a provider's whole reply", () => {
+  it('that is invalid is refused', () => {
     for (const body of [null, [], 'x', {}, { content: 'x' }])
       expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
   });
 
-  it('is whole, though a relay left out why it ended', () => {
+  it('is complete, though a relay omitted why it ended', () => {
     expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, callWith()))).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'x', reason: 'stop' } },
     });
   });
 
-  it('that is an error says so', () => {
+  it('that is an error is reported as one', () => {
     expect(
       upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith()),
     ).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);

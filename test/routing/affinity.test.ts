@@ -1,4 +1,4 @@
-/** The calls of a conversation go where its cache is, until that one does not do well. */
+/** The calls of a conversation go to the provider that has its cache, until that one is unhealthy. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Target } from '../../core/index.ts';
 import { affinity } from '../../plugins/routing/affinity.ts';
@@ -14,7 +14,7 @@ const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
 const well: Vendor = () => ({ after: 10 });
 const padding = 'x'.repeat(5000);
 
-/** A conversation's call: it begins as all its calls do, and is longer each time. */
+/** A call of a conversation: it starts like all its calls, and is longer each time. */
 const said = (topic: string, turns = 1): Call => ({
   text: `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user","content":"${topic}"}${',{}'.repeat(turns)}]}`,
 });
@@ -61,7 +61,7 @@ describe('a conversation', () => {
   it.each([
     ['a session of its own', { headers: { 'x-session-id': 'session-1' } }],
     ['a key for its cache', { text: `{"prompt_cache_key":"key-1","input":"${padding}"}` }],
-  ])('is known by %s', async (_, call) => {
+  ])('is recognised by %s', async (_, call) => {
     const started = await traffic();
     const calls = Array.from({ length: 12 }, (_, index): Call => ({
       text: `{"input":"${padding}${index}"}`,
@@ -70,7 +70,7 @@ describe('a conversation', () => {
     expect(new Set(await homes(started, calls)).size).toBe(1);
   });
 
-  it('moves when its provider does not do well, and stays where it moved', async () => {
+  it('moves if its provider is unhealthy, and stays where it moved', async () => {
     let broken = '';
     const started = await traffic(({ provider }) => ({
       after: 10,
@@ -116,7 +116,7 @@ describe('a conversation', () => {
     expect(await homes(one, topics.slice(0, 1))).toEqual([moved]);
   });
 
-  it('is forgotten once its cache is gone', async () => {
+  it('is forgotten when its cache has expired', async () => {
     const started = await traffic();
     const [home] = await homes(started, [said('one')]);
     const later: (string | undefined)[] = [];
@@ -127,7 +127,7 @@ describe('a conversation', () => {
     expect(later.some((each) => each !== home)).toBe(true);
   });
 
-  it('is not kept if the caller sets an order, nor if it is too short to be cached', async () => {
+  it('does not stay if the client sets an order, or if it is too short for a cache', async () => {
     const started = await traffic();
     await homes(started, [said('one')]);
     const ordered = await started.route(targets, { ...said('one'), preferences: { order: ['a', 'b'] } });

@@ -1,4 +1,7 @@
-/** Errors about what one caller named: that caller is told in the vendor's words, and nobody else notices. */
+/**
+ * Errors about what one client named: that client receives the provider's message, and no other client is
+ * affected.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -63,7 +66,7 @@ function succeed(): void {
   );
 }
 
-describe('an error about what the caller named', () => {
+describe('an error about what the client named', () => {
   it.each([
     [403, 'You do not have permission to access the File abc or it may not exist.'],
     [404, "Item with id 'rs_1' not found."],

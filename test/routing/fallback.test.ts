@@ -1,6 +1,6 @@
 /**
- * A fault at each phase of an attempt, against each rule of fallback: who answers, or what the client is
- * told.
+ * A fault at each phase of an attempt, against each fallback rule: who answers, or which error the client
+ * gets.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
@@ -26,7 +26,7 @@ const whole = JSON.stringify({
 
 const isStream = (body: string): boolean => body.includes('"stream":true');
 
-/** Answers as it should, whole or streamed. */
+/** Answers correctly, whole or streamed. */
 const well: Conduct = (response, _, body) => {
   if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -35,7 +35,7 @@ const well: Conduct = (response, _, body) => {
   );
 };
 
-/** Sends the head of a reply and this much of its body, then does as told. */
+/** Sends the head of a reply and this much of its body, then does as instructed. */
 const after =
   (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct =>
   (response, _, body) => {
@@ -53,8 +53,8 @@ const answers =
 const silence = (): void => undefined;
 
 /**
- * What the client of each kind of call gets: `second` where the next provider answers, otherwise the status
- * of the error.
+ * What the client of each kind of call gets: `second` if the next provider answers, otherwise the status of
+ * the error.
  */
 type Choice = 'second' | number;
 interface Row {
@@ -63,14 +63,14 @@ interface Row {
   readonly json: Choice;
   readonly image: Choice;
   /**
-   * How often a target is asked: again after what may be over in a moment, and for a key at its limit where
-   * no other target is left.
+   * How often a target is asked: again after a transient fault, and for a key at its limit if no other target
+   * is left.
    */
   readonly asked?: 'once' | 'again when alone';
 }
 
 const anywhere = { stream: 'second', json: 'second', image: 'second' } as const;
-/** The vendor may have made the image: it is not asked for again. */
+/** The provider may have produced the image, so the gateway does not ask for it again. */
 const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({
   stream: 'second',
   json: 'second',
@@ -180,7 +180,7 @@ const path = '/v1/chat/completions';
 let faulty: ScriptedVendor;
 let sound: ScriptedVendor;
 let mute: Server;
-/** The faulty vendor before the sound one; nobody listens; and no connection comes about in time. */
+/** The faulty provider before the healthy one; no listener; and no connection in time. */
 let houses: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
 
 async function house(origin: string): Promise<TestGateway> {
@@ -241,12 +241,12 @@ async function ask(row: Row, body: object): Promise<Told> {
     expect(text).not.toContain('[DONE]');
     return { choice: 'cut', attempts };
   }
-  // Lost attempts cost nothing: what is charged is the reply that was sent, at its price.
+  // Lost attempts cost nothing: the charge is for the reply that was sent, at its price.
   expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n, basis: 'usage' } });
   return { choice: response.headers.get('x-tollgate-provider') === 'second' ? 'second' : 'first', attempts };
 }
 
-/** The first target is asked twice where another try may help, and three times where it is alone. */
+/** The first target is asked twice if another attempt may help, and three times if it is alone. */
 function attemptsOf(choice: Choice | 'cut', { asked }: Row): number {
   return choice === 'second' ? (asked ? 2 : 3) : 1;
 }
@@ -256,16 +256,16 @@ function attemptsAlone({ stream, asked }: Row): number {
 }
 
 describe.each(Object.entries(rows))('%s', (_, row) => {
-  it('gives a stream its documented choice', async () => {
+  it('gives a stream the documented result', async () => {
     expect(await ask(row, { stream: true })).toEqual({
       choice: row.stream,
       attempts: attemptsOf(row.stream, row),
     });
   });
-  it('gives a JSON call its documented choice', async () => {
+  it('gives a JSON call the documented result', async () => {
     expect(await ask(row, {})).toEqual({ choice: row.json, attempts: attemptsOf(row.json, row) });
   });
-  it('gives a call for an image its documented choice', async () => {
+  it('gives a call for an image the documented result', async () => {
     expect(await ask(row, { model: 'house/painter' })).toEqual({
       choice: row.image,
       attempts: attemptsOf(row.image, row),
@@ -277,7 +277,7 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
   });
 });
 
-describe('a refusal', () => {
+describe('an error of the provider', () => {
   it.each<[string, Conduct]>([
     [
       'are cut',
@@ -290,7 +290,7 @@ describe('a refusal', () => {
       'are too many',
       (response) => void response.writeHead(429, { 'retry-after': '8' }).end(' '.repeat(2_000_000)),
     ],
-  ])('whose words %s keeps its status, and says when to come again', async (_, fault) => {
+  ])('whose message %s keeps its status and has a retry-after', async (_, fault) => {
     faulty.conduct(fault);
     const body = {
       model: 'house/model',
@@ -312,7 +312,7 @@ describe('a refusal', () => {
     ['2.2', '3'],
     ['99999999999999999999999', '31536000'],
     ['soon', '5'],
-  ])('that says "%s" of when to come again is told with %s seconds', async (said, told) => {
+  ])('that says "%s" about retries reaches the client with %s seconds', async (said, told) => {
     faulty.conduct(
       (response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'),
     );
@@ -329,7 +329,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('a connection that was kept, and is closed as it is used again', () => {
+describe('a reused connection that closes as a call is sent', () => {
   const closing = (): Conduct => {
     const used = new WeakSet<object>();
     return (response, request, body) => {
@@ -350,7 +350,7 @@ describe('a connection that was kept, and is closed as it is used again', () => 
     }
   });
 
-  it('has no picture made twice', async () => {
+  it('has no picture produced twice', async () => {
     const fault = closing();
     const before = faulty.bodies.length;
     await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });

@@ -1,4 +1,7 @@
-/** Who is not asked: vendors that are down, keys that rest; and how often a failing vendor is asked again. */
+/**
+ * Which targets are not asked: providers that are down, keys at rest; and how often a failing provider is
+ * asked again.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/index.ts';
 import { RetryBudget } from '../../core/retries/budget.ts';
@@ -14,7 +17,7 @@ const full = (retryAfter?: number): GatewayError =>
   new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
 const wrong = new GatewayError('invalid_request', 'The request is wrong.');
 
-/** A gateway that refuses what it has no well target for. */
+/** A gateway that refuses calls without a healthy target. */
 const refusing = [health({ pause: 5, whenAllFail: 'refuse' })];
 
 async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promise<Traffic> {
@@ -23,7 +26,7 @@ async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promis
   return started;
 }
 
-/** Makes calls at one time, and passes the time they take. */
+/** Makes calls at one moment, and lets the time they take pass. */
 async function together(
   count: number,
   call: () => Promise<Outcome>,
@@ -70,7 +73,7 @@ describe('a dead provider', () => {
     );
   });
 
-  it('is asked by each client where there is nobody else to ask: it may be well again at any time', async () => {
+  it('is asked by each client if there is no other: it may be healthy again at any time', async () => {
     let isDown = true;
     const started = await traffic(() => (isDown ? { after: 20, error: down } : { after: 20 }));
     for (let call = 0; call < 20; call += 1) {
@@ -121,7 +124,7 @@ describe('a provider that recovers', () => {
     expect(await one(started, ...targets)).toMatchObject({ provider: 'a', attempts: 1 });
   });
 
-  it('is still down where the first one fails: nobody else is sent', async () => {
+  it('is still down if the test call fails: no other call is sent', async () => {
     const started = await traffic(() => ({ after: 100, error: down }), refusing);
     for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
     await Traffic.wait(6000);
@@ -147,7 +150,7 @@ describe('a failure that is not the fault of the provider', () => {
   it.each([
     ['requests that are wrong', wrong, 400],
     ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
-  ])('(%s) leaves it well', async (_, error, status) => {
+  ])('(%s) leaves it healthy', async (_, error, status) => {
     const started = await traffic((_target, number) => ({
       after: 10,
       ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}),
@@ -157,7 +160,7 @@ describe('a failure that is not the fault of the provider', () => {
   });
 });
 
-describe('a key that is full', () => {
+describe('a key at its limit', () => {
   const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
 
   it('rests alone, for as long as the provider asked', async () => {
@@ -177,7 +180,7 @@ describe('a key that is full', () => {
     [1, [health()]],
     [0, refusing],
   ])(
-    'and all others full too: the client is told when the first of them is free again, and %i of them is asked',
+    'and all others too: the client learns when the first of them is free again, and %i of them is asked',
     async (asked, plugins) => {
       const started = await traffic(
         ({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }),
@@ -211,7 +214,7 @@ describe('a key that is full', () => {
     [403, down],
     [429, down],
     [404, new GatewayError('model_not_found', 'Not here.')],
-  ])('rests for a minute where the vendor refuses it (%i)', async (status, error) => {
+  ])('rests for a minute if the provider refuses it (%i)', async (status, error) => {
     const started = await traffic((target) => ({
       after: 10,
       ...(target.provider.credential === 1 ? { error, status } : {}),
@@ -235,7 +238,7 @@ describe('several keys', () => {
   });
 });
 
-describe('retries at a vendor that fails now and then', () => {
+describe('retries at a provider that fails now and then', () => {
   async function calls(vendor: Vendor, targets = [targetAt('a'), targetAt('b')]): Promise<Outcome[]> {
     const started = await traffic(vendor, [keys(), health()]);
     const outcomes: Promise<Outcome>[] = [];
@@ -248,7 +251,7 @@ describe('retries at a vendor that fails now and then', () => {
   }
 
   it('are a fifth of its calls at most', async () => {
-    // Every third call to each vendor fails: too few to open a circuit.
+    // Every third call to each provider fails: too few to open a circuit.
     const asked = new Map<string, number>();
     const outcomes = await calls(({ provider: { name } }) => {
       const count = (asked.get(name) ?? 0) + 1;
@@ -310,7 +313,7 @@ describe('workers that share the port', () => {
   it.each([
     ['that a key is full', { error: full(30), status: 429 }],
     ['that a vendor is down', { error: down }],
-  ])('need not each find out %s', async (_, failure) => {
+  ])('share what one of them learned: %s', async (_, failure) => {
     const [first, second] = await pair(({ provider }) => ({
       after: 10,
       ...(provider.name === 'a' ? failure : {}),

@@ -1,4 +1,4 @@
-/** Model names that are no ids: bare names of the catalogue, the operator's aliases, and weighted splits. */
+/** Model names that are not ids: bare names of the catalogue, the operator's aliases, and weighted splits. */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
@@ -172,7 +172,7 @@ describe('a name', () => {
     expect(await answers('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
   });
 
-  it('of an alias is in a header, and its listing has ids alone', async () => {
+  it('of an alias is in a header, and the listing has ids alone', async () => {
     const response = await ask('old-gpt-4o');
     expect(response.headers.get('x-tollgate-alias')).toBe('old-gpt-4o');
     expect((await ask('openai/gpt-4o')).headers.has('x-tollgate-alias')).toBe(false);
@@ -180,7 +180,7 @@ describe('a name', () => {
     expect(listed).not.toMatch(/old-|house\/fast|house\/split|"id":"gpt/);
   });
 
-  it('gives a key no model that it may not call', async () => {
+  it('opens no model to a key that may not call it', async () => {
     const narrow = await newKey({ models: 'openai/gpt-mini' });
     const as = { authorization: `Bearer ${narrow}` };
     expect(await answers('gpt-mini', {}, as)).toBe('openai/gpt-mini');
@@ -235,7 +235,7 @@ describe('a weighted split', () => {
 });
 
 describe('options', () => {
-  it('that cannot be right are refused by name', () => {
+  it('that are contradictory are refused by name', () => {
     expect(() => aliases({ 'a*b*': 'openai/gpt-4o' })).toThrow('may have one *');
     expect(() => aliases({ fast: [{ model: 'a/b', weight: 0 }] })).toThrow('fast.0.weight');
     expect(() => aliases({ fast: [] })).toThrow('option "fast"');

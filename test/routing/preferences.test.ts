@@ -1,5 +1,6 @@
 /**
- * The `provider` object over real sockets: each wish, what it leaves out, and that no vendor ever sees it.
+ * The `provider` object over real sockets: each preference, which targets it excludes, and that no provider
+ * ever sees it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -20,7 +21,7 @@ import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-ve
 import { openDoors, station } from '../support/station.ts';
 
 let vendor: ReplayingVendor;
-/** Refuses everything, until it is told otherwise. */
+/** Refuses everything until a test says otherwise. */
 let down: ScriptedVendor;
 let gateway: TestGateway;
 let keys: readonly string[];
@@ -116,7 +117,7 @@ async function answeredBy(provider: unknown, more: object = {}): Promise<string>
   return response.headers.get('x-tollgate-provider') ?? String(response.status);
 }
 
-describe('a wish', () => {
+describe('a preference', () => {
   it.each([
     [undefined, 'dear'],
     [{}, 'dear'],
@@ -137,7 +138,7 @@ describe('a wish', () => {
     expect(await answeredBy(provider)).toBe(wanted);
   });
 
-  it('for a price looks at what a call of this length costs', async () => {
+  it('for a price compares what a call of this length costs', async () => {
     const long = { messages: [{ role: 'user', content: 'x'.repeat(500) }] };
     expect(await answeredBy({ max_price: { prompt: '2' }, only: ['cheap', 'free'] }, long)).toBe('free');
   });
@@ -190,7 +191,7 @@ describe('a fallback to another model', () => {
     ['other/claude', 'anthropic-like'],
     ['other/gemini', 'google-like'],
     ['other/gpt', 'responses-like'],
-  ])('crosses to the wire of %s, is charged once, and named', async (fallback, provider) => {
+  ])('crosses to the wire of %s, is charged once, and is named in the reply', async (fallback, provider) => {
     const before = gateway.ends.length;
     const response = await ask({ fallback }, { model: 'house/broken' });
     expect(await response.json()).toMatchObject({
@@ -210,7 +211,7 @@ describe('a fallback to another model', () => {
     });
   });
 
-  it('happens in every family, in its own words, and no vendor sees the wish', async () => {
+  it('happens in every protocol, in its own format, and no provider sees the preference', async () => {
     const provider = { fallback: ['other/claude', 'house/broken'] };
     const ways: [path: string, body: object, headers: Record<string, string>][] = [
       [
@@ -256,7 +257,7 @@ describe('a fallback to another model', () => {
     });
   });
 
-  it('reaches a dearer target if the dearest is reserved for, and charges its real cost', async () => {
+  it('reaches a more expensive target if the most expensive one is reserved, and charges its real cost', async () => {
     const endpoints = { messages: `${vendor.origin}/v1/messages` };
     const generous = await startGateway({
       plugins: [
@@ -313,7 +314,7 @@ describe('the lookup of a call', () => {
     return { status: response.status, body: await response.json() };
   }
 
-  it('tells every attempt: who, how it ended, how long it took, what it cost, what was lost', async () => {
+  it('lists every attempt: who, how it ended, how long it took, what it cost, what was lost', async () => {
     const response = await ask({ fallback: ['other/claude'] }, { model: 'house/broken', seed: 7 });
     await response.text();
     expect(response.headers.get('x-tollgate-dropped')).toBe('seed');
@@ -372,7 +373,7 @@ describe('the lookup of a call', () => {
     });
   });
 
-  it('is for the key that made the call: to any other it was never made', async () => {
+  it('belongs to the key that made the call: any other gets a not-found error', async () => {
     const response = await ask(undefined);
     await response.text();
     const other = await look(response.headers.get('x-request-id'), keys[1]);

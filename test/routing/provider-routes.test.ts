@@ -1,4 +1,4 @@
-/** What operators see of providers, and how they take one out of service, over the admin listener. */
+/** How operators see providers, and take one out of service, over the admin listener. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -117,8 +117,8 @@ describe('the health of providers', () => {
   });
 });
 
-describe('a provider that an operator lets rest', () => {
-  it('gets no calls until the operator wakes it', async () => {
+describe('a provider that an operator takes out of service', () => {
+  it('gets no calls until the operator puts it back', async () => {
     const door = await open();
     const rested = await door.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
     expect(rested.status).toBe(200);
@@ -131,7 +131,7 @@ describe('a provider that an operator lets rest', () => {
     expect(await call(door)).toEqual([200, 'first']);
   });
 
-  it('gets none either when it is the only one, and the client reads when to come again', async () => {
+  it('gets no calls even if it is the only one, and the client reads when to retry', async () => {
     const door = await open();
     for (const provider of ['first', 'second'])
       await door.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
@@ -155,7 +155,7 @@ describe('a provider that an operator lets rest', () => {
     ['/providers/first/rest', { reason: 'x'.repeat(20_000) }, 400, 'reason'],
     ['/providers/first/wake', { nonsense: 1 }, 400, 'nonsense'],
     ['/providers/first/test', {}, 404, 'provider'],
-  ])('is not found by a wrong order: %s', async (path, order, expected, param) => {
+  ])('is not affected by an invalid request: %s', async (path, order, expected, param) => {
     const door = await open();
     expect(await door.ask('POST', path, order)).toMatchObject({
       status: expected,
@@ -163,7 +163,7 @@ describe('a provider that an operator lets rest', () => {
     });
   });
 
-  it('rests in all workers, and workers that start later learn of it', async () => {
+  it('rests in all workers, and in workers that start later', async () => {
     vi.useFakeTimers();
     const targets = [targetAt('a'), targetAt('b')];
     const [first, second] = await pairOfWorkers(

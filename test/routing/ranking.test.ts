@@ -1,4 +1,4 @@
-/** Who is asked first, by each way to choose: by the operator's order, by price, by speed, by load. */
+/** Which target is asked first, by each strategy: by the operator's order, by price, by speed, by load. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { End, Plugin, Preferences, Target } from '../../core/index.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
@@ -24,7 +24,7 @@ async function traffic(plugins: readonly Plugin[], vendor: Vendor = idle): Promi
   return started;
 }
 
-/** Calls at a steady rate; the answer is how long each waited, and who answered it. */
+/** Calls at a steady rate; returns how long each waited, and who answered it. */
 async function steady(
   started: Traffic,
   targets: readonly Target[],
@@ -60,7 +60,7 @@ describe('priority', () => {
     expect(names(await started.route(targets))).toEqual(['a', 'b', 'c']);
   });
 
-  it('ranks the providers of each model apart: a fallback stays behind the model that was asked for', async () => {
+  it('ranks the providers of each model separately: a fallback stays behind the requested model', async () => {
     const fallback = targetAt('c', { id: 'house/other' });
     expect(
       names(await (await traffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback])),
@@ -86,7 +86,7 @@ describe('cost', () => {
     expect(names(await started.route([dear, cheap]))).toEqual(['dear', 'cheap']);
   });
 
-  it('keeps what the caller ordered in front', async () => {
+  it("keeps the client's order in front", async () => {
     const started = await traffic([cost()]);
     expect(
       names(
@@ -95,7 +95,7 @@ describe('cost', () => {
     ).toEqual(['dear', 'cheap', 'cached']);
   });
 
-  it('goes by the price of a call of this length: a long one has dearer rates', async () => {
+  it('compares the price of a call of this length: a long one has higher rates', async () => {
     const tiered = targetAt('tiered', {
       price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] },
     });
@@ -158,7 +158,7 @@ describe.each([
     silent = true;
     const calls = await steady(started, targets, { every: 20, count: 500 });
     const stuck = calls.filter(({ took }) => took > 1000).length;
-    // The silence has to last a little longer than the slow one takes to answer.
+    // The silence must last a little longer than the slow one takes to answer.
     expect(stuck).toBeGreaterThan(0);
     expect(stuck).toBeLessThan(60);
   });

@@ -1,6 +1,6 @@
 /**
- * How often today's clients come again, SDKs with their own settings and coding agents, after each way a call
- * can fail: no oftener than can help.
+ * How often today's clients retry, SDKs with their own settings and coding agents, after each way a call can
+ * fail: never more often than can help.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
@@ -42,7 +42,7 @@ const well: Conduct = (response, _, body) => {
     .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
 };
 const down: Conduct = (response) => void response.writeHead(500).end();
-/** Streams break off after they have begun; whole replies go well. */
+/** Streams break off after they have begun; whole replies succeed. */
 const cut: Conduct = (response, request, body) => {
   if (!body.includes('"stream":true')) return well(response, request, body);
   response
@@ -50,7 +50,7 @@ const cut: Conduct = (response, request, body) => {
     .write(chunk({ role: 'assistant', content: 'one' }));
   setTimeout(() => response.socket?.resetAndDestroy(), 20);
 };
-/** Has had enough, once of each client. */
+/** Is over its limit, once for each client. */
 function full(): Conduct {
   const asked = new Set<string>();
   return (...call) => {
@@ -63,7 +63,7 @@ function full(): Conduct {
   };
 }
 
-/** Calls that wait for their replies, by what they say. */
+/** Calls that wait for their replies, by their content. */
 const waiting = new Map<string, () => void>();
 const slow: Conduct = (response, request, body) => {
   const [said] = /"before [^"]+"/.exec(body) ?? [];
@@ -72,7 +72,9 @@ const slow: Conduct = (response, request, body) => {
 };
 
 let vendor: ScriptedVendor;
-/** Two providers that share the vendor's fate; one alone; and one whose keys may make one call at a time. */
+/**
+ * Two providers of one vendor that fail together; one alone; and one whose keys may make one call at a time.
+ */
 let houses: Record<'two' | 'one' | 'limited', TestGateway>;
 
 async function house(
@@ -83,7 +85,7 @@ async function house(
     station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
   );
   return startGateway({
-    // Enough that every call is retried here: one that is not may be retried by its client.
+    // Large enough that every call is retried here: one that is not may be retried by its client.
     retries: { share: 10 },
     plugins: [
       bearer(),
@@ -101,7 +103,7 @@ async function house(
   });
 }
 
-/** A key of its own for each client, so that its calls can be told from the others'. */
+/** A separate key for each client, so that its calls can be told from the others'. */
 async function keyOf(gateway: TestGateway, client: Client, account: Account): Promise<string> {
   if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
   const made: unknown = await gateway.verb('keys create', [], {
@@ -117,7 +119,7 @@ function endsWith(gateway: TestGateway, key: string): number {
   ).length;
 }
 
-/** A call that takes all its key may make until another one was refused; resolves when it runs. */
+/** A call that uses up its key's limit until another one was refused; resolves when it runs. */
 async function takeAll(gateway: TestGateway, key: string, client: Client): Promise<void> {
   const said = `"before ${client}"`;
   void actions['openai, responses'](gateway, key, `before ${client}`, false);
@@ -143,7 +145,7 @@ const model = 'house/model';
 
 type Account = 'rich' | 'poor' | 'nobody';
 
-/** A client's one call for its user, who says `content`; the answer is whether it got its reply. */
+/** A client's one call for its user, whose text is `content`; returns whether it got its reply. */
 type Action = (gateway: TestGateway, key: string, content: string, stream: boolean) => Promise<boolean>;
 
 async function heardAll(events: AsyncIterable<unknown>): Promise<boolean> {
@@ -216,27 +218,27 @@ const actions = {
 } as const satisfies Record<string, Action>;
 
 type Client = keyof typeof actions;
-/** How often a client comes: alike for all, but for those named. */
+/** How often a client calls: the same for all, except those named. */
 type Often = Partial<Record<Client, number>> & { readonly all: number };
 
 interface Failure {
   readonly at: 'two' | 'one' | 'limited';
   readonly as?: Account;
   readonly vendor?: () => Conduct;
-  /** POSTs at the gateway for one action, and at most how many of each at the vendors. */
+  /** POSTs to the gateway for one action, and at most how many of each reach the providers. */
   readonly posts: Often;
   readonly reached: number;
-  /** Whose user has the reply in the end. */
+  /** The clients whose user has the reply in the end. */
   readonly answered?: readonly Client[];
   readonly stream?: true;
 }
 
 const clients = Object.keys(actions).filter((name): name is Client => name in actions);
-/** It never comes again on its own. */
+/** It never retries on its own. */
 const patient = clients.filter((name) => name !== '@google/genai');
 
 const failures: Readonly<Record<string, Failure>> = {
-  // Codex believes in no key being wrong; nobody is asked for it.
+  // Codex does not accept that a key is wrong; the gateway asks no provider for it.
   'a bad key': { at: 'two', as: 'nobody', posts: { all: 1, Codex: 6 }, reached: 0 },
   'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
   'a key that has made its calls': {
@@ -246,7 +248,7 @@ const failures: Readonly<Record<string, Failure>> = {
     reached: 0,
     answered: patient,
   },
-  // The gateway waits as long as the vendor asks, and sends the call again.
+  // The gateway waits as long as the provider asks, and sends the call again.
   'a vendor that has had enough': {
     at: 'one',
     vendor: full,
@@ -254,7 +256,8 @@ const failures: Readonly<Record<string, Failure>> = {
     reached: 2,
     answered: clients,
   },
-  // Neither Codex nor Gemini CLI knows of the header; Codex stops after its first five at what the body says.
+  // Neither Codex nor Gemini CLI knows the header; Codex stops after its first five attempts because of the
+  // body.
   'vendors that are all down': {
     at: 'two',
     vendor: () => down,
@@ -291,7 +294,7 @@ describe.each(Object.entries(failures))(
       const arrivedBefore = arrived();
       const isAnswered = await actions[client](gateway, key, `from ${client}`, stream).catch(() => false);
       const count = posts[client] ?? posts.all;
-      // Of a limited key there is the call as well that stood in the way.
+      // A limited key also has the call that held the limit.
       const ends = count + Number(at === 'limited');
       await until(() => endsWith(gateway, key) - before >= ends);
       expect([endsWith(gateway, key) - before, isAnswered]).toEqual([ends, answered.includes(client)]);

@@ -15,7 +15,7 @@ function read(decoder: EventDecoder, events: readonly WireEvent[]): CanonicalEve
   return [...events.flatMap((event) => decoder.push(event)), ...decoder.end()];
 }
 
-/** A decoder, and how many events it was asked. */
+/** A decoder, and how many events it was given. */
 function counting(decoder: EventDecoder): EventDecoder & { asked: number } {
   const counted = {
     asked: 0,
@@ -47,8 +47,8 @@ function said(text: string): WireEvent {
 
 const words = ['Hello', ' there', ', said', ' content', ' the', ' gate', '.'];
 
-describe('events that are alike but for their text', () => {
-  it('are known without being parsed, padded or not', () => {
+describe('events that differ only in their text', () => {
+  it('are recognised without being parsed, padded or not', () => {
     for (const pad of [() => ({}), (text: string) => ({ obfuscation: 'x'.repeat(9 - text.length) })]) {
       const decoder = counting(new ChatDecoder(chatCall));
       const events = words.map((content) => chunk({ content }, pad(content)));
@@ -57,7 +57,7 @@ describe('events that are alike but for their text', () => {
     }
   });
 
-  it('are known where they have a name', () => {
+  it('are recognised if they have a name', () => {
     const decoder = counting(new MessagesDecoder(messagesCall));
     const start = {
       event: 'content_block_start',
@@ -68,7 +68,7 @@ describe('events that are alike but for their text', () => {
     expect(decoder.asked).toBe(2);
   });
 
-  it('are read as ever where more is said than text', () => {
+  it('are parsed as usual if they contain more than text', () => {
     const plain = words.map((content) => chunk({ content }));
     const others = [
       chunk({ content: 'b' }, { usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }),
@@ -88,7 +88,7 @@ describe('events that are alike but for their text', () => {
     }
   });
 
-  it('are told by nothing else that holds the same words', () => {
+  it('are not confused with other events that contain the same words', () => {
     const named = (model: string, content: string): WireEvent => chunk({ content }, { model });
     const events = [named('a', 'b'), named('c', 'c'), named('d', 'c'), named('e', 'c')];
     expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
@@ -96,7 +96,7 @@ describe('events that are alike but for their text', () => {
     );
   });
 
-  it('are all asked of a decoder that keeps what they say', () => {
+  it('are all passed to a decoder that keeps what they say', () => {
     const decoder = counting(new ChatDecoder(chatCall));
     read(
       new AlikeEvents(decoder),
@@ -105,7 +105,7 @@ describe('events that are alike but for their text', () => {
     expect(decoder.asked).toBe(words.length);
   });
 
-  it('are no text where their wire has a word for it that nobody knows', () => {
+  it('are not text if their wire has an unknown field for it', () => {
     const odd = (value: string): WireEvent => ({
       event: 'content_block_delta',
       data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'odd', value } }),
@@ -120,7 +120,7 @@ describe('events that are alike but for their text', () => {
     );
   });
 
-  it('come to the same whatever stands in them', () => {
+  it('give the same result whatever they contain', () => {
     const text = fc.oneof(
       fc.constantFrom('content', 'delta', '"', '\\', '\n', '\u0000', 'é', '😀', 'm', 'chatcmpl-1', ''),
       fc.string({ maxLength: 20 }),

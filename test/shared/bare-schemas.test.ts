@@ -1,6 +1,6 @@
 /**
- * A schema beside the word for any JSON, as Together has it and Instructor writes it, is a schema to every
- * model.
+ * A schema beside the JSON object format, as Together accepts it and Instructor writes it, is a schema to
+ * every model.
  */
 import { describe, expect, it } from 'vitest';
 import { clientPath } from '../../core/loss.ts';
@@ -18,12 +18,12 @@ const asked = {
   response_format: { type: 'json_object', schema },
 };
 
-describe('a schema of a chat that stands right in its format', () => {
+describe('a schema of a chat directly in its format', () => {
   it.each([
     ['messages', { output_config: { format: { type: 'json_schema', schema } } }],
     ['responses', { text: { format: { type: 'json_schema', schema } } }],
     ['generate-content', { generationConfig: { responseMimeType: 'application/json' } }],
-  ] as const)('is one to %s, and no loss', (wire, expected) => {
+  ] as const)('is a schema to %s, and no loss', (wire, expected) => {
     const { body, losses } = families[wire].protocol.upstream.encodeRequest(
       readCall('chat-completions', asked).decode(),
       families[wire].model,
@@ -43,7 +43,7 @@ describe('a schema of a chat that stands right in its format', () => {
     expect(body).toMatchObject({ response_format: asked.response_format });
   });
 
-  it('is named where it stands, should something of it be lost', () => {
+  it('is named by its path if something of it is lost', () => {
     expect(clientPath('format.schema', readCall('chat-completions', asked).decode(), {})).toBe(
       'response_format.schema',
     );

@@ -9,13 +9,13 @@ const idsOf = (turns: readonly Turn[]): string[] =>
 const says = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks: [...blocks] });
 
 describe('the ids of calls', () => {
-  it('are numbered past those that are there', () => {
+  it('are numbered after the existing ones', () => {
     expect(
       idsOf(makeCallIdsUnique([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))])),
     ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
   });
 
-  it('are replaced in linear time where thousands are the same', async () => {
+  it('are replaced in linear time if thousands are the same', async () => {
     await expectLinear((count) => {
       const ids = idsOf(makeCallIdsUnique(Array.from({ length: count }, () => says(call('a')))));
       expect(new Set(ids).size).toBe(count);

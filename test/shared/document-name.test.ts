@@ -1,4 +1,4 @@
-/** A document without a name is named by what it is, where a vendor has to be told a name. */
+/** A document without a name is named by its type if a provider requires a name. */
 import { expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
 
@@ -23,7 +23,7 @@ it.each([
   expect(named('responses', type)).toBe(name);
 });
 
-it('one of no type is known by its beginning', () => {
+it('a document without a type is recognised by its first bytes', () => {
   const content = [{ type: 'file', file: { file_data: 'JVBERi0x' } }];
   const { protocol, model } = families.responses;
   const { body } = protocol.upstream.encodeRequest(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { envelopeMark, seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
 
-it('opens to what went in, and is base64 that starts alike', () => {
+it('an envelope opens to what went in, and is base64 with a fixed start', () => {
   fc.assert(
     fc.property(
       fc.record({ vendor: fc.string(), kind: fc.string(), value: fc.string({ unit: 'binary' }) }),
@@ -22,6 +22,6 @@ it.each([
   envelopeMark,
   `${envelopeMark}e30=`,
   seal({ vendor: 'a', kind: 'b', value: 'c' }).slice(0, -6),
-])('does not open what is no whole envelope: %s', (text) => {
+])('an incomplete envelope does not open: %s', (text) => {
   expect(unseal(text)).toBeUndefined();
 });

@@ -1,7 +1,4 @@
-/**
- * A search of the web and a place to run code are asked of the vendor at hand, in its own words, where it has
- * them.
- */
+/** A client's web search or code execution becomes the current provider's own tool, if it has one. */
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Model } from '../../core/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
@@ -137,12 +134,12 @@ describe('a search', () => {
     ],
     ['generate-content', 'responses', [{ type: 'web_search' }], []],
     ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
-  ] as const)('of %s is asked of %s with the options it has', (client, wire, tools, lost) => {
+  ] as const)('of %s becomes one of %s with the options it has', (client, wire, tools, lost) => {
     expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
   });
 
   it.each(['chat-completions', 'generate-content'] as const)(
-    'is not asked of %s where no tool is to be called, which does not concern it there',
+    'is not requested of %s if no tool may be called, which does not concern it there',
     (wire) => {
       expect(sent('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
         tools: undefined,
@@ -168,7 +165,7 @@ describe('a search', () => {
     return { limits: [calls, ...tools.map(({ max_uses: uses }) => uses)], lost };
   }
 
-  it('alone is limited as its client says, in the words of either wire', () => {
+  it('alone is limited as its client says, in the terms of either wire', () => {
     expect(limited('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
     expect(limited('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
       limits: [undefined, 3],
@@ -180,7 +177,7 @@ describe('a search', () => {
     });
   });
 
-  it('beside other tools of the vendor has no limit that says the same, and that is told', () => {
+  it('beside other tools of the provider has no equivalent limit, and the loss is reported', () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
     expect(
       limited(
@@ -196,7 +193,7 @@ describe('a search', () => {
   });
 
   it.each(['responses', 'messages', 'generate-content'] as const)(
-    'of %s is asked of chat-completions where the model is listed for it',
+    'of %s becomes one of chat-completions if the model is listed for it',
     (client) => {
       const { options } = sent(client, searches[client], 'chat-completions');
       expect(options).toEqual(
@@ -212,7 +209,7 @@ describe('a search', () => {
     },
   );
 
-  it('that agents offer by default is told as lost where there is none, and the call goes on', () => {
+  it('that agents offer by default is reported as lost if there is none, and the call continues', () => {
     const plain = modelWith();
     expect(sent('responses', searches.responses, 'chat-completions', plain)).toEqual({
       tools: undefined,
@@ -221,7 +218,7 @@ describe('a search', () => {
     });
   });
 
-  it('asked for in two spellings is asked for once', () => {
+  it('requested in two spellings is requested once', () => {
     const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
     expect(sent('chat-completions', body, 'messages').tools).toHaveLength(1);
   });
@@ -229,12 +226,12 @@ describe('a search', () => {
 
 const coders = wires.filter((wire) => coding[wire]);
 
-describe('a place to run code', () => {
+describe('code execution', () => {
   it.each(
     coders.flatMap((client) =>
       coders.filter((wire) => wire !== client).map((wire): [Wire, Wire] => [client, wire]),
     ),
-  )('of %s is asked of %s', (client, wire) => {
+  )('of %s becomes that of %s', (client, wire) => {
     expect(sent(client, coding[client] ?? {}, wire)).toMatchObject({
       tools: {
         responses: [{ type: 'code_interpreter', container: { type: 'auto' } }],
@@ -284,7 +281,7 @@ describe('a place to run code', () => {
       'cachedContent',
     ],
   ] as const)(
-    'and what else makes up a call of %s refuses it where there is none, naming the field (%#)',
+    'and whatever else a call of %s needs are refused where they do not exist, by the name of the field (%#)',
     (client, body, param) => {
       expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual([
         'unsupported_parameter',
@@ -293,7 +290,7 @@ describe('a place to run code', () => {
     },
   );
 
-  it('on files another vendor keeps is refused', () => {
+  it('on files that another provider stores is refused', () => {
     const kept = {
       ...coding.responses,
       tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }],

@@ -7,7 +7,7 @@ const hour = 3_600_000;
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => vi.useRealTimers());
 
-/** A credential of an hour, numbered. */
+/** A credential of one hour, numbered. */
 function numbered(): { readonly lapsing: Lapsing<number>; fetches: number; fails: unknown } {
   const state = { fetches: 0, fails: undefined as unknown };
   const lapsing = new Lapsing('house', async () => {
@@ -18,14 +18,14 @@ function numbered(): { readonly lapsing: Lapsing<number>; fetches: number; fails
   return Object.assign(state, { lapsing });
 }
 
-describe('a credential that lapses', () => {
-  it('is fetched once for all that ask at once, and then known without waiting', async () => {
+describe('a credential that expires', () => {
+  it('is fetched once for simultaneous calls, and then used without waiting', async () => {
     const state = numbered();
     expect(await Promise.all([state.lapsing.get(), state.lapsing.get()])).toEqual([1, 1]);
     expect(state.lapsing.get()).toBe(1);
   });
 
-  it('is renewed behind the calls before its end', async () => {
+  it('is renewed in the background before it expires', async () => {
     const { lapsing } = numbered();
     await lapsing.get();
     vi.setSystemTime(hour - 240_000);
@@ -34,7 +34,7 @@ describe('a credential that lapses', () => {
     expect(lapsing.get()).toBe(2);
   });
 
-  it('serves on while a renewal fails, which is not tried with each call, and not beyond its end', async () => {
+  it('stays in use while a renewal fails, which not every call repeats, and not after it expires', async () => {
     const state = numbered();
     await state.lapsing.get();
     state.fails = new Error('away');
@@ -48,7 +48,7 @@ describe('a credential that lapses', () => {
     await expect(async () => state.lapsing.get()).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
-  it('is fetched anew once it was refused', async () => {
+  it('is fetched again after it was refused', async () => {
     const { lapsing } = numbered();
     await lapsing.get();
     lapsing.forget();
@@ -65,7 +65,7 @@ describe('a credential that lapses', () => {
     await asked;
   });
 
-  it('that cannot be had is told by names and numbers alone', async () => {
+  it('that cannot be fetched is reported by names and numbers alone', async () => {
     const state = numbered();
     state.fails = Object.assign(new Error('invalid_grant: assertion=eyJhbGciOi.secret'), {
       name: 'GaxiosError',
@@ -81,7 +81,7 @@ describe('a credential that lapses', () => {
 });
 
 describe('an optional package', () => {
-  it('that is not there is named, with the way to have it', async () => {
+  it('that is not installed is named, with the command to install it', async () => {
     const missing = 'a-package-of-nobody';
     await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({
       code: 'upstream_failed',
@@ -90,7 +90,7 @@ describe('an optional package', () => {
     });
   });
 
-  it('that is broken is not told as missing', async () => {
+  it('that is broken is not reported as missing', async () => {
     await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(
       SyntaxError,
     );

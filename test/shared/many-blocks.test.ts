@@ -1,6 +1,6 @@
 /**
- * A request of very many parts crosses like any other: none of them becomes an argument of a call, of which
- * there can only be so many.
+ * A request of very many parts crosses like any other: the code never passes them as arguments of one
+ * function call, whose number is limited.
  */
 import { expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
@@ -57,7 +57,7 @@ it.each<[what: string, client: Wire, body: object, wire: Wire]>([
   ['texts of an answer', 'responses', items, 'responses'],
   ['pictures of a result', 'messages', resultOf(times(picture)), 'chat-completions'],
   ['cache marks', 'messages', resultOf(times(marked)), 'messages'],
-])('very many %s of a %s client', (_what, client, body, wire) => {
+])('very many %s of a %s client cross', (_what, client, body, wire) => {
   const { protocol, model } = families[wire];
   expect(protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined).body).toBeTypeOf(
     'object',

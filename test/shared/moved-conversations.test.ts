@@ -1,6 +1,5 @@
 /**
- * A history that came from another vendor leaves the verbatim lane where its own protocol's vendor would
- * refuse it.
+ * A history from another provider leaves the verbatim lane if its own protocol's provider would refuse it.
  */
 import { describe, expect, it } from 'vitest';
 import { modelWith as chatModel } from '../chat-completions/bodies.ts';
@@ -20,7 +19,7 @@ function sent(wire: Wire, body: object, model = families[wire].model): string {
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const tools = [{ type: 'function', function: { name: 'look' } }];
 
-describe('thoughts in a chat', () => {
+describe('reasoning in a chat', () => {
   const body = {
     model: 'a/b',
     tools,
@@ -31,13 +30,13 @@ describe('thoughts in a chat', () => {
     ],
   };
 
-  it('are not sent to OpenAI, which has no field for them', () => {
+  it('is not sent to OpenAI, which has no field for it', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', body, openai)).toBe(false);
     expect(sent('chat-completions', body, openai)).not.toContain('reasoning_content');
   });
 
-  it('go on byte for byte to a vendor that has', () => {
+  it('reaches a provider that has one byte for byte', () => {
     expect(
       suits(
         'chat-completions',
@@ -51,7 +50,7 @@ describe('thoughts in a chat', () => {
   });
 });
 
-describe('an answer as its vendor gave it, in a chat', () => {
+describe('an answer as its provider gave it, in a chat', () => {
   const answers = {
     vllm: {
       role: 'assistant',
@@ -83,14 +82,14 @@ describe('an answer as its vendor gave it, in a chat', () => {
     ).toBe(true);
   });
 
-  it('is told to OpenAI without that list, which it refuses', () => {
+  it('goes to OpenAI without that list, which it refuses', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', asked('vllm'), openai)).toBe(false);
     expect(sent('chat-completions', asked('vllm'), openai)).not.toContain('tool_calls');
   });
 
   it.each(['vllm', 'openai'] as const)(
-    'loses nothing elsewhere where %s told of no calls and no citations',
+    'loses nothing elsewhere if %s reported no calls and no citations',
     (vendor) => {
       for (const wire of ['responses', 'messages', 'generate-content'] as const) {
         const { losses } = families[wire].protocol.upstream.encodeRequest(
@@ -104,7 +103,7 @@ describe('an answer as its vendor gave it, in a chat', () => {
   );
 });
 
-describe('thoughts in the content, as Mistral writes them', () => {
+describe('reasoning in the content, as Mistral writes it', () => {
   const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }], closed: true };
   const body = {
     model: 'a/b',
@@ -119,13 +118,13 @@ describe('thoughts in the content, as Mistral writes them', () => {
     capabilities: { wire: { 'chat-completions': { extras: false } } },
   });
 
-  it('go back to Mistral byte for byte, and the same where they are translated', () => {
+  it('goes back to Mistral byte for byte, and the same if it is translated', () => {
     expect(suits('chat-completions', body, magistral)).toBe(true);
     expect(JSON.parse(sent('chat-completions', body, magistral)).messages).toEqual(body.messages);
   });
 
   it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])(
-    'are not sent to %s, and told as lost',
+    'is not sent to %s, and is reported as lost',
     (id) => {
       const model = chatModel({ id });
       expect(suits('chat-completions', body, model)).toBe(false);
@@ -139,7 +138,7 @@ describe('thoughts in the content, as Mistral writes them', () => {
     },
   );
 
-  it.each(['responses', 'messages', 'generate-content'] as const)('are thoughts to %s', (wire) => {
+  it.each(['responses', 'messages', 'generate-content'] as const)('is reasoning to %s', (wire) => {
     const { body: told, losses } = families[wire].protocol.upstream.encodeRequest(
       readCall('chat-completions', body).decode(),
       families[wire].model,
@@ -165,13 +164,13 @@ describe('ids of calls in a chat', () => {
     ],
   });
 
-  it('go on as they are to whoever takes them', () => {
+  it('reach any provider that accepts them unchanged', () => {
     expect(suits('chat-completions', asked('D681PevKs'), mistral)).toBe(true);
     expect(suits('chat-completions', asked('call_1'))).toBe(true);
   });
 
   it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])(
-    'are made anew for a vendor that takes nine letters and digits: %s',
+    'are replaced for a provider that requires nine letters and digits: %s',
     (id) => {
       expect(suits('chat-completions', asked(id), mistral)).toBe(false);
       const { messages } = JSON.parse(sent('chat-completions', asked(id), mistral));
@@ -197,7 +196,7 @@ describe('the name of a tool beside its result, in a chat', () => {
   };
 
   it.each(['responses', 'messages', 'generate-content'] as const)(
-    'is no loss to %s, which has it by the call',
+    'is no loss to %s, which finds it by the call',
     (wire) => {
       expect(
         families[wire].protocol.upstream.encodeRequest(
@@ -209,7 +208,7 @@ describe('the name of a tool beside its result, in a chat', () => {
     },
   );
 
-  it('is told as lost where it is another than the call has', () => {
+  it('is reported as lost if it differs from that of the call', () => {
     const other = {
       ...body,
       messages: body.messages.map((message) =>
@@ -226,7 +225,7 @@ describe('the name of a tool beside its result, in a chat', () => {
     expect(JSON.parse(sent('chat-completions', other)).messages).toEqual(other.messages);
   });
 
-  it('stays where it stood on its own wire', () => {
+  it('stays in place on its own wire', () => {
     expect(JSON.parse(sent('chat-completions', body)).messages).toEqual(body.messages);
   });
 });
@@ -249,7 +248,7 @@ describe('pictures a model made, in a chat', () => {
     ],
   };
 
-  it('are shown to OpenAI by the user, since an assistant has no field for them there', () => {
+  it('reach OpenAI in a user turn, since an assistant has no field for them there', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', body, openai)).toBe(false);
     const messages: unknown = JSON.parse(sent('chat-completions', body, openai)).messages;
@@ -268,7 +267,7 @@ describe('pictures a model made, in a chat', () => {
     expect(JSON.stringify(messages)).not.toMatch(/"images"|c2VhbA/);
   });
 
-  it('go back where they stood to a vendor that has, and with their seal to the one that sealed them', () => {
+  it('return in place to a provider that has one, and with their signature to the one that signed them', () => {
     const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) =>
       chatModel({ id, capabilities: { wire: { 'chat-completions': { extras: false } } } }),
     );
@@ -291,7 +290,7 @@ describe('pictures a model made, in a chat', () => {
   });
 });
 
-describe('thoughts in a response', () => {
+describe('reasoning in a response', () => {
   const input = (id: string): object => ({
     model: 'openai/gpt-5.5',
     input: [
@@ -303,16 +302,16 @@ describe('thoughts in a response', () => {
   });
   const made = `rs_${'01a1faecc6a27ed4ba0f1fd21ce51122'}0000`;
 
-  it('that the gateway made an item for reach no vendor, which would look for it in vain', () => {
+  it('that the gateway made an item for reaches no provider, which would not find it', () => {
     expect(suits('responses', input(made))).toBe(false);
     expect(sent('responses', input(made))).not.toContain('"reasoning"');
   });
 
-  it('that the vendor keeps itself go on byte for byte', () => {
+  it('that the provider stores itself is passed on byte for byte', () => {
     expect(suits('responses', input('rs_68a7c1d9e0f48191b2c3d4e5f60718293a4b5c6d7e8f9012'))).toBe(true);
   });
 
-  it('keep the id their seal is bound to, whole and streamed', () => {
+  it('keeps the id its signature is bound to, whole and streamed', () => {
     const { upstream, client } = families.responses.protocol;
     const item = { id: 'rs_vendor', type: 'reasoning', summary: [], encrypted_content: 'gAAAAABseal' };
     const reply = {
@@ -347,7 +346,7 @@ describe('thoughts in a response', () => {
   });
 });
 
-describe('a loop of tools that began without thoughts', () => {
+describe('a tool loop that began without reasoning', () => {
   const body = (thinking: object): object => ({
     model: 'a/b',
     max_tokens: 4000,
@@ -360,18 +359,18 @@ describe('a loop of tools that began without thoughts', () => {
     ],
   });
 
-  it('goes on without them where they were asked for, since the vendor wants the first', () => {
+  it('continues without it if the client asked for it, since the provider requires the first', () => {
     const asked = body({ type: 'enabled', budget_tokens: 2000 });
     expect(suits('messages', asked)).toBe(false);
     expect(sent('messages', asked)).not.toContain('"thinking"');
   });
 
-  it('goes on byte for byte where they were not', () => {
+  it('continues byte for byte if the client did not ask for it', () => {
     expect(suits('messages', body({ type: 'disabled' }))).toBe(true);
   });
 });
 
-it("a call that another vendor made is given to Google's clients with the word that stands for a seal, the first of a reply alone", () => {
+it("Google's clients receive a call of another provider with the placeholder signature, on the first call of a reply alone", () => {
   const { upstream } = families['chat-completions'].protocol;
   const completion = {
     id: 'c',

@@ -10,7 +10,7 @@ function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: 
 const text = { type: 'string' };
 
 describe('the schema of a tool', () => {
-  it("stays as it is where its root is plainly an object's", () => {
+  it('stays unchanged if its root is plainly an object', () => {
     const plain = { type: 'object', properties: { a: { anyOf: [text] } } };
     expect(fitted(plain).schema).toBe(plain);
   });
@@ -61,11 +61,11 @@ describe('the schema of a tool', () => {
       { type: 'object', properties: { a: text } },
       1,
     ],
-  ])("with %s becomes an object's", (_, schema, expected, reasons) => {
+  ])('with %s becomes an object schema', (_, schema, expected, reasons) => {
     expect(fitted(schema)).toEqual({ schema: expected, reasons });
   });
 
-  it('whose choices lead back to it is made in no time', () => {
+  it('with choices that lead back to it is converted at once', () => {
     const itself = Array.from({ length: 8 }, () => ({ $ref: '#' }));
     const expected = { type: 'object', properties: { a: text } };
     expect(fitted({ anyOf: [...itself, { properties: { a: text } }] })).toEqual({
@@ -74,7 +74,7 @@ describe('the schema of a tool', () => {
     });
   });
 
-  it('with many members in its choices is made in linear time', async () => {
+  it('with many members in its choices is converted in linear time', async () => {
     await expectLinear((count) => {
       const names = Array.from({ length: count }, (_, place) => `member${place}`);
       const { schema } = fitted({ anyOf: [{ required: names }, { required: names.toReversed() }] });
@@ -82,7 +82,7 @@ describe('the schema of a tool', () => {
     }, 2000);
   });
 
-  it('is looked into by pointers, never beyond its own members', () => {
+  it('is searched by pointers, never beyond its own members', () => {
     expect(resolvePointer({ 'a/b': { '%': 1 } }, '#/a~1b/%25')).toBe(1);
     expect(resolvePointer({}, '#/constructor')).toBeUndefined();
     expect(resolvePointer({}, 'https://example.com/schema')).toBeUndefined();

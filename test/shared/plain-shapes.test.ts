@@ -27,7 +27,7 @@ describe('a quick check made from a schema', () => {
     { kind: 'a', text: 'b' },
     { kind: 'b', text: 'b', size: null, other: 5 },
     { kind: 'a', text: 'b', parts: [{ type: 'p', on: true }] },
-  ])('accepts %j as it is', (value) => {
+  ])('accepts %j without the schema', (value) => {
     expect(checkWire(schema, [value])[0]).toBe(value);
   });
 
@@ -78,7 +78,7 @@ describe('a quick check leaves a schema to zod', () => {
 const said = { role: 'user', content: 'Hello' };
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
 
-describe('what is almost plain is read field by field', () => {
+describe('a partly plain value is read field by field', () => {
   it.each([
     ['messages[1].role', { role: 5, content: 'a' }],
     ['messages[1].content', { role: 'user', content: 1 }],

@@ -1,6 +1,6 @@
 /**
- * What a vendor said and a client's protocol has no place for is told, whole and streamed alike; what has a
- * place is not.
+ * The gateway reports what a provider said and a client's protocol has no field for, whole and streamed
+ * alike, and nothing else.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ function replyOf(wire: Wire, name: string): CanonicalEvent[] {
   return families[wire].protocol.upstream.decodeReply(body, readCall(wire, plain[wire]));
 }
 
-/** The kinds of things lost, as a client of a wire is written a reply. */
+/** The kinds of losses when a reply is written for a client of a wire. */
 function lostFor(client: Wire, events: readonly CanonicalEvent[], streamed: boolean): string[] {
   const { client: side } = families[client].protocol;
   const kinds = new Set<string>();
@@ -73,7 +73,7 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
     { 'chat-completions': ['code', 'server-tool'], messages: ['code', 'server-tool'] },
   ],
   ['generate-content', 'grounding', {}],
-  // One of its pictures is a draft among its thoughts.
+  // One of its pictures is a draft within its reasoning.
   [
     'generate-content',
     'image-output',
@@ -84,21 +84,21 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
 describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
   const events = replyOf(vendor, name);
 
-  it.each(wires)('loses for a client of %s what is told, and no more', (client) => {
+  it.each(wires)('reports for a client of %s every loss, and no more', (client) => {
     const expected = lost[client] ?? [];
     expect(lostFor(client, events, false)).toEqual(expected);
     expect(lostFor(client, events, true)).toEqual(expected);
   });
 });
 
-describe('what a vendor says of its reply as such', () => {
+describe('what a provider says about its reply as such', () => {
   const started = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [
     { type: 'response-start', vendor: { [owner]: fields } },
     { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
     { type: 'response-end' },
   ];
 
-  it.each(wires)('is told to clients of %s as far as they may need it', (client) => {
+  it.each(wires)('reaches clients of %s as far as they may need it', (client) => {
     expect(
       lostFor(
         client,
@@ -110,14 +110,14 @@ describe('what a vendor says of its reply as such', () => {
   });
 });
 
-describe('why a reply ended', () => {
+describe('the reason that a reply ended', () => {
   const ended = (finish: Partial<Extract<CanonicalEvent, { type: 'finish' }>>): CanonicalEvent[] => [
     { type: 'response-start' },
     { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' }, ...finish },
     { type: 'response-end' },
   ];
 
-  it('is told as lost to clients of messages where nobody there has a word for it', () => {
+  it('is reported as lost to clients of messages if that protocol has no word for it', () => {
     expect(lostFor('messages', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), true)).toEqual([
       'finish',
     ]);
@@ -126,7 +126,7 @@ describe('why a reply ended', () => {
     );
   });
 
-  it('is told to clients of chat-completions beside the usual word, but for the sequence it stopped at', () => {
+  it('reaches clients of chat-completions beside the usual word, except the sequence it stopped at', () => {
     expect(
       lostFor('chat-completions', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), false),
     ).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * What Google sealed of an answer's text comes back to Google through every client, byte for byte, and
- * reaches nobody else.
+ * Google's signature of an answer's text returns to Google through every client, byte for byte, and reaches
+ * no other provider.
  */
 import { describe, expect, it } from 'vitest';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
@@ -26,7 +26,7 @@ const opening: Readonly<Record<Wire, object>> = {
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
 };
 
-/** The next request of a client that keeps what it was sent, as its SDK does. */
+/** The next request of a client that keeps what it received, as its SDK does. */
 function nextOf(client: Wire, said: Record<string, unknown>): object {
   const first = opening[client];
   const list = <Value>(value: Value | undefined): Value[] => (Array.isArray(value) ? value : []);
@@ -71,7 +71,7 @@ describe.each(wires)('a %s client', (client) => {
   );
   const request = readCall(client, nextOf(client, Object(said))).decode();
 
-  it('gives Google its seal back on the same text', () => {
+  it("returns Google's signature on the same text", () => {
     const { body } = google.protocol.upstream.encodeRequest(request, google.model, undefined);
     expect(JSON.parse(JSON.stringify(body))).toMatchObject({
       contents: [{}, { role: 'model', parts: [{ text: 'Ahoy.', thoughtSignature: seal }] }, {}],
@@ -79,7 +79,7 @@ describe.each(wires)('a %s client', (client) => {
   });
 
   it.each(wires.filter((wire) => wire !== 'generate-content' && wire !== client))(
-    'gives it to no vendor of %s, and is told so',
+    'sends it to no provider of %s, and gets a report of the loss',
     (wire) => {
       const { protocol, model } = families[wire];
       const { body, losses } = protocol.upstream.encodeRequest(request, model, undefined);

@@ -1,4 +1,4 @@
-/** A picture that a tool gave, in the message of its result: clients made for OpenRouter write it there. */
+/** A picture from a tool, in the message of its result: clients made for OpenRouter write it there. */
 import { describe, expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
 
@@ -82,7 +82,7 @@ describe('a picture in the result of a tool, in a chat', () => {
     expect(losses).toEqual([]);
   });
 
-  it('is counted as a picture, and not by its letters', () => {
+  it('is counted as a picture, and not by its characters', () => {
     expect(readCall('chat-completions', asked).size).toMatchObject({
       images: 1,
       textBytes: JSON.stringify(asked).length - 'iVBORw0KGgo='.length,

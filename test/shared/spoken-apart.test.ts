@@ -1,6 +1,6 @@
 /**
- * What an assistant said in several messages, or before and behind something else, never runs together into
- * one sentence.
+ * Several messages of an assistant, or text before and after something else, never run together into one
+ * sentence.
  */
 import { describe, expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
@@ -23,14 +23,14 @@ function sent(client: Wire, body: object, wire: Wire = 'chat-completions'): unkn
 describe('two messages of the assistant', () => {
   const two = [hi, { role: 'assistant', content: 'Hello.' }, { role: 'assistant', content: 'World' }, go];
 
-  it('are two on the other wires that have messages', () => {
+  it('stay two on the other wires that have messages', () => {
     for (const wire of ['chat-completions', 'responses'] as const) {
       expect(sent('messages', { model, max_tokens: 90, messages: two }, wire)).toEqual(two);
       expect(sent('responses', { model, input: two }, wire)).toEqual(two);
     }
   });
 
-  it('have each the thoughts that stood before them', () => {
+  it('each keep the reasoning before them', () => {
     const thought = (text: string): object => ({
       type: 'reasoning',
       id: `rs_${text}`,
@@ -53,7 +53,7 @@ describe('two messages of the assistant', () => {
     ).toEqual([['Hi'], ['a', 'Hello.'], ['b', 'World', 'tool-call']]);
   });
 
-  it('are one where the first calls a tool: only results may follow a call', () => {
+  it('become one if the first calls a tool: only results may follow a call', () => {
     const call = { tool_calls: [{ id: 'c1' }] };
     const shown = [
       hi,
@@ -84,7 +84,7 @@ describe('two messages of the assistant', () => {
   });
 });
 
-it('texts between which a vendor searched keep a break, and pieces of one text have none', () => {
+it('texts between which a provider searched keep a break, and pieces of one text have none', () => {
   const text = (words: string): object => ({ type: 'text', text: words });
   const search = [
     { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },

@@ -1,6 +1,6 @@
 /**
- * What a client of responses lets stand between a call and its result stands behind the result for everybody
- * else.
+ * What a client of responses may put between a call and its result comes after the result on every other
+ * wire.
  */
 import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
@@ -35,10 +35,10 @@ function sent(
   return { said: plain.messages ?? plain.contents, lost: losses.map(({ path }) => path) };
 }
 
-describe('a word between a call and its result', () => {
+describe('a message between a call and its result', () => {
   const input = [hi, called('a'), approved, answered('a')];
 
-  it('follows the result on every wire, and is told by its own place', () => {
+  it('follows the result on every wire, and is reported by its own path', () => {
     expect(sent('chat-completions', input).said).toMatchObject([
       {},
       { tool_calls: [{ id: 'a' }] },

@@ -11,7 +11,7 @@ const number = fc.tuple(
   fc.constantFrom('', '', 'e5', 'E+5', 'e-07'),
 );
 
-it('a number keeps every character it was written in', () => {
+it('a number keeps every character of its source text', () => {
   fc.assert(
     fc.property(number, (parts) => {
       const text = `{"a":[${parts.join('')},"b"]}`;
@@ -21,18 +21,18 @@ it('a number keeps every character it was written in', () => {
 });
 
 it.each(['-0', '1.0', '1e5', '9007199254740993', '1234567890123456', '123456789012345'])(
-  '%s alone, too',
+  'a single number keeps them too: %s',
   (text) => {
     expect(JSON.stringify(parseExactly(text))).toBe(text);
   },
 );
 
-it.each(['', ' ', 'null', ' null\n'])('no arguments are an empty object: %j', (text) => {
+it.each(['', ' ', 'null', ' null\n'])('missing arguments are an empty object: %j', (text) => {
   expect(parseArguments(text)).toEqual({});
 });
 
 it.each(['[1]', '"a"', '{"a":1.0', 'nul', `null${' '.repeat(99)}x`])(
-  'what is no object is no arguments: %s',
+  'a value that is not an object counts as no arguments: %s',
   (text) => {
     expect(parseArguments(text)).toBeUndefined();
   },

@@ -1,4 +1,4 @@
-/** What a reply has said so far, in pieces. */
+/** The text of a reply so far, in pieces. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Transcript } from '../../plugins/shared/wire-kit/transcript.ts';
@@ -10,7 +10,7 @@ function said(pieces: readonly string[], limit?: number): Transcript {
 }
 
 describe('a transcript', () => {
-  it('is what was said, however it came', () => {
+  it('is the text of the reply, however it was cut', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 3000 }), (pieces) => {
         const transcript = said(pieces);
@@ -24,7 +24,7 @@ describe('a transcript', () => {
     );
   });
 
-  it('keeps the beginning of what is longer than its limit, and counts the rest', () => {
+  it('keeps the start of a text that is longer than its limit, and counts the rest', () => {
     const transcript = said(
       Array.from({ length: 5000 }, () => 'word '),
       100,

@@ -1,4 +1,4 @@
-/** What a wire object holds beyond what is known of it. */
+/** The fields of a wire object beyond the known ones. */
 import { expect, it } from 'vitest';
 import { pickUnread } from '../../plugins/shared/wire-kit/vendor-bag.ts';
 
@@ -13,7 +13,7 @@ it.each([
     '{"text":"a","__proto__":{"polluted":true}}',
     '{"__proto__":{"polluted":true}}',
   ],
-])('is %s', (_, wire, left) => {
+])('the bag of unknown fields is %s', (_, wire, left) => {
   const rest = pickUnread(JSON.parse(wire), known);
   expect(JSON.stringify(rest)).toBe(left);
   expect('polluted' in rest).toBe(false);

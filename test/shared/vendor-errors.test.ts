@@ -1,4 +1,4 @@
-/** What vendors' errors mean, by bodies that real vendors send, and what of them a client sees. */
+/** What providers' errors mean, by bodies that real providers send, and what a client sees of them. */
 import { describe, expect, it } from 'vitest';
 import type { GatewayError } from '../../core/index.ts';
 import {
@@ -34,7 +34,7 @@ function decode(family: Family, status: number, message: string, more: object = 
   return decoders[family](status, JSON.stringify(bodyOf(family, status, message, more)));
 }
 
-describe('an error about what the caller named', () => {
+describe('an error about what the client named', () => {
   it.each<[Family, number, string, string]>([
     [
       'google',
@@ -67,7 +67,7 @@ describe('an error about what the caller named', () => {
     ['messages', 404, 'File not found: file_011CNha8iCJcU1wXNR6q4V8w', 'not_found'],
     ['messages', 404, 'Skill not found: skill_01', 'not_found'],
     ['openai', 424, "Error retrieving tool list from MCP server: 'files'.", 'invalid_request'],
-  ])("(%s, %i, '%s') is %s, in the vendor's words", (family, status, message, code) => {
+  ])("(%s, %i, '%s') is %s, with the provider's message", (family, status, message, code) => {
     const error = decode(
       family,
       status,
@@ -80,7 +80,7 @@ describe('an error about what the caller named', () => {
     expect(encoders[family](error).status).toBe(status);
   });
 
-  it('is a refusal by policy where the vendor answers 403 for one', () => {
+  it('is a refusal by policy if the provider answers 403 for one', () => {
     const flagged = { code: 403, metadata: { reasons: ['violence'], flagged_input: 'x' } };
     const openrouter = decode(
       'openai',
@@ -107,7 +107,7 @@ describe('an error about what the caller named', () => {
     expect(JSON.stringify(encodeOpenai(xai))).not.toContain(team);
   });
 
-  it('is one call only where it alone is larger than our quota: another target may take it', () => {
+  it('concerns one call only if that call alone is larger than our quota: another target may accept it', () => {
     const message =
       'Request too large for model `m` in organization `org_01abc` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size.';
     for (const status of [413, 429]) {
@@ -198,7 +198,7 @@ describe('an error about our key, our account or a model', () => {
       'The model `gpt-x` has been decommissioned and is no longer supported.',
       { code: 'model_decommissioned' },
     ],
-    // llama.cpp's answer at an address that it does not have.
+    // llama.cpp's answer at a path that it does not have.
     ['openai', 404, 'File Not Found', { code: 404, type: 'not_found_error' }],
     ['openai', 404, 'Invalid URL (POST /v1/chat)'],
     ['messages', 404, 'model: claude-x'],
@@ -212,16 +212,19 @@ describe('an error about our key, our account or a model', () => {
       404,
       'Publisher Model `projects/p/locations/l/publishers/google/models/x` was not found or your project does not have access to it.',
     ],
-  ])("(%s, %i, '%s') says that the model is missing, in our words", (family, status, message, more = {}) => {
-    const error = decode(family, status, message, more);
-    expect(error).toMatchObject({
-      code: 'model_not_found',
-      message: 'The provider does not serve this model at present.',
-    });
-    expect(error.details.vendor).toBeUndefined();
-  });
+  ])(
+    "(%s, %i, '%s') says that the model is missing, with our own message",
+    (family, status, message, more = {}) => {
+      const error = decode(family, status, message, more);
+      expect(error).toMatchObject({
+        code: 'model_not_found',
+        message: 'The provider does not serve this model at present.',
+      });
+      expect(error.details.vendor).toBeUndefined();
+    },
+  );
 
-  it('cannot be made up by a caller whose text the vendor quotes', () => {
+  it('cannot be forged by a client whose text the provider quotes', () => {
     for (const text of ['invalid api key', 'the model x does not exist', 'credit balance is too low']) {
       for (const quote of ["'", '"', '`']) {
         expect(
@@ -233,7 +236,7 @@ describe('an error about our key, our account or a model', () => {
   });
 });
 
-describe("a vendor's error on its own protocol", () => {
+describe("a provider's error on its own protocol", () => {
   it.each<[string, number, object, object?]>([
     [
       'Groq',
@@ -305,7 +308,7 @@ describe("a vendor's error on its own protocol", () => {
     });
   });
 
-  it('keeps the words of a vendor that is overloaded', () => {
+  it('keeps the message of a provider that is overloaded', () => {
     const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
     expect(
       encodeMessages(decodeMessages(529, JSON.stringify({ type: 'error', error: overloaded })), 'id-1'),
@@ -387,8 +390,8 @@ describe("a vendor's error on its own protocol", () => {
   });
 });
 
-describe("a vendor's error on another protocol", () => {
-  it("is OpenAI's shape where Google is asked by a chat or responses client", () => {
+describe("a provider's error on another protocol", () => {
+  it("has OpenAI's format if a chat or responses client asks Google", () => {
     const error = decodeGoogle(
       400,
       JSON.stringify({ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }),
@@ -404,7 +407,7 @@ describe("a vendor's error on another protocol", () => {
     });
   });
 
-  it("is OpenAI's shape where Google's own chat layer is asked", () => {
+  it("has OpenAI's format if it comes from Google's own chat layer", () => {
     const error = decodeOpenai(
       400,
       JSON.stringify([{ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }]),
@@ -462,7 +465,7 @@ describe("a vendor's error on another protocol", () => {
       },
     ],
   ] as const)(
-    'with status %i keeps its message, and has the status and type of each family',
+    'with status %i keeps its message, and has the status and type of each protocol',
     (status, message, told) => {
       const families = ['openai', 'messages', 'google'] as const;
       for (const from of families) {

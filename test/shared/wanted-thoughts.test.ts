@@ -1,6 +1,6 @@
 /**
- * What DeepSeek thought before it called a tool, and wants back, comes back to it through every client, and
- * reaches nobody else.
+ * DeepSeek's reasoning before a tool call, which it requires back, returns to it through every client, and
+ * reaches no other provider.
  */
 import { describe, expect, it } from 'vitest';
 import { modelWith } from '../chat-completions/bodies.ts';
@@ -63,14 +63,14 @@ describe.each(wires)('a %s client', (client) => {
     ]),
   });
 
-  it('gives DeepSeek its thoughts back with the call', () => {
+  it("returns DeepSeek's reasoning to it with the call", () => {
     const { body } = chat.upstream.encodeRequest(next.decode(), deepseek, undefined);
     expect(jsonOf(body)).toMatchObject({
       messages: [{}, { role: 'assistant', reasoning_content: thought, tool_calls: [{}] }, { role: 'tool' }],
     });
   });
 
-  it.each(wires)('gives them to no vendor of %s', (wire) => {
+  it.each(wires)('sends it to no provider of %s', (wire) => {
     const { protocol, model } = families[wire];
     expect(
       JSON.stringify(protocol.upstream.encodeRequest(next.decode(), model, undefined).body),
