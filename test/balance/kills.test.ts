@@ -23,6 +23,6 @@ it('a killed gateway loses nothing it acknowledged and leaves nothing pending; a
   });
   expect(recovered).toBeGreaterThan(0);
   expect(completed).toBeGreaterThan(0);
-  // Everything the vendor was asked was reserved before.
+  // Every request to the provider was reserved before.
   expect(reserved).toBeGreaterThanOrEqual(asked);
 });

@@ -1,6 +1,6 @@
 /**
- * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The vendor
- * and the clients keep journals of their own, and what the ledger says in the end is held against both.
+ * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The provider
+ * and the clients keep journals of their own, and the test compares the ledger with both.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const model = 'openai/gpt-4.1-mini';
 const rates = { input: 400, output: 1600 };
 const promptTokens = 12;
 
-/** What the vendor knows of a call. */
+/** What the provider knows of a call. */
 interface Served {
   words: number;
   finished: boolean;
@@ -27,7 +27,7 @@ export interface Made {
   readonly marker: string;
   /** The id of the key it was made with, which no other call has. */
   readonly key: string;
-  /** Undefined where the gateway died before it told. */
+  /** Undefined if the gateway died before it sent this. */
   id: string | undefined;
   words: number;
   done: boolean;
@@ -37,7 +37,7 @@ function chunk(choices: object[], more: object = {}): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
 }
 
-/** A vendor that streams as many words as the prompt asks for, slowly. */
+/** A provider that streams as many words as the prompt asks for, slowly. */
 export async function startJournallingVendor(pause: number) {
   const journal = new Map<string, Served>();
   const vendor = await startScriptedVendor(async (response, _, body) => {
@@ -92,21 +92,23 @@ export interface KillsOptions {
   readonly longest: number;
   /** Seconds of its lease. */
   readonly lease: number;
-  /** Answers a whole number below its argument. */
+  /** Returns a whole number below its argument. */
   draw(below: number): number;
 }
 
 export interface Kills {
-  /** Milliseconds from each restart until nothing of the dead was pending. */
+  /** Milliseconds from each restart until no call of the dead process was pending. */
   readonly resolvedAfter: readonly number[];
-  /** Calls that a client was told were complete and whose entry is not what the vendor's figures cost. */
+  /**
+   * Calls that were complete for their client and whose entry differs from the cost of the provider's usage.
+   */
   readonly wrong: readonly string[];
-  /** Calls of dead gateways that were charged less than nothing or more than the vendor had put out. */
+  /** Calls of dead gateways that were charged less than nothing or more than the provider had sent. */
   readonly overcharged: readonly string[];
-  /** Calls the vendor was asked that nobody was charged for, whenever their gateway was killed. */
+  /** Calls the provider received and no account was charged for, whenever their gateway was killed. */
   readonly forgotten: readonly string[];
   /**
-   * Calls that were charged for though the vendor was not asked, but for those that were taken for sent:
+   * Calls that were charged for though the provider did not receive them, except those that count as sent:
    * these cost their input.
    */
   readonly madeUp: readonly string[];
@@ -115,7 +117,7 @@ export interface Kills {
   readonly completed: number;
   readonly recovered: number;
   readonly asked: number;
-  /** Of those whose gateway gave no sign of life after it had reserved. */
+  /** Those whose gateway sent no heartbeat after it had reserved. */
   readonly presumed: number;
   readonly reserved: number;
   readonly audit: Awaited<ReturnType<Store['audit']>>;
@@ -132,7 +134,7 @@ export async function allEntries(store: Store): Promise<Entry[]> {
   return all;
 }
 
-/** Waits until nothing of an owner is pending but what this says may be. */
+/** Waits until nothing of an owner is pending except what this allows. */
 async function untilResolved(store: Store, isNew: (call: string) => boolean): Promise<number> {
   const began = performance.now();
   for (;;) {
@@ -232,7 +234,8 @@ async function verdict(
     ({ done, id = '', marker }) => done && charged.get(id) !== costOf(journal.get(marker)?.words ?? 0),
   );
   const cut = everyone.filter(({ done, id }) => !done && id !== undefined);
-  // An estimate counts a token for four bytes of the prompt's whole JSON, and the vendor's own count is less.
+  // An estimate counts a token for four bytes of the prompt's whole JSON, and the provider's own count is
+  // less.
   const most = (words: number): bigint =>
     costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
   const overcharged = cut.filter(

@@ -1,4 +1,7 @@
-/** Events that differ only in their text go on as bytes: what the client gets and what is counted stay the same. */
+/**
+ * Events that differ only in their text pass as bytes: what the client receives and what is counted stay the
+ * same.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Tally } from '../../core/billing/reply-progress.ts';
@@ -73,7 +76,7 @@ const saids = fc.array(
   { maxLength: 40 },
 );
 
-it('sends every byte but the model, and counts the same text, however a stream is cut', async () => {
+it('the gateway sends every byte but the model, and counts the same text, however a stream is cut', async () => {
   await fc.assert(
     fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
       const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts);

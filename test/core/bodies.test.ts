@@ -77,7 +77,7 @@ describe('reply memory', () => {
     expect(() => budget.checkRoom()).not.toThrow();
     first.add(free + 600);
     for (const memory of [first, second, third]) memory.release();
-    // What comes after that counts for nothing.
+    // Anything after that is not counted.
     first.add(free + 600);
     const all = new ReplyMemory(budget);
     all.add(free + 1000);

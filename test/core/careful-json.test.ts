@@ -1,4 +1,4 @@
-/** A JSON body says each field once: a vendor may read another of two than the gateway does. */
+/** A JSON body may contain each field once: of two, a provider might read another than the gateway does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCarefully } from '../../core/http/careful-json.ts';
@@ -36,7 +36,7 @@ it.each([
   ['with a name that ends in a backslash', '{"a\\\\":1,"a\\\\":2}', 'a\\'],
   ['with a name of another script', '{"prénom":1,"prénom":"名"}', 'prénom'],
   ['with numbers as names', '{"1":1,"0":0,"1":2}', '1'],
-])('refuses a duplicate field %s', (_, text, field) => {
+])('the parser refuses a duplicate field %s', (_, text, field) => {
   expect(refusedFor(text)).toBe(field);
 });
 
@@ -46,11 +46,11 @@ it.each([
   '{"a":"{\\"a\\":1,\\"a\\":2}"}',
   '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}',
   '{ "a" : ": " , "b\\"" : [ ":" ] }',
-])('accepts %s', (text) => {
+])('the parser accepts %s', (text) => {
   expect(refusedFor(text)).toBeUndefined();
 });
 
-it('shortens a long path in its error', () => {
+it('the parser shortens a long path in its error', () => {
   const long = `"${'x'.repeat(10_000)}"`;
   expect(refusedFor(`{${'"a":{'.repeat(90)}${long}:1,${long}:2${'}'.repeat(91)}`)?.length).toBeLessThan(500);
 });

@@ -32,14 +32,16 @@ const hooks = [
   'observe',
 ] as const;
 type Hook = (typeof hooks)[number];
-/** `slow` answers as it should, later; `never` not at all. */
+/** `slow` answers correctly, later; `never` not at all. */
 const faults = ['throws', 'rejects', 'refuses', 'nonsense', 'slow', 'never'] as const;
 type Fault = (typeof faults)[number];
 
 interface Plan {
   readonly faults: Partial<Record<Hook, Fault>>;
   readonly stream: boolean;
-  /** When the client leaves: as a hook is reached, or once it has read a piece; it stays where absent. */
+  /**
+   * When the client disconnects: as a hook is reached, or after it has read a piece; undefined if it stays.
+   */
   readonly leaves: Hook | 'reply' | undefined;
 }
 
@@ -49,7 +51,7 @@ const plans = fc.record({
   leaves: fc.option(fc.constantFrom(...hooks, 'reply' as const), { nil: undefined }),
 });
 
-/** The calls that run, by the number that each of them sends. */
+/** The running calls, by the number that each of them sends. */
 const running = new Map<string, { readonly plan: Plan; readonly client: AbortController }>();
 const authorized: string[] = [];
 const metered: string[] = [];
@@ -63,7 +65,7 @@ function nameOf({ headers }: Received): string {
   return String(headers['x-plan']);
 }
 
-/** Does at a hook what the call's plan says; answers `usual` where it says nothing. */
+/** Does at a hook what the call's plan says; returns `usual` if it says nothing. */
 function misbehave<Value>(hook: Hook, exchange: Received, usual: Value): Value | Promise<Value> {
   const known = running.get(nameOf(exchange));
   if (known?.plan.leaves === hook) known.client.abort();
@@ -184,7 +186,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** What its client is told: a status and a text, or nothing where it has left. */
+/** What its client receives: a status and a text, or nothing if it has disconnected. */
 async function call(
   name: string,
   { stream, leaves }: Plan,
@@ -216,7 +218,7 @@ const mayEnd = (plan: Plan): boolean => patient.every((hook) => plan.faults[hook
 
 let count = 0;
 
-it('ends each call once, meters it once if authorized, and answers every client that stays', async () => {
+it('the gateway ends each call once, meters it once if authorized, and answers every client that stays', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plans.filter(mayEnd), { minLength: 200, maxLength: 300 }), async (all) => {
       const calls = all.map((plan) => ({ plan, name: String((count += 1)), client: new AbortController() }));

@@ -1,4 +1,4 @@
-/** What goes by the guard of forms, whatever pieces it comes in. */
+/** The form guard gives the same result whatever chunks a form arrives in. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { FormGuard } from '../../core/http/form-guard.ts';

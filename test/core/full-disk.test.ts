@@ -16,7 +16,7 @@ vi.mock('node:fs', async (original) => {
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('answers an upload to a full disk with a server error', async () => {
+it('the gateway answers an upload to a full disk with a server error', async () => {
   const head = 'content-disposition: form-data; name="image"; filename="a.png"';
   const form = `--b\r\n${head}\r\n\r\n${'x'.repeat(100_000)}\r\n--b--\r\n`;
   const headers = {

@@ -1,4 +1,4 @@
-/** The hooks as they are written down: in the order a call meets them, and as the README tells them. */
+/** The hooks as declared: a call meets them in that order, and the README describes them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { startGateway } from '../support/gateway.ts';
 const root = join(import.meta.dirname, '../..');
 const names = Object.keys(createHooks());
 
-it('fires the hooks of a call in the order in which they are declared', async () => {
+it('a call fires the hooks in the order in which they are declared', async () => {
   const met = new Set<string>();
   const meet = (name: string) => async () => void met.add(name);
   const recorder = definePlugin({
@@ -55,12 +55,12 @@ it('fires the hooks of a call in the order in which they are declared', async ()
   expect([...met]).toEqual(names);
 });
 
-/** The names of types in a text, in their order; that an answer is promised goes without saying. */
+/** The names of types in a text, in their order; without promises. */
 function typesIn(text: string): string[] {
   return [...text.matchAll(/\b[A-Z]\w+/g)].map(([name]) => name).filter((name) => name !== 'Promise');
 }
 
-/** What core/hooks.ts says of each hook: how it is tapped, what it passes and what it gives. */
+/** What core/hooks.ts says of each hook: how it is tapped, what it passes and what it returns. */
 function declared(): object[] {
   const [, body = ''] =
     /export interface Hooks \{\n(.*?)\n\}/s.exec(readFileSync(join(root, 'core/hooks.ts'), 'utf8')) ?? [];
@@ -78,7 +78,7 @@ function declared(): object[] {
   });
 }
 
-it('lists each hook in the README with what it passes and returns', () => {
+it('the README lists each hook with what it passes and returns', () => {
   const [, section = ''] =
     /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
   const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseJson } from '../../core/http/json-body.ts';
 
-it('returns the value with its exact text and bytes', () => {
+it('the reader returns the value with its exact text and bytes', () => {
   const bytes = Buffer.from(' {"a": 1.0}');
   const read = parseJson(bytes);
   expect(read).toEqual({ bytes, text: ' {"a": 1.0}', value: { a: 1 } });
@@ -19,11 +19,11 @@ const wide = (fields: number): Buffer =>
     }),
   );
 
-it('accepts as many fields as a conversation can have', () => {
+it('the reader accepts as many fields as a conversation can have', () => {
   expect(parseJson(wide(100_000)).bytes.length).toBeGreaterThan(800_000);
 });
 
-it('names the first field beyond the limit at the top level', () => {
+it('the reader names the first field beyond the limit at the top level', () => {
   const own = (fields: number): Buffer => Buffer.from(JSON.stringify(fieldsOf(fields)));
   expect(parseJson(own(1000)).value).toHaveProperty('f999');
   expect(() => parseJson(own(1001))).toThrow(
@@ -34,7 +34,7 @@ it('names the first field beyond the limit at the top level', () => {
   );
 });
 
-it('names the first field beyond the limit of an object', () => {
+it('the reader names the first field beyond the limit of an object', () => {
   const body = (fields: number): Buffer => Buffer.from(JSON.stringify({ metadata: fieldsOf(fields) }));
   expect(parseJson(body(20_000)).value).toHaveProperty('metadata.f19999');
   expect(() => parseJson(body(20_001))).toThrow(
@@ -54,10 +54,10 @@ it.each([
   ['a list', Buffer.from('[]'), 'JSON object'],
   ['null', Buffer.from('null'), 'JSON object'],
   ['deep nesting', Buffer.from(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), 'nested deeper'],
-])('refuses %s', (_, bytes, message) => {
+])('the reader refuses %s', (_, bytes, message) => {
   expect(() => parseJson(bytes)).toThrow(message);
 });
 
-it('accepts deep nesting within the limit', () => {
+it('the reader accepts deep nesting within the limit', () => {
   expect(() => parseJson(Buffer.from(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`))).not.toThrow();
 });

@@ -7,7 +7,7 @@ import { closeListener, listen, formatUrl } from '../../core/http/listener.ts';
 
 const logger = pino({ level: 'silent' });
 
-it('closes a connection without any request when the listener stops', async () => {
+it('the listener closes a connection without any request when it stops', async () => {
   const server = await listen({ host: '127.0.0.1', port: 0 }, () => undefined, logger);
   const accepted = once(server, 'connection');
   const socket = connect(Number(new URL(formatUrl(server, '127.0.0.1')).port), '127.0.0.1');
@@ -17,7 +17,7 @@ it('closes a connection without any request when the listener stops', async () =
   expect(await ended).toEqual([]);
 });
 
-it('serves a request on a connection that was open before the listener stops', async () => {
+it('the listener serves a request on a connection that was open before it stops', async () => {
   const server = await listen(
     { host: '127.0.0.1', port: 0 },
     (_, response) => void setTimeout(() => response.end('served'), 200),

@@ -9,7 +9,7 @@ import {
   type Loss,
 } from '../../core/loss.ts';
 
-it('names each lost field by its path', () => {
+it('a loss report names each lost field by its path', () => {
   expect(
     lossHeader([
       { path: 'tools[2].strict', reason: 'x', code: 'unsupported' },
@@ -18,7 +18,7 @@ it('names each lost field by its path', () => {
   ).toBe('tools[2].strict,messages[0].name');
 });
 
-it('stops the header at 2 kB and counts the rest', () => {
+it('the loss header stops at 2 kB and counts the rest', () => {
   const losses = Array.from({ length: 300 }, (_, index) => ({
     path: `messages[${index}].name`,
     reason: 'no names',
@@ -30,7 +30,7 @@ it('stops the header at 2 kB and counts the rest', () => {
   expect(header.endsWith(`,+${300 - told}`)).toBe(true);
 });
 
-it('lists each path once, at most a thousand, and counts the others', () => {
+it('a loss report lists each path once, at most a thousand, and counts the others', () => {
   const lost = (path: string): Loss => ({ path, reason: 'no place for it', code: 'unsupported' });
   expect(boundLosses(['a', 'b', 'a'].map(lost))).toEqual([lost('a'), lost('b')]);
   const many = boundLosses(Array.from({ length: 60_000 }, (_, index) => lost(`x_${index}`)));
@@ -42,27 +42,27 @@ it('lists each path once, at most a thousand, and counts the others', () => {
   expect(header.endsWith(`,+${60_000 - (header.split(',').length - 1)}`)).toBe(true);
 });
 
-it('writes only the count if the first path is too long', () => {
+it('the loss header has only the count if the first path is too long', () => {
   expect(
     lossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' }))),
   ).toBe('+2');
 });
 
-it('escapes a path that would break the header or look like two', () => {
+it('the loss header escapes a path that would break it or look like two', () => {
   expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe(
     'a??set-cookie:?b??',
   );
   expect(lossHeader([{ path: 'a,b', reason: '', code: 'unsupported' }])).toBe('a?b');
 });
 
-it('names the first lost field when a call is refused', () => {
+it('a refusal for losses names the first lost field', () => {
   expect(lossRefusal([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({
     code: 'unsupported_parameter',
     details: { param: 'seed' },
   });
 });
 
-it("reports a loss by the client's own path", () => {
+it("a loss report uses the client's own path", () => {
   const request = {
     model: 'a/b',
     stream: false,
@@ -96,7 +96,7 @@ it("reports a loss by the client's own path", () => {
   ]);
 });
 
-it("reports a refused field by the client's own name", () => {
+it("a refused field has the client's own name", () => {
   const refuse = (param: string) => (): never => {
     throw new GatewayError('unsupported_parameter', 'no', { param });
   };

@@ -71,7 +71,7 @@ describe('the cost of a call', () => {
     expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
   });
 
-  it('counts what is priced apiece', () => {
+  it('counts what is priced by the piece', () => {
     const apiece = priceSchema.parse({
       input: '0',
       output: '0',
@@ -122,7 +122,7 @@ describe('the cost of a call', () => {
     const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) =>
       formatUsd(costOf(usage, priceSchema.parse({ ...rates, ...cached }))),
     );
-    // 70 of fresh text and 50 of fresh sound; 30 of text and 150 of sound from the cache.
+    // 70 of fresh text and 50 of fresh audio; 30 of text and 150 of audio from the cache.
     expect(costs).toEqual(['0.006573', '0.005088', '0.0201']);
   });
 
@@ -164,7 +164,7 @@ describe('the worst case', () => {
     tiers: fc.constant([]),
   });
 
-  it('covers a call that asks for a service mode, whether it is served so or not', () => {
+  it('covers a call that asks for a service mode, whether it is served in it or not', () => {
     fc.assert(
       fc.property(
         anyPrice,
@@ -265,7 +265,7 @@ describe('the worst case', () => {
     images: fc.nat(4),
   });
 
-  it('holds for any figures within the limits, at any rates and with any fees', () => {
+  it('holds for any usage within the limits, at any rates and with any fees', () => {
     fc.assert(
       fc.property(
         fullPrice,

@@ -43,7 +43,7 @@ const sample = definePlugin({
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-options-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Options as somebody wrote them whom no compiler warned. */
+/** Options as a user writes them without a compiler. */
 function unchecked(options: unknown): never {
   return options as never;
 }

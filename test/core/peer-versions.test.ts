@@ -9,7 +9,7 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pac
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Asks as a module of a package would that says this of itself. */
+/** Imports tollgate as a module of a package would that states this about itself. */
 function asking(name: string, facts: object, module = 'index.js'): () => void {
   mkdirSync(join(folder, name, 'source'), { recursive: true });
   writeFileSync(join(folder, name, module), '');
@@ -19,7 +19,7 @@ function asking(name: string, facts: object, module = 'index.js'): () => void {
 
 describe('packages that import tollgate', () => {
   it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])(
-    'is let in where it works with %s',
+    'accepts a package that works with %s',
     (range) => {
       expect(
         asking(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),

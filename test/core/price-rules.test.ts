@@ -35,7 +35,7 @@ const offsets: Readonly<Record<string, (at: number) => number>> = {
   'America/New_York': (at) => (at >= Date.UTC(2026, 2, 8, 7) && at < Date.UTC(2026, 10, 1, 6) ? -240 : -300),
 };
 
-/** Whether a rule applies, told from a clock on the wall. */
+/** Whether a rule applies, by a wall clock. */
 function appliesByHand(
   { from, until, when }: { from?: string; until?: string; when: When },
   at: number,
@@ -65,7 +65,7 @@ function appliesByHand(
 const clock = fc
   .tuple(fc.integer({ min: 0, max: 23 }), fc.constantFrom(0, 1, 15, 30, 59))
   .map(([hours, minutes]) => `${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`);
-/** The days around both changes of the clocks, on both sides of the Atlantic, and a stretch of holidays. */
+/** The days around both clock changes, on both sides of the Atlantic, and a stretch of holidays. */
 const day = fc
   .constantFrom('2026-03-07', '2026-03-28', '2026-06-30', '2026-09-30', '2026-10-24', '2026-10-31')
   .chain((first) => fc.nat(3).map((more) => new Date(Date.parse(first) + more * 24 * hour)))
@@ -107,7 +107,7 @@ const moments = fc
   .map(([date, minutes, rest]) => Date.parse(date) + minutes * minute + rest);
 
 describe('the rule of a moment', () => {
-  it('is the first whose dates, hours, weekdays and holidays say so, in its zone and at both clock changes', () => {
+  it('is the first whose dates, hours, weekdays and holidays match, in its zone and at both clock changes', () => {
     let met = 0;
     fc.assert(
       fc.property(schedules, fc.array(moments, { minLength: 1, maxLength: 8 }), (rules, times) => {
@@ -123,7 +123,7 @@ describe('the rule of a moment', () => {
     expect(met).toBeGreaterThan(100);
   });
 
-  it('leaves out no hour and doubles none when the clocks change', () => {
+  it('omits no hour and doubles none when the clocks change', () => {
     const night = { name: 'night', when: { zone: 'Europe/Berlin', hours: ['02:00-03:00'] } };
     const schedule = new PriceSchedule([night], hour);
     const minutesOn = (date: string): number =>
@@ -179,7 +179,7 @@ describe('the rules that a call can meet', () => {
     );
   });
 
-  it('are all where a call may last longer than a day', () => {
+  it('are all if a call may last longer than a day', () => {
     const schedule = new PriceSchedule([{ name: 'once', until: '2020-01-01' }], 25 * hour);
     expect(schedule.rulesFrom(0)).toEqual([undefined, 'once']);
   });
@@ -314,7 +314,7 @@ describe('the cost at a rule', () => {
 });
 
 describe('the reservation of a call', () => {
-  it('is the dearest rule of its minutes, and no more', () => {
+  it('is the most expensive rule of its minutes, and no more', () => {
     let crossed = 0;
     fc.assert(
       fc.property(
@@ -371,7 +371,7 @@ describe('a call across an hour at which the price changes', () => {
   it.each([
     ['end', 'peak', 2_000_000n],
     ['start', 'off-peak', 1_000_000n],
-  ] as const)('is billed by its %s where the vendor does so', (billedAt, rule, cost) => {
+  ] as const)('is billed by its %s if the provider bills that way', (billedAt, rule, cost) => {
     vi.useFakeTimers({ now: Date.UTC(2026, 10, 23, 0, 59), toFake: ['Date', 'performance'] });
     const { price, schedule } = scheduled({ ...facts, billedAt });
     const exchange = routed({ ...target('house', { input: '1', output: '1' }), price, schedule });

@@ -159,7 +159,7 @@ describe('arbitrary reported usage', () => {
   });
 });
 
-/** Figures within what a call states, and within what a vendor is expected to find. */
+/** Usage within what a call states, and within what a provider is expected to find. */
 function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Usage {
   const bound = useBound(call, attempt.target, grant.outputLimit);
   let place = 0;

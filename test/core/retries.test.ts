@@ -1,4 +1,4 @@
-/** What follows a failed attempt: for single histories, and for any history at all. */
+/** What follows a failed attempt: for single histories, and for arbitrary ones. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Attempt, type ErrorCode, type ErrorDetails } from '../../core/index.ts';
@@ -206,7 +206,7 @@ describe('other failures', () => {
   });
 });
 
-/** Failures of a whole call, as an endless supply: each attempt meets the next. */
+/** The failures of a whole call, as an endless supply: each attempt meets the next. */
 const anyFailure = fc.record({
   failure: fc.constantFrom<Failure>(...Object.values(failures)),
   retryAfter: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),

@@ -1,4 +1,4 @@
-/** A reply watched for stop sequences ends before the first that is complete, however its text was cut. */
+/** A reply with stop sequences ends before the first complete one, however its text was cut. */
 import fc from 'fast-check';
 import '../support/seed.ts';
 import { describe, expect, it } from 'vitest';

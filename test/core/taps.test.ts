@@ -154,7 +154,7 @@ describe('faulty taps', () => {
     ...(hook === 'transformStream' ? [] : [[hook, 'tapPromise']]),
   ]);
 
-  /** Taps past the types, and answers what became of a call. */
+  /** Taps past the types, which return the outcome of a call. */
   async function failure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
     Reflect.get(Reflect.get(hooks, hook), way)(
       { name: 'mine', when: () => true },

@@ -1,4 +1,4 @@
-/** How long a target may be silent: what the operator says, otherwise what the request suggests. */
+/** How long a target may be silent: the operator's timeout, otherwise one computed from the request. */
 import { describe, expect, it } from 'vitest';
 import type { ClientCall, Target } from '../../core/index.ts';
 import { computeTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
@@ -39,7 +39,7 @@ describe('stream timeouts', () => {
     [0, 45],
     [3000, 75],
     [100_000, 225],
-  ])('adds time to think for the effort %s', (effort, expected) => {
+  ])('adds time to reason for the effort %s', (effort, expected) => {
     expect(seconds({ effort })).toBe(expected);
   });
 

@@ -1,4 +1,4 @@
-/** A call that is answered again has one result: the last of them, in the place of the first. */
+/** A call that is answered twice has one result: the last of them, in the place of the first. */
 import { describe, expect, it } from 'vitest';
 import { completeToolResults, dedupeToolResults } from '../../core/crossing/tool-results.ts';
 import type { Block, Turn } from '../../core/index.ts';

@@ -1,4 +1,4 @@
-/** Figures of a vendor's that cannot be true: bounded, flagged, and never free. */
+/** A provider's usage that cannot be true: bounded, flagged, and never free. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
@@ -13,7 +13,7 @@ const exchange = routed(house);
 Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
 const bytes = exchange.call.size.textBytes;
 
-/** Charges a completed call whose provider sent these figures, one after the other, and so much text. */
+/** Charges a completed call whose provider sent this usage, one after the other, and so much text. */
 function charged(
   figures: readonly Usage[],
   text = 'hello there',

@@ -1,4 +1,4 @@
-/** Forms in whatever pieces the network makes of them: what is read is what was written. */
+/** The parser reads a form correctly whatever chunks the network makes of it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { readUpload } from '../../core/http/uploads.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-forms-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What Koa knows of a request whose body comes in these pieces. */
+/** What Koa knows of a request whose body arrives in these chunks. */
 function arriving(boundary: string, pieces: readonly Uint8Array[]): Parameters<typeof readUpload>[0] {
   const headers = {
     'content-type': `multipart/form-data; boundary="${boundary}"`,
@@ -41,10 +41,10 @@ function written(boundary: string, parts: readonly Part[], around: string): Buff
 }
 
 /**
- * Boundaries of one character and of the greatest length, of pattern characters, and of delimiter characters.
+ * Boundaries of one character and of the maximum length, of pattern characters, and of delimiter characters.
  */
 const boundaries = fc.string({ unit: fc.constantFrom(...'ab-.*+?()/:='), minLength: 1, maxLength: 70 });
-/** Bodies that begin again and again what looks like a delimiter, and none of which is one. */
+/** Bodies that repeat what looks like the start of a delimiter, without any complete one. */
 const bodies = (boundary: string): fc.Arbitrary<string> =>
   fc
     .array(fc.constantFrom('\r\n--', '\r\n', '\r', '\n', '--', boundary.slice(0, -1), 'ä', 'x'), {
@@ -68,7 +68,7 @@ const forms = boundaries.chain((boundary) =>
   }),
 );
 
-it('reads an upload alike however it is cut, whatever its parts and boundary contain', async () => {
+it('the parser reads an upload alike however it is cut, whatever its parts and boundary contain', async () => {
   await fc.assert(
     fc.asyncProperty(forms, async ({ boundary, parts, around, cuts }) => {
       const bytes = written(boundary, parts, around);

@@ -40,7 +40,7 @@ async function* encoded(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array
   for await (const part of parts) yield Buffer.from(part);
 }
 
-/** A provider that serves `house/model` and does what it is told. */
+/** A provider that serves `house/model` and does what a test says. */
 function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
   return definePlugin({
     name,
@@ -80,7 +80,7 @@ function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> 
   });
 }
 
-/** A plugin of one test's own taps; it lets everyone in unless the test has its own door. */
+/** A plugin with one test's own taps; it authenticates everyone unless the test taps that itself. */
 function taps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'taps',
@@ -308,7 +308,7 @@ describe('fallback', () => {
       }),
     ],
   ] satisfies [string, Behaviour][])(
-    'goes to the next target after %s, and charges that one alone',
+    'continues with the next target after %s, and charges that one alone',
     async (what, behaviour) => {
       const stream = what.includes('event') || what.includes('comments');
       const started = await gateway([

@@ -1,4 +1,4 @@
-/** Files that are watched, on a disk. */
+/** Watched files, on a disk. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ describe('watched files', () => {
     const watcher = watchFiles([file], () => (changes += 1), pino({ level: 'silent' }));
     writeFileSync(file, 'the second');
     watcher.reading();
-    // Several times as long as it waits for quiet.
+    // Several times the quiet period that it waits for.
     await sleep(500);
     expect(changes).toBe(0);
     writeFileSync(file, 'and the third');

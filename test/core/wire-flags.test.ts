@@ -86,7 +86,7 @@ describe("a protocol's flags in a catalogue file", () => {
     expect(() => offerAndCheck(readFile({ letter: { stamp: 1 } }).models)).not.toThrow();
   });
 
-  it('checks a model that is offered later, and names its provider if there is no file', () => {
+  it('are checked when a model is offered later, and the error names its provider if there is no file', () => {
     const catalog = new Catalog();
     catalog.checkFlags(protocols);
     const model = checkModel(modelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));

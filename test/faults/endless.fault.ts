@@ -1,4 +1,4 @@
-/** Vendors that do not know when to stop, before two hundred clients of all families. */
+/** Providers that never stop sending, in front of two hundred clients of all protocols. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startFirehose, type Firehose } from '../support/firehose.ts';
@@ -15,7 +15,7 @@ afterAll(() => operated.close());
 
 const clients = 200;
 
-/** What each of so many clients gets, with its family. */
+/** What each of so many clients receives, with its protocol. */
 function callAll(
   gateway: RunningGateway,
   families: readonly Wire[] = wires,
@@ -42,7 +42,7 @@ const broken: Readonly<Record<Wire, RegExp>> = {
   'generate-content': /data: \{"error":\{[^\n]*\r?\n\r?\n$/,
 };
 
-/** Waits until nobody takes anything of it any more, and ends it. */
+/** Waits until nothing reads from it any more, and ends it. */
 async function expectSilence(firehose: Firehose): Promise<void> {
   const poured = async (): Promise<number> => {
     const before = firehose.poured();
@@ -54,7 +54,7 @@ async function expectSilence(firehose: Firehose): Promise<void> {
 }
 
 describe('two hundred streams', () => {
-  it('that never end are ended when no call may take longer, by the error of each family, and their vendors are left', async () => {
+  it("that never end are ended at the maximum duration, with the error of each protocol, and their providers' connections are closed", async () => {
     operated.configure(`}, timeouts: { call: ${longest}`);
     const gateway = await operated.start();
     operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 100 });
@@ -75,7 +75,7 @@ describe('two hundred streams', () => {
     await expectSettled(gateway);
   });
 
-  it('of vendors that go on behind the end are whole without what comes there, and their vendors are left', async () => {
+  it("of providers that send on after the end are complete without the rest, and their providers' connections are closed", async () => {
     const firehose = await startFirehose((number) => (number > 10 ? undefined : `${number} `), 'never heard');
     const gateway = await operated.start(firehose.environment);
     for (const [wire, text] of await callAll(gateway, ['chat-completions', 'messages'])) {
@@ -90,7 +90,7 @@ describe('two hundred streams', () => {
     await expectSettled(gateway);
   });
 
-  it('of vendors whose end is silence, and who are never silent, are broken off', async () => {
+  it('of providers that would end with silence, and are never silent, are broken off', async () => {
     const firehose = await startFirehose(
       (number) => (number > 10 ? undefined : `${number} `),
       'never heard '.repeat(1000),

@@ -1,6 +1,5 @@
 /**
- * Crowds at full length: a million keys that are none, and connections beyond what the system lets a process
- * have.
+ * Floods at full length: a million invalid keys, and more connections than the system lets a process have.
  */
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -42,8 +41,8 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
   return Object.assign(told, { keyring: createKeyring(() => store) });
 }
 
-describe('a million keys that are none', () => {
-  it('reach no ledger, hold no memory, and cost a moment each', async () => {
+describe('a million invalid keys', () => {
+  it('cause no ledger query, hold no memory, and cost a moment each', async () => {
     const secret = createSecret();
     const house = keyringOf(secret);
     const before = process.memoryUsage().heapUsed;
@@ -61,8 +60,8 @@ describe('a million keys that are none', () => {
   });
 });
 
-describe('twenty thousand connections to a process that may have 4096 files', () => {
-  it('are shed, the operators are let in meanwhile, and it passes', async () => {
+describe('twenty thousand connections to a process with a limit of 4096 files', () => {
+  it('are closed, operators get in meanwhile, and the flood passes', async () => {
     const folder = makeDataFolder();
     const gateway = await startProcess({ TOLLGATE_DATA: folder }, { ...clone, openFiles: 4096 });
     const door = /listener: (http:[^,]+),/.exec(gateway.printed())?.[1] ?? '';

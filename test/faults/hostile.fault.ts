@@ -1,6 +1,6 @@
 /**
- * Twenty thousand bodies that nobody means well with, and fifty thousand changed streams of each wire: the
- * long forms of `test/hostile`.
+ * Twenty thousand malicious bodies, and fifty thousand changed streams of each wire: the long forms of
+ * `test/hostile`.
  */
 import { expect, it } from 'vitest';
 import '../hostile/streams.test.ts';

@@ -1,6 +1,6 @@
 /**
- * What is left of a call in the memory of the process, in the reports Node writes of one that fails, and in
- * its most talkative log.
+ * What is left of a call in the memory of the process, in the reports Node writes of a crash, and in its most
+ * verbose log.
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,18 +61,18 @@ it('keys, prompts and replies are in no heap snapshot once their calls are over,
       ).toBe(404);
     }
   }
-  // While a call runs, a report may tell of its connection, and not of it.
+  // While a call runs, a report may name its connection, but nothing of its content.
   const letGo = operated.hold();
   const { path, body } = streamedCall('chat-completions');
   const running = await send(path, body);
-  // It is there to be found: a call has to be held for another try.
+  // The key is in memory during a call: the call has to be kept for another attempt.
   expect(await heap.snapshot()).toContain(canary.prompt);
   gateway.child.kill('SIGUSR2');
   await until(() => readdirSync(reports).length > 0);
   letGo();
   await running.text();
   vendors.script('*', { text: 'Nothing of note.' });
-  // What the last calls left lying on a connection is gone with the next ones.
+  // The next calls overwrite what the last ones left on a connection.
   for (let call = 0; call < 20; call += 1)
     await (await operated.stream(gateway, wires[call % wires.length])).text();
   const written = {
@@ -86,7 +86,7 @@ it('keys, prompts and replies are in no heap snapshot once their calls are over,
   expect(written.heap).toContain('"snapshot"');
   expect(written.report).toContain('javascriptHeap');
   expect(written.log).toContain('"msg":"call"');
-  // What the gateway signs its calls with, it has to have in memory.
+  // The gateway's own credentials have to be in memory.
   const own = { openai: vendors.openai.key, anthropic: vendors.anthropic.key, google: vendors.google.key };
   const found = Object.entries(written).flatMap(([place, text]) =>
     Object.entries({ ...canary, key, ...(place === 'heap' ? {} : own) })

@@ -33,7 +33,7 @@ vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =
 const seed = Number(process.env.SEED ?? 20_260_702);
 
 describe('twenty thousand mixed calls', () => {
-  it("cost what the vendors' own figures come to, to the nano", async () => {
+  it("cost what the providers' own usage comes to, to the nano", async () => {
     const { wrong, used, expected, statuses, audit } = await mixedCalls(20_000, drawer(seed));
     expect(statuses).toEqual({ 200: 20_000 });
     expect(wrong).toEqual([]);
@@ -64,7 +64,7 @@ describe('two hundred calls at once, two hundred times', () => {
     ['PostgreSQL', 1, openFresh],
     ['PostgreSQL', 4, openFresh],
   ] as const)(
-    'spend no more from a monthly budget in %s than it has, from %i processes',
+    'spend no more from a monthly budget in %s than it allows, from %i processes',
     async (_, processes, open) => {
       const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: drawer(seed) };
       const { wrong, audit } = await budgetRace(race);
@@ -75,7 +75,7 @@ describe('two hundred calls at once, two hundred times', () => {
 });
 
 describe('a hundred gateways that are killed under two hundred streams', () => {
-  it('lose nothing they told and leave nothing pending, and one that lives is not touched', async () => {
+  it('lose nothing they acknowledged and leave nothing pending, and a live one is not affected', async () => {
     const { resolvedAfter, completed, recovered, presumed, asked, reserved, ...verdict } = await kills({
       cycles: 100,
       streams: 200,
@@ -104,7 +104,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
 
 describe('a SQLite ledger that cannot be written for twenty seconds', () => {
   it.each(['locked', 'full', 'read-only'] as const)(
-    'since it is %s refuses new spending, and settles what ran once it can be',
+    'refuses new spending while it is %s, and settles running calls once it recovers',
     async (kind) => {
       const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
         kind,
@@ -154,7 +154,7 @@ describe('a disk that fails', () => {
 });
 
 describe('a disk that is slow', () => {
-  it('keeps calls waiting for their own two commits and the two before them, and the event loop not, for a minute', async () => {
+  it('makes calls wait for their own two commits and the two before them, and never the event loop, for a minute', async () => {
     const { statuses, slowest, lag, audit } = await runSlowDisk({
       commit: 200,
       milliseconds: 60_000,
@@ -169,7 +169,7 @@ describe('a disk that is slow', () => {
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 
-  it('when it flushes keeps nothing else waiting', async () => {
+  it('delays nothing else while it flushes', async () => {
     const folder = temporaryFolder();
     const traced = [
       '-f',
@@ -199,16 +199,16 @@ describe('a disk that is slow', () => {
   });
 });
 
-describe('a thousand remains of a log after a power loss', () => {
-  it('open with sound books, and with all that had been acknowledged up to where they end', async () => {
+describe('a thousand remnants of a log after a power loss', () => {
+  it('open with a sound ledger, and with everything that had been acknowledged up to their end', async () => {
     const { unsound, lost, shortened } = await powerLoss({ turns: 40, remains: 1000, draw: drawer(seed) });
     expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
     expect(shortened).toBeGreaterThan(500);
   });
 });
 
-describe('a clock that jumps by an hour and a year, stops and comes back', () => {
-  it('makes nobody dead and no reservation old, though each of its states lasts some leases', async () => {
+describe('a clock that jumps by an hour and a year, stops and returns', () => {
+  it('makes no process dead and no reservation old, though each of its states lasts some leases', async () => {
     const { streams, whole, ids, strange, due, used, audit } = await clockRun({
       milliseconds: 10_000,
       lease: 1,
@@ -220,8 +220,8 @@ describe('a clock that jumps by an hour and a year, stops and comes back', () =>
   });
 });
 
-describe('a gateway that stands still for two minutes under a hundred streams', () => {
-  it('makes good what another settled for it: each call costs what its vendor says, once', async () => {
+describe('a gateway that is suspended for two minutes under a hundred streams', () => {
+  it("corrects what another settled for it: each call costs its provider's usage, once", async () => {
     const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
       streams: 100,
       words: 480,
@@ -234,8 +234,8 @@ describe('a gateway that stands still for two minutes under a hundred streams', 
   });
 });
 
-describe('prices that change every second for a minute, and are read again ten times a second', () => {
-  it('charge each call at the one it was reserved at', async () => {
+describe('prices that change every second for a minute, and are reloaded ten times a second', () => {
+  it('charge each call at the price it was reserved at', async () => {
     const { statuses, versions, wrong, overtaken, audit } = await repricing({
       changes: 60,
       every: 1000,
@@ -272,8 +272,8 @@ describe('two gateways of which one is replaced every ten seconds for ten minute
   });
 });
 
-describe('two thousand clients that leave', () => {
-  it('have their vendor closed at once, and are settled once each', async () => {
+describe('two thousand clients that disconnect', () => {
+  it("have their provider's connection closed at once, and are settled once each", async () => {
     const count = 2000;
     const house = await leavers('cancel');
     for (let made = 0; made < count; made += 100)
@@ -291,8 +291,8 @@ describe('two thousand clients that leave', () => {
   });
 });
 
-describe('two thousand clients that leave with the last word, before the reply is ended for them', () => {
-  it('have had it whole: each call is completed and charged once, by what its vendor says', async () => {
+describe('two thousand clients that disconnect at the last event, before the reply ends', () => {
+  it("have received everything: each call is completed and charged once, by its provider's usage", async () => {
     const count = 2000;
     const house = await leavers('cancel', 0);
     let early = 0;
@@ -319,8 +319,8 @@ describe('two thousand clients that leave with the last word, before the reply i
   });
 });
 
-describe('a look-up of a key', () => {
-  it('costs among a million keys what it costs of a single one', async () => {
+describe('a key lookup', () => {
+  it('costs as much among a million keys as with a single one', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/authentication.ts']);
     const measured = [
       ...stdout.matchAll(/^(\w+): (\d+) us a look-up with 1 key, (\d+) us with 1000000 keys/gm),
@@ -331,8 +331,8 @@ describe('a look-up of a key', () => {
   });
 });
 
-describe('five hundred clients that leave a vendor which is read on', () => {
-  it('have twenty of their replies read on at a time, and the others cancelled and charged by what had come', async () => {
+describe('five hundred clients that disconnect from a provider whose replies are read on', () => {
+  it('have twenty of their replies read on at a time, and the others cancelled and charged by what had arrived', async () => {
     const house = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
     await Promise.all(Array.from({ length: 500 }, () => house.call(200)));
     const ends = await house.gateway.ended(500);

@@ -14,14 +14,14 @@ afterAll(() => operated.close());
 
 const streams = 100;
 const events = 10_000;
-/** Events a second, of all of them, on two cores of which the vendor and the clients have one. */
+/** Events a second, of all of them, on two cores of which the provider and the clients have one. */
 const least = 50_000;
 
-/** How each family tells of a piece of text, all of which are numbers here. */
+/** How each protocol writes a piece of text; here every piece is a number. */
 const piece = /"(?:content|text|delta)":"(\d+) "/g;
 
 it.each(wires)(
-  'a hundred streams of ten thousand events of %s come whole and in order, fifty thousand events a second',
+  'a hundred streams of ten thousand events of %s arrive whole and in order, fifty thousand events a second',
   async (wire) => {
     const firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
     const gateway = await operated.start(firehose.environment);

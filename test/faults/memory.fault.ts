@@ -1,6 +1,6 @@
 /**
- * What a gateway has in memory while clients read slowly and while very long streams pass: in either lane no
- * more than a little for each.
+ * The gateway's memory while clients read slowly and while very long streams pass: in either lane only a
+ * little for each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => operated.close());
 
-/** A stream for a client of one family, of the model another's vendor has. */
+/** A stream for a client of one protocol, of a model whose provider speaks another. */
 function asked(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {
   const { path, body } = streamedCall(client);
   const model = modelOf[vendor];
@@ -46,7 +46,7 @@ async function settled(gateway: RunningGateway): Promise<void> {
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 }
 
-/** After so many the sockets of the system have long been full. */
+/** After so many events the system's socket buffers have long been full. */
 const seconds = 60;
 
 describe('two hundred clients that read a kilobyte a second', () => {
@@ -55,13 +55,13 @@ describe('two hundred clients that read a kilobyte a second', () => {
     ['messages', 'messages'],
     ['chat-completions', 'messages'],
     ['messages', 'chat-completions'],
-  ] as const)('of %s, from a vendor of %s, cost less than 50 MB and slow it down', async (client, wire) => {
+  ] as const)('of %s, from a provider of %s, cost less than 50 MB and slow it down', async (client, wire) => {
     firehose = await startFirehose(() => 'word '.repeat(20));
     operated.configure('}, timeouts: { write: 60');
     const gateway = await operated.start({ ...firehose.environment, ...askable });
     const heap = await openHeap(gateway);
     const { path, body } = asked(client, wire);
-    // As many that read at full speed first: what a process that works keeps for itself is not what slow ones
+    // The same number of fast readers first: memory that any working process keeps is not the slow ones'
     // cost.
     const quick = Array.from({ length: 200 }, async () => {
       const stream = await operated
@@ -72,7 +72,7 @@ describe('two hundred clients that read a kilobyte a second', () => {
     await Promise.all(quick);
     await sleep(2000);
     const busy = memoryOf(gateway);
-    // Without what is only not collected yet, and at the end again.
+    // Without garbage that is not collected yet, and at the end again.
     const before = await heap.left();
     const resident = memoryOf(gateway);
     const text = JSON.stringify(body);
@@ -104,14 +104,14 @@ describe('two hundred clients that read a kilobyte a second', () => {
     expect(held).toBeLessThan(50 * megabyte);
     expect(grown).toBeLessThan(50 * megabyte);
     expect(most - busy).toBeLessThan(50 * megabyte);
-    // By then what the sockets of the system hold is full: 200 kB a second are a thousand events.
+    // By then the system's socket buffers are full: 200 kB a second are a thousand events.
     expect(late).toBeLessThan((poured.at(-1) ?? 0) / 10);
     for (const socket of sockets) socket.destroy();
     await settled(gateway);
   });
 });
 
-/** What a client of each family is told a piece of text by. */
+/** The event by which a client of each protocol receives a piece of text. */
 const pieces: Readonly<Record<Wire, RegExp>> = {
   'chat-completions': /"content":"(\d+) "/g,
   messages: /"text":"(\d+) "/g,
@@ -132,7 +132,7 @@ describe('a stream of a million events', () => {
     ['messages', 'generate-content'],
     ['generate-content', 'chat-completions'],
   ] as const)(
-    'reaches a client of %s, from a vendor of %s, whole and in order, in flat memory',
+    'reaches a client of %s, from a provider of %s, whole and in order, in flat memory',
     async (client, wire) => {
       firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
       const gateway = await operated.start({ ...firehose.environment, ...askable });
@@ -141,7 +141,7 @@ describe('a stream of a million events', () => {
       const began = performance.now();
       const resident: number[] = [];
       const left: number[] = [];
-      // Not at its very end, where a response tells its whole text four times at once.
+      // Not at its very end, where a response repeats its whole text four times.
       const looks = 19;
       const read = await readNumbers(
         await operated.post(gateway, path, body),

@@ -1,7 +1,4 @@
-/**
- * Vendors that take as long as the slowest do: clients wait for them without noticing more than that it takes
- * long.
- */
+/** Providers as slow as the slowest: clients wait for them and notice nothing else. */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -32,15 +29,15 @@ afterAll(async () => {
 const seconds = 1000;
 const pieces = ['one ', 'two ', 'three'];
 
-/** What an official SDK of a family hears; and no SDK may ask twice. */
+/** What an official SDK of a protocol receives; no SDK may ask twice. */
 async function hear(wire: Wire): Promise<string> {
   const client = sdkClients(gateway.url, operated.key)[wire]({ text: 'Hello there, who is it?' });
   return (await client.ask(modelOf[wire], 'streamed')).text;
 }
 
 /**
- * What a client hears that waits for ever. Node's own `fetch` waits five minutes for a head, and no stream of
- * this family may show a sign of life.
+ * What a client without a timeout receives. Node's own `fetch` waits five minutes for a head, and no stream
+ * of this protocol may send keep-alives.
  */
 function listen(): Promise<string> {
   const { path, body } = streamedCall('generate-content');
@@ -52,14 +49,14 @@ function listen(): Promise<string> {
   });
 }
 
-/** How often the vendors were called. */
+/** How often the providers were called. */
 function asked(): number {
   const { openai, anthropic, google } = operated.vendors;
   return [openai, anthropic, google].reduce((sum, { requests }) => sum + requests.length, 0);
 }
 
-describe('a vendor that is slow', () => {
-  it('to begin, by up to ten minutes, and to go on, by 45 seconds an event, is waited for by the SDK of every family', async () => {
+describe('a provider that is slow', () => {
+  it('to begin, by up to ten minutes, and to continue, by 45 seconds an event, is waited for by the SDK of every protocol', async () => {
     const delays = [1, 29, 61, 600, 0];
     operated.vendors.script('*', ({ turn }) => ({
       text: pieces,
@@ -69,7 +66,7 @@ describe('a vendor that is slow', () => {
     const heard: Promise<string>[] = [];
     for (const wire of wires) {
       for (const delay of delays) {
-        // Of one family the longest wait is not for an SDK.
+        // For one protocol the longest wait is too long for an SDK.
         const waits = wire === 'generate-content' && delay === 600;
         heard.push(
           waits

@@ -1,6 +1,6 @@
 /**
- * A gateway behind the proxies that most stand behind: both read the same requests out of the same bytes,
- * whatever these are. Needs nginx and haproxy.
+ * A gateway behind common proxies: both read the same requests from the same bytes, whatever these are. Needs
+ * nginx and haproxy.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { callPath, smuggled } from '../support/smuggled.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxied-'));
 
 let house: House;
-/** The addresses of the requests that the gateway read, in order. */
+/** The paths of the requests that the gateway read, in order. */
 const read: string[] = [];
 
 function note(message: unknown): void {
@@ -31,7 +31,7 @@ function note(message: unknown): void {
 }
 
 beforeAll(async () => {
-  // Where they are installed is often no part of a user's path.
+  // Their folders are often not on a user's PATH.
   process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
   house = await openHouse();
   subscribe('http.server.request.start', note);
@@ -44,11 +44,11 @@ afterAll(async () => {
 
 interface Proxy extends Started {
   readonly url: string;
-  /** The addresses of the requests that it sent on, in order. */
+  /** The paths of the requests that it passed on, in order. */
   sent(): string[];
 }
 
-/** Each line of its log is the address of a request, and whom it was sent to. */
+/** Each line of its log is the path of a request, and the server it was sent to. */
 function sentOf(log: string, nobody: RegExp): string[] {
   return Array.from(
     readFileSync(log, 'utf8').matchAll(/^request (\S+) to (\S+)$/gm),
@@ -57,8 +57,7 @@ function sentOf(log: string, nobody: RegExp): string[] {
 }
 
 /**
- * Bodies go on as they come, over connections that are kept: what is left on one of them would be the next
- * client's.
+ * Bodies pass unchanged over reused connections: bytes left on one of them would become the next client's.
  */
 async function startNginx(): Promise<Proxy> {
   const [port, file, log] = [
@@ -132,7 +131,7 @@ backend gateway
   };
 }
 
-/** But for the call itself, of which the gateway may not even have read the head. */
+/** Except for the call itself, of which the gateway may not even have read the head. */
 const isOther = (url: string): boolean => url !== callPath;
 
 describe.each([
@@ -146,9 +145,9 @@ describe.each([
   it.each(smuggled)('a call with %s is refused and hides no other', async (name, status, request) => {
     const [asked, sent, before] = [house.vendor.requests.length, proxy.sent().length, read.length];
     const { statuses } = await sendRaw(proxy.url, request(`authorization: Bearer ${house.key}`), 2000);
-    // Both proxies mend some of them, and nginx has a word of its own for chunks by another name.
+    // Both proxies repair some of them, and nginx has its own name for a chunked body.
     expect(statuses[0]).toBeOneOf([status, 400, 501]);
-    // What comes next, over the same connection to the gateway, gets its own answer.
+    // The next request, over the same connection to the gateway, gets its own answer.
     for (let count = 0; count < 3; count += 1)
       expect(await (await fetch(`${proxy.url}/healthz?next=${encodeURIComponent(name)}`)).json()).toEqual({
         status: 'ok',

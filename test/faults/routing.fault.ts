@@ -1,6 +1,6 @@
 /**
- * Routing over real sockets at full length: one slow vendor of two, and a thousand clients before a vendor
- * that is dead.
+ * Routing over real sockets at full length: one slow provider of two, and a thousand clients of a dead
+ * provider.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -66,7 +66,7 @@ async function call(
   return { status: response.status, took: performance.now() - began };
 }
 
-describe('one slow vendor of two', () => {
+describe('one slow provider of two', () => {
   let vendors: ScriptedVendor[];
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -84,8 +84,8 @@ describe('one slow vendor of two', () => {
   });
 
   /**
-   * Calls that are routed and calls to the quick one alone, side by side, so that a busy moment of the
-   * machine hits both.
+   * Routed calls and calls to the quick one alone, side by side, so that a busy moment of the machine affects
+   * both.
    */
   async function sideBySide(routing: string): Promise<{ routed: number; alone: number }> {
     const calls: { routed: Promise<Called>; alone: Promise<Called> }[] = [];
@@ -120,8 +120,8 @@ describe('one slow vendor of two', () => {
   );
 });
 
-describe('a thousand clients before a dead vendor', () => {
-  it('have it asked at most 1.2 times each, though two providers lead to it and it serves two models, and nothing stays reserved', async () => {
+describe('a thousand clients of a dead provider', () => {
+  it('call it at most 1.2 times each, though two providers lead to it and it serves two models, and nothing stays reserved', async () => {
     const vendor = await startScriptedVendor(dead);
     const stations = ['dead', 'mirror'].map((name) =>
       station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }),

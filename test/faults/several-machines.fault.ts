@@ -1,6 +1,6 @@
 /**
- * Several gateways on one ledger; a ledger that is away for long, now and then, or full of what the dead
- * left; thousands of histories on PostgreSQL: `test/balance/race`, `outage`, `cuts`, `dangling` and the
+ * Several gateways on one ledger; a ledger that is down for long, now and then, or full of dead processes'
+ * calls; thousands of histories on PostgreSQL: `test/balance/race`, `outage`, `cuts`, `dangling` and the
  * contract.
  */
 import { join } from 'node:path';
@@ -24,21 +24,21 @@ function expectOneWinnerEach({ rounds: ran, balance, audit }: Race): void {
   expect(audit).toMatchObject({ ok: true, findings: [] });
 }
 
-describe('of 500 calls at once for a balance that affords one, exactly one is made, in 200 rounds,', () => {
-  it.each([1, 4])('through %i processes on one PostgreSQL', async (processes) => {
+describe('500 calls at once for a balance that covers one, in 200 rounds,', () => {
+  it.each([1, 4])('make exactly one call through %i processes on one PostgreSQL', async (processes) => {
     const { url, drop } = await freshDatabase();
     expectOneWinnerEach(await race({ store: 'postgres', url, processes, calls: 500, rounds }));
     await drop();
   });
 
-  it.each([1, 4])('through %i processes on one SQLite file', async (processes) => {
+  it.each([1, 4])('make exactly one call through %i processes on one SQLite file', async (processes) => {
     expectOneWinnerEach(await race({ store: 'sqlite', processes, calls: 500, rounds }));
   });
 });
 
-describe('a PostgreSQL that is away for twenty seconds', () => {
+describe('a PostgreSQL that is down for twenty seconds', () => {
   it.each(['stopped', 'silent'] as const)(
-    'and %s refuses new spending, and settles what ran once it is back',
+    'and %s refuses new spending, and settles running calls once it is back',
     async (kind) => {
       const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({
         kind,
@@ -57,7 +57,7 @@ describe('a PostgreSQL that is away for twenty seconds', () => {
 });
 
 describe('a PostgreSQL that ends all connections every five seconds for a minute', () => {
-  it('costs some calls a 503 that says when to come again, and loses and doubles no entry', async () => {
+  it('costs some calls a 503 with a retry-after, and loses and doubles no entry', async () => {
     const { ended, statuses, odd, wrong, audit } = await cuts({ cuts: 12, every: 5000, lanes: 40 });
     process.stdout.write(
       `${ended} connections were ended under calls that were answered ${JSON.stringify(statuses)}\n`,
@@ -73,7 +73,7 @@ describe('a PostgreSQL that ends all connections every five seconds for a minute
 
 describe('ten thousand reservations that dead processes left, of every state and age,', () => {
   async function expectResolved(store: StoreOptions): Promise<void> {
-    // Of every twenty, three had been settled.
+    // Three of every twenty had been settled.
     const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await dangling(store, 12_000);
     process.stdout.write(
       `ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ms later, ${statuses.length} calls meanwhile\n`,
@@ -87,13 +87,13 @@ describe('ten thousand reservations that dead processes left, of every state and
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   }
 
-  it('are resolved by a gateway that is started on SQLite, which takes calls meanwhile', async () => {
+  it('are resolved by a gateway that starts on SQLite and accepts calls meanwhile', async () => {
     const folder = temporaryFolder();
     await expectResolved({ kind: 'sqlite', file: join(folder.path, 'ledger.db') });
     folder.remove();
   });
 
-  it('are resolved by a gateway that is started on PostgreSQL, which takes calls meanwhile', async () => {
+  it('are resolved by a gateway that starts on PostgreSQL and accepts calls meanwhile', async () => {
     const { url, drop } = await freshDatabase();
     await expectResolved({ kind: 'postgres', url, connections: 4 });
     await drop();

@@ -1,7 +1,7 @@
 /**
- * A gateway that works for half an hour (`SOAK_MINUTES` says how long) at all that happens to one: JSON and
- * streams of every family, translated ones, clients that leave, vendors that break, refusals, and its
- * configuration read again.
+ * A gateway that runs for half an hour (`SOAK_MINUTES` sets how long) under everything that happens to one:
+ * JSON and streams of every protocol, translated calls, clients that disconnect, providers that fail,
+ * refusals, and configuration reloads.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,15 +18,17 @@ afterAll(() => operated.close());
 
 const minute = 60_000;
 const minutes = Number(process.env.SOAK_MINUTES ?? 30);
-/** Calls a gateway remembers by their ids: as many as have to be made before it has all it ever has. */
+/**
+ * The number of calls a gateway remembers by their ids: so many have to be made before its memory is full.
+ */
 const remembered = 10_000;
-/** Milliseconds between two calls: more would measure the machine. */
+/** Milliseconds between two calls: a faster rate would measure the machine. */
 const pause = 80;
 
 const chat = '/v1/chat/completions';
 const asking = { messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
 
-/** A call, and how it is to end. */
+/** A call, and its expected end. */
 type Act = (gateway: RunningGateway) => Promise<boolean>;
 
 const whole = /\[DONE\]|message_stop|"finishReason"/;
@@ -42,7 +44,7 @@ const streams = wires.map(
       whole.test(await (await operated.stream(gateway, wire)).text()),
 );
 
-/** Each family at a model of the next one's vendor. */
+/** Each protocol with a model of the next one's provider. */
 const translated = wires.map((wire, index): Act => async (gateway) => {
   const { path, body } = streamedCall(wire);
   const other = modelOf[wires[(index + 2) % wires.length] ?? wire];
@@ -105,7 +107,7 @@ const acts: readonly Act[] = [
   scraped,
 ];
 
-describe(`a gateway that works for ${minutes} minutes`, () => {
+describe(`a gateway that runs for ${minutes} minutes`, () => {
   it(
     'grows by less than 1 MB in ten of them',
     async () => {
@@ -127,8 +129,8 @@ describe(`a gateway that works for ${minutes} minutes`, () => {
       };
       for (let round = 0; round * acts.length < remembered; round += 1) {
         await Promise.all(acts.map((_, turn) => act(turn)));
-        // As often as in all that follows: what the engine makes of what runs once a minute would come with
-        // each of them.
+        // As often as in all that follows: otherwise code that runs once a minute would still be compiled
+        // later.
         if (round % 20 === 0) reload();
       }
       const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];
@@ -146,7 +148,7 @@ describe(`a gateway that works for ${minutes} minutes`, () => {
         samples.push({ at: passed() / (10 * minute), heap: await heap.left(), memory: memoryOf(gateway) });
       }
       heap.close();
-      // What it makes at its first calls, and what the engine makes of them, comes before.
+      // What it allocates and compiles at its first calls comes before.
       const steady = samples.slice(Math.ceil(samples.length / 3));
       const slopes = {
         heap: slopeOf(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte,

@@ -1,4 +1,4 @@
-/** Strangers who try keys: what the time of a refusal tells them, and what they cost those who have one. */
+/** Strangers who try keys: what the duration of a refusal reveals, and what they cost clients with a key. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { megabyte, memoryOf } from '../support/memory-of.ts';
 import { modelOf, openOperated, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
-/** How far apart two means are, in units of what chance makes of them: beyond 4.5 it is no chance. */
+/** How far apart two means are, in standard errors: more than 4.5 is no coincidence. */
 function welch(first: readonly number[], second: readonly number[]): number {
   const mean = (times: readonly number[]): number =>
     times.reduce((sum, time) => sum + time, 0) / times.length;
@@ -29,7 +29,7 @@ function welch(first: readonly number[], second: readonly number[]): number {
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** As a stranger would work it out who has read the sources. */
+/** As an attacker would compute it who has read the sources. */
 function checksumOf(text: string): string {
   let rest = crc32(text);
   return Array.from({ length: 6 }, () => {
@@ -46,8 +46,8 @@ const unsealed = whole - 6;
 const scratch = Buffer.alloc(whole);
 
 /**
- * A text that begins as a secret does and goes on by chance; all are made in the same steps, so that none
- * lies otherwise in memory.
+ * A text that starts like a secret and continues at random; all are built in the same steps, so that none
+ * differs in memory layout.
  */
 function attempt(base: string, kept: number, sealed: boolean): string {
   scratch.write(createSecret(), 'latin1');
@@ -60,7 +60,7 @@ function attempt(base: string, kept: number, sealed: boolean): string {
 const samples = 200_000;
 const tries = 3;
 
-describe('the time a refusal takes', () => {
+describe('the duration of a refusal', () => {
   const [held, strange] = [0, 1].map(() => Array.from({ length: 500 }, () => createSecret()));
   const records = new Map(
     (held ?? []).map((secret): [string, KeyRecord] => {
@@ -90,8 +90,8 @@ describe('the time a refusal takes', () => {
     secrets[Math.floor(Math.random() * secrets.length)] ?? '';
 
   /**
-   * t of what is made of keys that are held, beside what is made in the same way of some that nobody has; but
-   * for the slowest hundredth, which is the machine's own.
+   * The t statistic of keys that exist, compared with keys built in the same way that do not; without the
+   * slowest hundredth, which is the machine's own noise.
    */
   async function compare(make: (base: string) => string): Promise<number> {
     const times: [held: number[], strange: number[]] = [[], []];
@@ -119,10 +119,10 @@ describe('the time a refusal takes', () => {
     ['all but some characters, with a checksum that fits', 33, true],
     ['half of it, with a checksum that fits', 24, true],
   ] as const)(
-    "does not tell who has %s of a key from who has as much of nobody's",
+    'does not reveal whether %s of a key belongs to a real one or to a random one',
     async (_, kept, sealed) => {
       const all: number[] = [];
-      // What is there shows every time; what the machine does to one of them does not.
+      // A real difference shows every time; the machine's noise does not.
       while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5))
         all.push(await compare((base) => attempt(base, kept, sealed)));
       process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
@@ -130,7 +130,7 @@ describe('the time a refusal takes', () => {
     },
   );
 
-  it('is measured well enough to tell a key from none', async () => {
+  it('is measured precisely enough to tell a key from an invalid one', async () => {
     expect(Math.abs(await compare((base) => base))).toBeGreaterThan(4.5);
   });
 });
@@ -158,7 +158,7 @@ async function tryKeys(url: string, keys: number, addresses: number): Promise<Fl
 }
 
 /**
- * Somebody else on the same machine, who refuses as many: what a flood costs there is not the gateway's
+ * Another server on the same machine that refuses as many: the cost of a flood there is not the gateway's
  * doing.
  */
 async function openBystander(): Promise<{
@@ -175,7 +175,7 @@ async function openBystander(): Promise<{
 }
 
 /**
- * Sends so many calls with a key, one after the other on each of a few connections; answers how often each
+ * Sends so many calls with a key, one after the other on each of a few connections; returns how often each
  * status came.
  */
 async function callWith(url: string, key: string, calls: number): Promise<Record<string, number>> {
@@ -195,8 +195,8 @@ async function callWith(url: string, key: string, calls: number): Promise<Record
   return answered;
 }
 
-describe('a key that was taken back', () => {
-  it('costs at most 50 µs of the processor more than a bare server takes to refuse it, and writes nothing', async () => {
+describe('a revoked key', () => {
+  it("costs at most 50 µs of processor time more than a bare server's refusal, and writes nothing", async () => {
     const operated = await openOperated();
     const made = z.object({ key: z.string(), id: z.string() }).parse(await operated.verb('keys', 'create'));
     await operated.verb('keys', 'disable', made.id);
@@ -230,7 +230,7 @@ describe('a key that was taken back', () => {
   });
 });
 
-describe('half a million keys that are tried, five thousand a second,', () => {
+describe('half a million guessed keys, five thousand a second,', () => {
   let operated: Operated;
   beforeAll(async () => {
     operated = await openOperated();
@@ -240,7 +240,7 @@ describe('half a million keys that are tried, five thousand a second,', () => {
   afterAll(() => operated.close());
 
   it.each([1, 1000])(
-    'from %i addresses open nothing, fill nothing, and cost those with a key at most as much again of their time',
+    'from %i addresses open nothing, fill nothing, and at most double the time of clients with a key',
     async (addresses) => {
       const gateway = await operated.start();
       const bystander = await openBystander();
@@ -259,7 +259,7 @@ describe('half a million keys that are tried, five thousand a second,', () => {
         }
         return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
       };
-      /** Of several rounds the one in the middle: what else the machine does comes and goes. */
+      /** The median of several rounds: other load on the machine comes and goes. */
       const p99 = async (): Promise<number> => {
         const rounds: number[] = [];
         while (rounds.length < 5) rounds.push(await slowest());

@@ -1,4 +1,4 @@
-/** A form that never comes to its end is given up when a request's time is over, and its file is gone. */
+/** A form that never ends is dropped at the request timeout, and its file is deleted. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { openGallery } from '../images/gallery.ts';
 import { until } from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
-/** Seconds; a request has 120 to arrive, and the listener looks every 5. */
+/** Seconds; a request has 120 to arrive, and the listener checks every 5. */
 const longest = 240;
 
-it('a hundred uploads that drip are answered when their time is over, and leave nothing', async () => {
+it('a hundred slow uploads get an error at the request timeout, and leave nothing behind', async () => {
   const dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-uploads-'));
   const folder = join(dataFolder, 'uploads');
   const gallery = await openGallery({ settings: { dataFolder } });

@@ -1,4 +1,4 @@
-/** How the long tests are run: one file after the other, with as much time as each of them says. */
+/** Runs the long tests one file after the other, with the timeout each of them sets. */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 

@@ -12,7 +12,7 @@ interface Reply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** A request with headers that `fetch` does not let anybody set. */
+/** A request with headers that `fetch` does not let a caller set. */
 function ask(
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect([user.status, JSON.parse(user.text)]).toMatchObject([400, { error: { param: 'readOnly' } }]);
   });
 
-  it('cannot be forged: a changed, cut or foreign cookie is nobody', async () => {
+  it('cannot be forged: a changed, cut or foreign cookie signs nobody in', async () => {
     open = await openConsole();
     const cookie = await open.signIn();
     const [name = '', value = ''] = cookie.split('=');
@@ -192,7 +192,7 @@ describe('guesses', () => {
     expect([late.status, Number(late.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
   });
 
-  it('are told nothing: a user key, junk and nothing are refused alike', async () => {
+  it('reveal nothing: a user key, junk and a missing key get the same refusal', async () => {
     open = await openConsole();
     const replies = [];
     for (const secret of [open.house.key, 'junk', `${open.secret}x`, ''])
