@@ -339,7 +339,11 @@ describe('a variable of the default configuration', () => {
   });
 
   it('that names the last port gives the operators the one before it', async () => {
-    const gateway = await startProcess({ PORT: '65535', TOLLGATE_DATA: join(folder, 'last-port') });
+    const gateway = await startProcess({
+      PORT: '65535',
+      TOLLGATE_ADMIN_PORT: '',
+      TOLLGATE_DATA: join(folder, 'last-port'),
+    });
     const { code, output } = await gateway.stop('SIGTERM');
     expect([code, output]).toEqual([0, expect.stringContaining('Admin listener: http://127.0.0.1:65534')]);
   });
