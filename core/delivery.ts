@@ -5,9 +5,12 @@
  */
 import type { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
+import { splice } from './crossing/splice.ts';
 import { GatewayError } from './errors.ts';
 import { endFacts, type Answered, type Attempt } from './exchange.ts';
+import { costHeader } from './http/request-headers.ts';
 import { textOf, type Piece } from './lanes.ts';
+import { formatUsd, type Nano } from './money.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
@@ -94,9 +97,16 @@ async function settleCall(
     recording,
   };
   await meter(end);
-  client.reply.addCost(end.charge.cost);
-  client.reply.finish(lastText);
+  const { cost } = end.charge;
+  client.reply.addCost(cost);
+  const isWanted = outcome === 'completed' && !error && routed.headers[costHeader] !== undefined;
+  client.reply.finish(isWanted && routed.operation !== 'count' ? writeCost(lastText, cost) : lastText);
   return end;
+}
+
+/** Adds `usage.cost` to a JSON reply: a number with all the digits of the amount. */
+function writeCost(text: string, cost: Nano): string {
+  return splice(text, [{ path: ['usage', 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
 /**

@@ -33,8 +33,8 @@ import { requireAccess, checkReplay, filterPermitted } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
+import { checkRequestHeaders } from './http/request-headers.ts';
 import { buildIdHeaders } from './http/request-id.ts';
-import { readTagsHeader, tagsHeader } from './http/tags-header.ts';
 import {
   crossReply,
   encodeTranslated,
@@ -117,9 +117,9 @@ export async function parseCall(
   exchange: Authenticated,
   { body, protocol, match, reply }: CallSource,
 ): Promise<Parsed> {
-  readTagsHeader(exchange.headers[tagsHeader]);
   const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
+  checkRequestHeaders(exchange.headers, call);
   let canonical: ReturnType<typeof call.decode> | undefined;
   return advance(exchange, {
     protocol,

@@ -8,6 +8,7 @@ import type { Recording } from '../exchange.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
+import { costHeader } from './request-headers.ts';
 import { buildIdHeaders } from './request-id.ts';
 
 /**
@@ -16,9 +17,6 @@ import { buildIdHeaders } from './request-id.ts';
  */
 const firstProbe = 10;
 const longestProbe = 5000;
-
-/** The header or trailer that says what the call cost. */
-const costHeader = 'x-tollgate-cost';
 
 export class Reply {
   /** The id of the request, sent to the client and logged. */

@@ -136,11 +136,13 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
 
     it('are stored once, however often they are written', async () => {
       const name = await account(0n);
-      const call = madeCall(`${name}-1`, name, 5000, { tags: { once: name } });
+      const call = madeCall(`${name}-1`, name, 5000, { tags: { once: name, [name]: '' } });
       await add(store(), call);
       await add(store(), call, madeCall(`${name}-2`, name, 5001));
       expect(await found({ account: name })).toEqual([`${name}-2`, `${name}-1`]);
       expect(await found({ tag: `once:${name}` })).toEqual([`${name}-1`]);
+      // A tag without a value is its name alone.
+      expect(await found({ tag: name })).toEqual([`${name}-1`]);
     });
 
     it('are found by each filter, and by several together', async () => {

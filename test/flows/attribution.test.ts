@@ -109,6 +109,10 @@ describe('the tags of a call', () => {
     for (const tag of ['team:search', 'research', 'env:prod', 'session:session-1', 'user:ann'])
       expect((await stored(`tag=${tag}`)).map(({ id }) => id)).toContain(call.id);
     expect(await stored('tag=team:stolen')).toEqual([]);
+    const line = door.gateway.log
+      .map((each) => z.looseObject({ call: z.string().optional() }).parse(JSON.parse(each)))
+      .find((each) => each.call === call.id && each.msg === 'call');
+    expect(line?.tags).toEqual(expect.arrayContaining(['team:search', 'research', 'session:session-1']));
     const csv = await fetch(`${door.url}/admin/calls?format=csv&id=${call.id}`, {
       headers: { authorization: `Bearer ${door.secret}` },
     });
@@ -161,7 +165,11 @@ describe('the tags of a call', () => {
     expect(JSON.parse(refused.body)).toMatchObject({
       error: { message: expect.stringContaining('"team=search" is not a tag'), param: 'x-tollgate-tags' },
     });
-    const alike = await send({}, { 'x-tollgate-tags': 'a:1,a:2' }, '/alpha/v1/messages');
+    const alike = await send(
+      {},
+      { 'x-tollgate-tags': 'a:1,a:2', 'anthropic-version': '2023-06-01' },
+      '/alpha/v1/messages',
+    );
     expect(alike.status).toBe(400);
     expect(alike.body).toContain('x-tollgate-tags');
   });
@@ -172,6 +180,29 @@ describe('the cost of a call', () => {
     const sent = await send({});
     expect(sent.headers['x-tollgate-cost']).toBe((await storedOf(sent)).cost);
     expect(sent.headers['x-tollgate-cost']).toMatch(/^0\.0+[1-9]\d*$/);
+  });
+
+  it('is in the usage of a JSON reply too, if the request asks for it', async () => {
+    const wish = { 'x-tollgate-cost': 'reply' };
+    const sent = await send({}, wish);
+    expect(JSON.parse(sent.body)).toMatchObject({
+      choices: [{ message: { role: 'assistant' } }],
+      usage: { cost: Number((await storedOf(sent)).cost), total_tokens: expect.any(Number) },
+    });
+    expect(sent.body).toContain(`"cost":${String(sent.headers['x-tollgate-cost'])}`);
+    expect(sent.headers['content-length']).toBe(String(Buffer.byteLength(sent.body)));
+    const alike = await send({}, { ...wish, 'anthropic-version': '2023-06-01' }, '/alpha/v1/messages');
+    expect(JSON.parse(alike.body)).toMatchObject({
+      usage: { cost: expect.any(Number), output_tokens: expect.any(Number) },
+    });
+    expect(JSON.parse((await send({})).body).usage).not.toHaveProperty('cost');
+    const other = await send({}, { 'x-tollgate-cost': 'please' });
+    expect([other.status, JSON.parse(other.body).error.param]).toEqual([400, 'x-tollgate-cost']);
+    const stream = await send({ stream: true }, wish);
+    expect([stream.status, JSON.parse(stream.body).error.message]).toEqual([
+      400,
+      expect.stringContaining('TE: trailers'),
+    ]);
   });
 
   it('is a trailer of a stream, if the client takes trailers', async () => {

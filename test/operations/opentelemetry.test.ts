@@ -73,6 +73,18 @@ describe('the trace of a call', () => {
     });
   });
 
+  it("has the call's tags, and its session and end user by the conventions' names", async () => {
+    const metadata = { job: 'nightly', session: 's-1' };
+    const { server } = await spansOf(() => house.post({ ...body, metadata, user: 'ann' }));
+    expect(server.attributes).toMatchObject({
+      'gen_ai.conversation.id': 's-1',
+      'enduser.id': 'ann',
+      'tollgate.tags': ['user:ann', 'job:nightly', 'session:s-1'],
+    });
+    exporter.reset();
+    expect((await spansOf(() => house.post(body))).server.attributes).not.toHaveProperty('tollgate.tags');
+  });
+
   it.each([
     ['amazon-bedrock', 'aws.bedrock'],
     ['google-vertex', 'gcp.vertex_ai'],

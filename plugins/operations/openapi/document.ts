@@ -8,8 +8,6 @@ import {
   errorTable,
   GatewayError,
   isServed,
-  mostTags,
-  tagsHeader,
   type CallDescription,
   type Content,
   type Description,
@@ -19,6 +17,7 @@ import {
   type Route,
 } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { headerParameters, idempotencyKey } from './call-headers.ts';
 import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
 import { credentialsFor, schemesOf } from './security.ts';
@@ -38,23 +37,6 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-attempts': 'The number of attempts.',
   'x-tollgate-cost': 'The cost in USD: a header of JSON replies, a trailer of streams for `TE: trailers`.',
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
-};
-
-const idempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'A call repeated with the same key gets the stored reply; it is neither made nor charged twice.',
-  schema: { type: 'string' },
-};
-
-const tagsParameter = {
-  name: tagsHeader,
-  in: 'header',
-  required: false,
-  description: `What the call counts for, as \`team:search,research\`: at most ${mostTags} tags.`,
-  schema: { type: 'string' },
 };
 
 function contentOf(schemas: Schemas, content: Content, direction: Direction): Json {
@@ -162,7 +144,7 @@ function describeCall(
       ...item,
       tags: [protocol.name],
       security: credentialsFor(host, protocol.name),
-      parameters: [...parameters, tagsParameter, ...(isKept ? [idempotencyKey] : [])],
+      parameters: [...parameters, ...headerParameters, ...(isKept ? [idempotencyKey] : [])],
       responses: { ...repliesOf(schemas, replies, headers), ...Object.fromEntries(failures) },
     },
   };

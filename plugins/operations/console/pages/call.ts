@@ -218,7 +218,7 @@ function Facets({ call }: { readonly call: Detail }) {
         [
           'Tags',
           Object.entries(call.tags ?? {}).map(
-            ([name, value]) => html`<${Badge}>${name}: ${value}</${Badge}> `,
+            ([name, value]) => html`<${Badge}>${value ? `${name}: ${value}` : name}</${Badge}> `,
           ),
         ],
         ['Flags', (call.flags ?? []).map((flag) => html`<${Badge} tone="warn">${flag}</${Badge}> `)],
