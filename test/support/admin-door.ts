@@ -1,4 +1,4 @@
-/** A gateway with an admin listener, and its admin API as an operator asks it. */
+/** A gateway with an admin listener, and its admin API as an operator calls it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from '../../core/index.ts';
@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from './gateway.ts';
 
 export interface AdminReply {
   readonly status: number;
-  /** Parsed; `any` field can be looked at by matchers. */
+  /** Parsed as `any`, so that matchers can read every field. */
   readonly body: unknown;
   readonly text: string;
 }

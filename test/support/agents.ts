@@ -1,5 +1,5 @@
 /**
- * How coding agents retry, as real ones were seen to: as often and for the same reasons, but without most of
+ * How coding agents retry, as observed with real ones: as often and for the same reasons, but without most of
  * their pauses. Codex mainly looks at bodies, Claude Code obeys `x-should-retry`, and Gemini CLI knows
  * neither.
  */
@@ -11,25 +11,25 @@ interface Heard {
   readonly text: string;
 }
 
-/** One POST of what the user wants; `stream` is how it is asked for. */
+/** One POST of what the user wants; `stream` is how the agent asks for it. */
 type Post = (stream: boolean) => Promise<Heard>;
 
-/** The answer is whether it got its reply. */
+/** Returns whether it got its reply. */
 type Agent = (post: Post) => Promise<boolean>;
 
 function codeOf(text: string): string | undefined {
   return /"code":\s*"(\w+)"/.exec(text)?.[1];
 }
 
-/** Waits as long as it was told to, for a second at most. */
+/** Waits as long as the gateway says, for a second at most. */
 async function pause({ headers }: Heard): Promise<void> {
   await sleep(Math.min(1, Number(headers.get('retry-after') ?? 0)) * 1000);
 }
 
-/** What it shows to its user at once: everything else it tries again. */
+/** The errors it shows to its user at once: it retries all others. */
 const fatal = new Set(['context_length_exceeded', 'insufficient_quota', 'server_is_overloaded', 'slow_down']);
 
-/** Five requests while the status is of the 5xx, and that six times. */
+/** Five requests while the status is 5xx, and that six times. */
 const codex: Agent = async (post) => {
   for (let turn = 0; turn < 6; turn += 1) {
     let heard = await post(true);
@@ -47,7 +47,7 @@ const codex: Agent = async (post) => {
   return false;
 };
 
-/** Ten retries, as its SDK decides; a stream that tells its own error is asked for once more, as a whole. */
+/** Ten retries, as its SDK decides; after an error inside a stream it asks once more, for a whole reply. */
 const claudeCode: Agent = async (post) => {
   let stream = true;
   for (let turn = 0; turn < 11; turn += 1) {
@@ -64,7 +64,7 @@ const claudeCode: Agent = async (post) => {
   return false;
 };
 
-/** Four times in all, also where a stream ends without its last word. */
+/** Four attempts in all, also if a stream ends without its last event. */
 const geminiCli: Agent = async (post) => {
   for (let turn = 0; turn < 4; turn += 1) {
     const heard = await post(true);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 export const text = fc.string({ unit: 'binary', maxLength: 12 });
 export const word = fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 1, maxLength: 6 });
-/** Fields nobody has heard of, in either spelling. */
+/** Unknown fields, in either spelling. */
 export const unknown = fc.dictionary(
   fc.oneof(
     word.map((name) => `x_${name}`),
@@ -17,7 +17,7 @@ export function withUnknown(fields: fc.Arbitrary<object>): fc.Arbitrary<Record<s
   return fc.tuple(unknown, fields).map(([rest, known]) => ({ ...rest, ...known }));
 }
 
-/** An object each of whose members may be missing, or null. */
+/** An object each of whose members may be missing or null. */
 export function optional(
   members: Record<string, fc.Arbitrary<unknown>>,
 ): fc.Arbitrary<Record<string, unknown>> {

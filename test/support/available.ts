@@ -1,4 +1,4 @@
-/** What a test needs of the machine: without it the test is skipped, but in CI that is a failure. */
+/** What a test needs of the machine: without it the test is skipped, but fails in CI. */
 export function available(present: boolean, what: string): boolean {
   if (!present && /^(1|true)$/i.test(process.env.CI ?? '')) {
     throw new Error(`CI skips no test, and this machine lacks ${what}`);

@@ -16,7 +16,7 @@ export const missingBrowser = 'Chromium (install it, or name a browser in TOLLGA
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: executable ?? '',
-    // A test that runs as root, as in a container, has no sandbox to give it.
+    // Chromium cannot use its sandbox if the test runs as root, as in a container.
     args: ['--no-sandbox', '--disable-quic', '--disable-sync'],
   });
 }

@@ -1,20 +1,20 @@
 /**
- * A cable between a client and a server that a test can cut, or hold: then nothing passes, and neither side
- * is told.
+ * A cable between a client and a server that a test can cut or hold: then nothing passes, and neither side
+ * learns of it.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Cable {
   readonly port: number;
-  /** From now on nothing passes to the client; what the server says meanwhile reaches it after `release`. */
+  /** From now on nothing passes to the client; what the server sends meanwhile reaches it after `release`. */
   hold(): void;
   /**
    * Holds from the moment the client sends something with this text in it, which still passes to the server.
    */
   holdAfter(text: string): void;
   release(): void;
-  /** Ends all connections for the client, and the server is not told; new ones are taken. */
+  /** Ends all connections for the client without the server's knowledge; new ones are accepted. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function startCable(port: number): Promise<Cable> {
       server.write(chunk);
     });
     server.on('data', (chunk) => client.write(chunk));
-    // `data` lets it flow.
+    // A `data` listener lets it flow.
     if (isHeld) server.pause();
   });
   door.listen(0, '127.0.0.1');

@@ -1,15 +1,15 @@
 /**
- * How a client of each family continues after a reply: it sends back what it was given, unchanged, and adds
+ * How a client of each protocol continues after a reply: it sends back what it received, unchanged, and adds
  * its next message.
  */
 import { isObject, type Json } from './json.ts';
 import { hear, objects, type SaidCall } from './listen.ts';
 import type { Wire } from './replaying-vendor.ts';
 
-/** One entry of a conversation in the client's own words: a message, an item, a content. */
+/** One entry of a conversation in the client's own format: a message, an item, a content. */
 export type Entry = object;
 
-/** What the user says, whatever the family. */
+/** The user's message, in any protocol. */
 export function said(client: Wire, text: string): Entry {
   return client === 'generate-content'
     ? { role: 'user', parts: [{ text }] }
@@ -38,7 +38,7 @@ function result(client: Wire, { id, name }: SaidCall, text: string, custom: bool
   return { functionResponse: { ...(id === undefined ? {} : { id }), name, response: { output: text } } };
 }
 
-/** The results of a reply's calls; none where it called nothing. */
+/** The results of a reply's calls; none if it called nothing. */
 export function answered(client: Wire, reply: Json, answer: (call: SaidCall) => string): Entry[] {
   const results = hear(client, reply).calls.map((call) =>
     result(client, call, answer(call), typeof call.input === 'string'),

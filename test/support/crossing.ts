@@ -1,4 +1,4 @@
-/** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
+/** Takes a body, or a reply, through the gateway's whole translation without sockets. */
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { shortenTo } from '../../core/crossing/truncation.ts';
 import { parseJson } from '../../core/http/json-body.ts';
@@ -42,7 +42,7 @@ function factsOf(side: Side): Facts {
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
 
-/** The exchange of a client's body on its attempt at a model of a vendor's. */
+/** The exchange of a client's body on its attempt at a provider's model. */
 function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): Routed {
   const { protocol, match, headers } = factsOf(client);
   const { bytes, text, value } = parseJson(body);
@@ -86,7 +86,7 @@ function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): 
   };
 }
 
-/** What a refusal gives; everything else is thrown on. */
+/** Returns a refusal's error; rethrows everything else. */
 async function unlessRefused(run: () => Promise<void>): Promise<'done' | 'refused'> {
   try {
     await run();
@@ -97,7 +97,7 @@ async function unlessRefused(run: () => Promise<void>): Promise<'done' | 'refuse
   }
 }
 
-/** Reads a client's body, writes it for a vendor, and shortens it as for a model without room. */
+/** Reads a client's body, writes it for a provider, and shortens it as for a model without room. */
 export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<'done' | 'refused'> {
   return unlessRefused(async () => {
     const exchange = exchangeOf(client, vendor, body, false);
@@ -129,7 +129,7 @@ export interface VendorReply {
   readonly streamed: boolean;
 }
 
-/** Crosses a vendor's reply to a client that asked for it in the same manner. */
+/** Crosses a provider's reply to a client that asked for it in the same form. */
 export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Promise<'done' | 'refused'> {
   return unlessRefused(async () => {
     const body = Buffer.from(

@@ -4,7 +4,7 @@ import { createDatabase, type Database } from './postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the run's PostgreSQL is asked for; it is started for the first who asks. */
+    /** The path to the run's PostgreSQL, which starts with the first request for it. */
     readonly postgres: string;
   }
 }

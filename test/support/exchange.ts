@@ -1,4 +1,4 @@
-/** Exchanges at each stage, made by hand: what hooks are called with, without a gateway. */
+/** Exchanges at each stage, made by hand: the arguments of hooks, without a gateway. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
 import { Tally } from '../../core/billing/reply-progress.ts';

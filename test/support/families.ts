@@ -16,9 +16,9 @@ export { wires, type Wire };
 export interface Family {
   readonly protocol: Protocol;
   readonly headers: ClientHeaders;
-  /** What the path of a call tells. */
+  /** What the path of a call contains. */
   match(stream: boolean): Match;
-  /** A model of the wire's own vendor that can do everything. */
+  /** A model of the wire's own provider that supports everything. */
   readonly model: Model;
 }
 
@@ -49,7 +49,7 @@ export const families: Readonly<Record<Wire, Family>> = {
   },
 };
 
-/** A body as its family's client side reads it. */
+/** A body as its protocol's client side reads it. */
 export function readCall(wire: Wire, body: unknown, stream = false): ClientCall {
   const { protocol, headers, match } = families[wire];
   const text = JSON.stringify(body);

@@ -1,6 +1,6 @@
 /**
  * A vendor of the four text wires that sends as much as is read: a given number of pieces, or for as long as
- * anyone listens.
+ * a client reads.
  */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -134,7 +134,10 @@ function speechAt(path: string): Speech {
   return speeches[wires.find((wire) => path.includes(`/${wire}`)) ?? 'generate-content']();
 }
 
-/** Writes as much as is taken, and no more, until `next` has nothing left or the peer has gone. */
+/**
+ * Writes as much as the socket accepts, and no more, until `next` has nothing left or the peer has
+ * disconnected.
+ */
 async function pour(response: ServerResponse, next: () => string | undefined): Promise<void> {
   let taken = (): void => undefined;
   response
@@ -147,7 +150,7 @@ async function pour(response: ServerResponse, next: () => string | undefined): P
   }
 }
 
-/** Writes whether it is taken or not, until the peer has gone; others have their turn in between. */
+/** Writes whether the peer reads or not, until it has disconnected; other work runs in between. */
 async function goOn(response: ServerResponse, next: () => string): Promise<void> {
   while (!response.destroyed) {
     response.write(next());
@@ -156,7 +159,7 @@ async function goOn(response: ServerResponse, next: () => string): Promise<void>
 }
 
 export interface Firehose {
-  /** What makes a gateway take it for each of its vendors. */
+  /** The provider options that make a gateway use it for each of its providers. */
   readonly environment: Readonly<Record<string, string>>;
   /** Events that went out so far, to all. */
   poured(): number;
@@ -164,8 +167,8 @@ export interface Firehose {
 }
 
 /**
- * `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream.
- * `encore` is said again and again behind its end.
+ * `word` gets the number of each piece of a stream, from 1, and returns its text; undefined ends the stream.
+ * `encore` is repeated without end after it.
  */
 export async function startFirehose(
   word: (number: number) => string | undefined,

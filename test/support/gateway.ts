@@ -15,20 +15,20 @@ import { openServer } from '../../core/server.ts';
 export interface TestGateway {
   readonly url: string;
   readonly dataFolder: string;
-  /** Every end that `observe` was told of, in order. */
+  /** Every end that `observe` received, in order. */
   readonly ends: readonly End[];
-  /** What plugins told whoever started it. */
+  /** The notices that plugins printed at the start. */
   readonly told: readonly string[];
   /** What went to the log, line by line. */
   readonly log: readonly string[];
-  /** Runs a verb of the command line against the same data. */
+  /** Runs a command of the command line on the same data. */
   verb(name: string, args?: readonly string[], options?: Record<string, string>): Promise<unknown>;
   /** Resolves when `count` ends were observed. */
   ended(count: number): Promise<readonly End[]>;
   close(): Promise<void>;
 }
 
-/** No test waits long for a retry, and none depends on how many retries the tests before it made. */
+/** Short waits before retries, and a budget that earlier tests cannot use up. */
 const retries: ConfigInput['retries'] = { base: 0.01, share: 10 };
 
 /** Starts a gateway with these settings; `plugins` come before the watcher that fills `ends`. */

@@ -1,7 +1,7 @@
 /**
- * Requests and replies that can be made as large as one likes: each golden case, with one list, object, text
- * or event of it repeated. A shape is drawn from them and made twice and four times as large; what is done
- * for it may only grow alike.
+ * Requests and replies of any size: each golden case, with one list, object, text or event of it repeated. A
+ * test draws a shape from them and makes it twice and four times as large; the work for it may only grow in
+ * proportion.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { WireEvent } from '../../core/index.ts';
@@ -11,8 +11,8 @@ import { isObject } from './json.ts';
 export type Path = readonly (string | number)[];
 
 /**
- * How a place grows: a list by the same items again, or by items with names of their own, an object by fields
- * that nobody knows, a text by itself.
+ * How a place grows: a list by the same items again, or by items with their own names, an object by unknown
+ * fields, a text by itself.
  */
 type Manner = 'same' | 'distinct' | 'fields' | 'text';
 
@@ -40,7 +40,7 @@ export function* placesIn(value: unknown, path: Path = []): Generator<Place> {
 const names = /^(.*_)?(id|name|Id)$|uri|url|title/;
 const numbers = /index$|^sequence_number$/i;
 
-/** The same with other names and numbers, alike for all that has the same `times`. */
+/** The same with other names and numbers, equal for equal `times`. */
 function renamed(value: unknown, times: number, field = ''): unknown {
   if (typeof value === 'string') return names.test(field) ? `${value}_${times}` : value;
   if (typeof value === 'number') return numbers.test(field) ? value + times : value;
@@ -65,7 +65,7 @@ function grown(value: unknown, manner: Manner, size: number): unknown {
     : value;
 }
 
-/** The value, so many times as large at one place. */
+/** The value, made so many times as large at one place. */
 export function growAt(value: unknown, { path, manner }: Place, size: number): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return grown(value, manner, size);
@@ -93,7 +93,7 @@ function parsed(data: string): unknown {
   }
 }
 
-/** Every place of a stream that can grow: any event, any few that follow each other, and what is in one. */
+/** Every place of a stream that can grow: any event, any few in sequence, and any place in one. */
 export function* placesInStream(events: readonly WireEvent[]): Generator<StreamPlace> {
   for (const [from, { data }] of events.entries()) {
     for (const length of [1, 2, 3, 6]) {
@@ -138,7 +138,7 @@ export interface GoldenCase {
   readonly events: readonly WireEvent[];
 }
 
-/** The golden cases of a wire; what a case does not have is undefined, or empty. */
+/** The golden cases of a wire; what a case lacks is undefined, or empty. */
 export function goldenCases(wire: string): GoldenCase[] {
   const folder = new URL(`../golden/${wire}/`, import.meta.url);
   return readdirSync(folder).map((name): GoldenCase => {

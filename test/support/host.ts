@@ -1,5 +1,5 @@
 /**
- * What a plugin is given, without a gateway: real hooks and registries, and a record of what it asked for.
+ * What a plugin receives, without a gateway: real hooks and registries, and a record of what it asked for.
  */
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
@@ -31,7 +31,7 @@ type Discovery = { readonly provider: Provider } & Parameters<Host['discover']>[
 export interface TestHost extends Host {
   /** The hooks with their calling side, for the test to call. */
   readonly calls: CoreHooks;
-  /** What vendors are to be asked for their models. */
+  /** The providers' registered model listings. */
   readonly discoveries: Discovery[];
 }
 
@@ -44,8 +44,8 @@ const alone: Workers = {
 };
 
 /**
- * A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as
- * before and after a reload.
+ * A host with these plugins applied, in their order; pass `metrics` if two hosts share them, as before and
+ * after a reload.
  */
 export function hostWith(
   plugins: readonly Plugin[],

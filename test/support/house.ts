@@ -1,4 +1,4 @@
-/** A gateway in front of a fake vendor, with an account and a key, which is what most flows need. */
+/** A gateway in front of a fake vendor, with an account and a key, which most flows need. */
 import OpenAI from 'openai';
 import type { ConfigInput } from '../../core/config.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -13,11 +13,11 @@ export interface House {
   readonly gateway: TestGateway;
   readonly vendor: Vendor;
   readonly key: string;
-  /** The official SDK, its base at the gateway. */
+  /** The official SDK, with the gateway as its base URL. */
   readonly client: OpenAI;
-  /** Posts a chat-completions body as it stands: an object as JSON, text as text. */
+  /** Posts a chat-completions body unchanged: an object as JSON, text as text. */
   post(body: unknown, init?: RequestInit): Promise<Response>;
-  /** What the balance endpoint says. */
+  /** The balance endpoint's reply. */
   balance(): Promise<{ balance: number; total: number; used: number }>;
   close(): Promise<void>;
 }
@@ -27,13 +27,13 @@ function isBalance(value: unknown): value is { balance: number; total: number; u
 }
 
 interface HouseOptions {
-  /** USD of the one account; none where it is empty. */
+  /** USD of the one account; none if it is empty. */
   readonly credit?: string;
   /** Plugins beside the usual ones. */
   readonly plugins?: ConfigInput['plugins'];
   readonly settings?: Partial<ConfigInput>;
   readonly ledger?: Parameters<typeof balance>[0];
-  /** Who the vendor is to the gateway. */
+  /** The vendor's name and options in the gateway's configuration. */
   readonly provider?: typeof openai;
 }
 

@@ -6,7 +6,7 @@ import type { PluginFactory } from '../../core/index.ts';
 
 export interface Bundled {
   readonly name: string;
-  /** Where it stands, without its ending: `plugins/auth/bearer`. */
+  /** Its path, without the extension: `plugins/auth/bearer`. */
   readonly path: string;
   readonly factory: PluginFactory<z.ZodType>;
 }

@@ -1,7 +1,7 @@
 /**
- * A stranger that tries keys, as a process of its own: so many a second, over connections from so many
- * addresses of loopback (Linux has all of 127/8). One in ten keys has a checksum that fits. Tells at its end
- * what it was answered.
+ * An attacker that tries keys, as a process of its own: so many a second, over connections from so many
+ * addresses of loopback (Linux has all of 127/8). One in ten keys has a valid checksum. Prints the replies it
+ * got at its end.
  *
  * node test/support/key-flood.ts <url> <keys> <a second> <addresses>
  */
@@ -11,7 +11,7 @@ import { createSecret } from '../../plugins/shared/secret.ts';
 
 const [url = '', keys = '0', perSecond = '0', addresses = '1'] = process.argv.slice(2);
 const wanted = Number(keys);
-/** Milliseconds: a crowd does not come in step. */
+/** Milliseconds of jitter: real clients do not send in step. */
 const every = 1;
 const least = 100;
 

@@ -3,11 +3,11 @@ import { expectLinear } from './linear.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-it('accepts work that grows as what it is done for', async () => {
+it('the check accepts work that grows in proportion to its input', async () => {
   await expectLinear((count) => new Set(numbers(count).concat(numbers(count))).size, 2000);
 });
 
-it('rejects work that grows with the square of it', async () => {
+it('the check rejects work that grows with the square of its input', async () => {
   await expect(
     expectLinear((count) => numbers(count).filter((_, index, all) => !all.includes(-index - 1)), 2000),
   ).rejects.toThrow('scanned');

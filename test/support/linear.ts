@@ -1,6 +1,5 @@
 /**
- * Holds that work grows no faster than what it is done for, by counted operations: no verdict depends on the
- * machine.
+ * Asserts that work grows no faster than its input, by counted operations: no verdict depends on the machine.
  */
 import { expect } from 'vitest';
 import { countOperations } from './operations.ts';

@@ -1,6 +1,6 @@
 /**
- * A reply as a client of each family puts it together, whole or from a stream, without any code of the
- * gateway's: the JSON body the stream amounts to, and what it says.
+ * A reply as a client of each protocol puts it together, whole or from a stream, without any code of the
+ * gateway: the JSON body the stream amounts to, and its text.
  */
 import { createParser } from 'eventsource-parser';
 import { isObject, type Json } from './json.ts';
@@ -14,7 +14,7 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The parsed data of a stream's events; what is no JSON is left out. */
+/** The parsed data of a stream's events; anything that is not JSON is left out. */
 export function dataOf(stream: string): Json[] {
   const events: Json[] = [];
   const parser = createParser({
@@ -27,7 +27,7 @@ export function dataOf(stream: string): Json[] {
   return events;
 }
 
-/** One object grown by a delta: texts are joined, lists go by the `index` of their members. */
+/** One object grown by a delta: texts are joined, lists are merged by the `index` of their members. */
 function grow(whole: Json, delta: Json): Json {
   for (const [name, value] of Object.entries(delta)) {
     const old = whole[name];
@@ -69,7 +69,7 @@ function wholeChat(events: readonly Json[]): Json {
       if (reason) choice.finish_reason = reason;
     }
   }
-  // The place of a call in a stream is none of the whole message's.
+  // The index of a call in a stream is not part of the whole message.
   for (const { message } of choices.values())
     if (isObject(message)) for (const call of objects(message.tool_calls)) delete call.index;
   return { ...whole, choices: [...choices.values()] };
@@ -103,7 +103,7 @@ function wholeMessage(events: readonly Json[]): Json {
   return { ...message, content: [...blocks.values()] };
 }
 
-/** Adds a part of a chunk: a text that goes on with the last one's is one with it. */
+/** Adds a part of a chunk: a text that continues the previous one is joined to it. */
 function joinPart(parts: readonly Json[], part: Json): Json[] {
   const last = parts.at(-1);
   const goesOn =
@@ -150,13 +150,13 @@ export interface SaidCall {
   readonly input: unknown;
 }
 
-/** What the first candidate of a reply says. */
+/** The content of a reply's first candidate. */
 export interface Heard {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string;
   readonly calls: readonly SaidCall[];
-  /** Why it ended, in the family's own word. */
+  /** Why it ended, in the protocol's own word. */
   readonly reason: unknown;
 }
 

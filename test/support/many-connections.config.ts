@@ -1,4 +1,4 @@
-/** A configuration that needs more connections than a process may have where its limit of files is low. */
+/** A configuration that needs more connections than a process may have under a low limit of open files. */
 import { defineConfig } from '../../core/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 

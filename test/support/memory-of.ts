@@ -10,13 +10,13 @@ export function memoryOf({ child: { pid = 0 } }: RunningGateway): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-/** To be given to the gateway that is to be asked for its heap: the port of its debugger is any free one. */
+/** Start the measured gateway with these: the port of its debugger is any free one. */
 export const askable = { NODE_OPTIONS: '--inspect-port=0' };
 
 export interface Heap {
-  /** Collects what is garbage, in its threads too; answers the bytes that are left to the main one. */
+  /** Collects garbage, in its threads too; returns the bytes that remain in the main one. */
   left(): Promise<number>;
-  /** What its main thread holds that is no garbage, as the file that a snapshot of it would be. */
+  /** What its main thread holds that is not garbage, as a heap snapshot file. */
   snapshot(): Promise<string>;
   close(): void;
 }
@@ -29,7 +29,7 @@ const told = z.object({
 });
 const evaluated = z.object({ result: z.object({ value: z.number() }) });
 
-/** Opens the debugger of a process, and by it those of its threads. */
+/** Opens the debugger of a process, and through it those of its threads. */
 export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   gateway.child.kill('SIGUSR1');
   let address: string | undefined;
@@ -38,7 +38,7 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   const socket = new WebSocket(address);
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   const waiting = new Map<number, (result: unknown) => void>();
-  /** Each with what is called when it answers, or ends. */
+  /** The callback of each pending request, for its answer or the end. */
   const threads = new Map<string, () => void>();
   let asked = 0;
   const chunks: string[] = [];
@@ -85,7 +85,7 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   };
 }
 
-/** By how much the values grow with each unit of their times: the line that fits them best. */
+/** By how much the values grow with each unit of their times: the slope of the best fit. */
 export function slopeOf(samples: readonly { readonly at: number; readonly value: number }[]): number {
   const middle = (pick: (sample: { readonly at: number; readonly value: number }) => number): number =>
     samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;

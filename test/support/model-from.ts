@@ -11,7 +11,7 @@ function mergeWires(usual: Wires = {}, own: Wires = {}): Wires {
   );
 }
 
-/** Makes models like the usual one, but for what is said otherwise. */
+/** Makes models like the usual one, except for the stated differences. */
 export function modelFrom({
   capabilities: usual,
   ...common

@@ -1,6 +1,4 @@
-/**
- * A gateway in front of a vendor that gives each call the reply a test wrote, for any client and any wire.
- */
+/** A gateway in front of a vendor that answers each call with a test's reply, for any client and any wire. */
 import type { Answered, End, Failed, ModelFacts } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -21,8 +19,8 @@ export interface OneReply {
   /** Bodies the vendor received. */
   readonly bodies: readonly string[];
   /**
-   * Asks as a client of this family, while the vendor answers `reply`: a list as a stream of these events, an
-   * object as JSON.
+   * Asks as a client of this protocol, while the vendor answers `reply`: a list as a stream of these events,
+   * an object as JSON.
    */
   ask(
     client: Wire,
@@ -50,8 +48,8 @@ function callOf(client: Wire, stream: boolean, fields: object): readonly [path: 
 }
 
 /**
- * One event of a stream; an object has its `type` as its name where the wire names its events, text stands as
- * it is.
+ * One event of a stream; an object has its `type` as its name if the wire names its events, text is sent
+ * unchanged.
  */
 function frame(event: unknown): string {
   if (typeof event === 'string') return `data: ${event}\n\n`;
@@ -63,7 +61,7 @@ function isEnd(end: End | undefined): end is Answered | Failed {
   return end?.type === 'answered' || end?.type === 'failed';
 }
 
-/** Passed the wire the vendor speaks. */
+/** Takes the wire the vendor speaks. */
 export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}): Promise<OneReply> {
   const vendor = await startScriptedVendor(() => undefined);
   const gateway = await startGateway({

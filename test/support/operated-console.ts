@@ -74,9 +74,9 @@ export async function openConsole(
 
 export interface WatchedPage {
   readonly page: Page;
-  /** What the browser complained of: broken rules of the page, errors of its scripts. */
+  /** The browser's errors: violations of the page's policy, and exceptions of its scripts. */
   readonly complaints: readonly string[];
-  /** Origins that the page asked for anything. */
+  /** Origins that the page contacted. */
   readonly origins: ReadonlySet<string>;
 }
 
@@ -111,9 +111,9 @@ export async function signInOn(
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
-/** What keeps people with disabilities from using the page: serious findings of axe-core, each with its place. */
+/** Accessibility violations of the page: serious findings of axe-core, each with its place. */
 export async function findBarriers(page: Page): Promise<string[]> {
-  // As the debugger, since the page's policy lets in no script of others.
+  // Through the debugger, since the page's policy allows no other script.
   await page.evaluate(axe.source);
   const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
   const { violations = [] } = (

@@ -9,7 +9,7 @@ import { makeDataFolder, runVerb, startProcess, type RunningGateway } from './pr
 import { wires, type Wire } from './replaying-vendor.ts';
 import { startVendors, type Vendors } from './vendor/index.ts';
 
-/** A model that is spoken to in the client's own protocol. */
+/** A model that speaks the client's own protocol. */
 export const modelOf: Readonly<Record<Wire, string>> = {
   'chat-completions': 'openai/gpt-4o-mini',
   responses: 'openai/gpt-4o-mini',
@@ -20,7 +20,7 @@ export const modelOf: Readonly<Record<Wire, string>> = {
 const question = 'Hello there, who is it?';
 const turns = [{ role: 'user', content: question }];
 
-/** A body that asks for a stream, in the words of each family, and where it goes. */
+/** A body that asks for a stream, in each protocol's format, and its path. */
 export function streamedCall(wire: Wire): { readonly path: string; readonly body: object } {
   const model = modelOf[wire];
   if (wire === 'chat-completions')
@@ -39,22 +39,22 @@ export interface Operated {
   readonly folder: string;
   /** A key with 5 USD. */
   readonly key: string;
-  /** Writes the configuration; `server` and `plugins` are source text that is added. */
+  /** Writes the configuration; `server` and `plugins` are source text to add. */
   configure(server?: string, plugins?: string): void;
   start(environment?: Readonly<Record<string, string>>): Promise<RunningGateway>;
   post(gateway: RunningGateway, path: string, body: object, signal?: AbortSignal): Promise<Response>;
   /** Opens a stream of each family in its turn. */
   stream(gateway: RunningGateway, wire?: Wire, signal?: AbortSignal): Promise<Response>;
-  /** A verb of the command line, beside it; the answer is its JSON. */
+  /** Runs a command of the command line beside it; returns its JSON. */
   verb(...words: string[]): Promise<unknown>;
-  /** All vendors' streams wait after two events until they are let go. */
+  /** All vendors' streams wait after two events until a test releases them. */
   hold(): () => void;
-  /** What must be so after each test: nothing runs, the vendors are themselves again. */
+  /** What must hold after each test: nothing runs, and the vendors are reset. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Waits until it is so; a machine with much else to do may take its time. */
+/** Waits until it holds; a busy machine may take its time. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let left = 4800; !(await isSo()); left -= 1) {
     if (left === 0) throw new Error('it never came true');

@@ -1,7 +1,7 @@
 /**
  * Counts what code does instead of the time it takes, so that a verdict does not depend on the machine:
- * blocks of our sources that V8 ran, values and characters that built-in functions went through, and bytes
- * that were allocated.
+ * blocks of our sources that V8 ran, values and characters that built-in functions processed, and bytes that
+ * were allocated.
  */
 import { Session, type Profiler } from 'node:inspector';
 import { getHeapStatistics } from 'node:v8';
@@ -9,7 +9,7 @@ import { getHeapStatistics } from 'node:v8';
 export interface Operations {
   /** How often blocks of the sources ran. */
   readonly blocks: number;
-  /** Items and characters that built-in functions went through. */
+  /** Items and characters that built-in functions processed. */
   readonly scanned: number;
   /** Bytes on the heap, garbage included. */
   readonly allocated: number;
@@ -17,7 +17,7 @@ export interface Operations {
 
 let scanned = 0;
 
-/** Wraps a built-in function; `cost` is passed what it was called on, with, and what it gave. */
+/** Wraps a built-in function; `cost` gets its receiver, its arguments and its result. */
 function count<Self, Args extends unknown[], Result>(
   owner: object,
   name: PropertyKey,
@@ -34,7 +34,7 @@ function count<Self, Args extends unknown[], Result>(
   return replace(owner, name, counting);
 }
 
-/** Puts something else in place of a built-in function. Returns what puts it back. */
+/** Replaces a built-in function. Returns a function that restores it. */
 function replace(owner: object, name: PropertyKey, value: unknown): () => void {
   const descriptor = Object.getOwnPropertyDescriptor(owner, name);
   Object.defineProperty(owner, name, { ...descriptor, value });
@@ -47,7 +47,7 @@ function until(length: number, found: number): number {
   return found < 0 ? length : found;
 }
 
-/** What a search of a text from a place on went through. */
+/** What a search of a text from a position on processed. */
 function searched(text: string, [sought, from]: [unknown, number?], found: number): number {
   const start = Number(from ?? 0);
   return Math.max(0, found < 0 ? text.length - start : found - start) + String(sought).length;
@@ -87,7 +87,7 @@ function watchLists(): (() => void)[] {
       'splice',
       ({ length }, [start], removed) => removed.length + Math.max(0, length - start),
     ),
-    // Spreading a list and going through it.
+    // Spreading a list and iterating it.
     count<object, [], unknown>(Object.getPrototypeOf([][Symbol.iterator]()), 'next', () => 1),
     ...['entries', 'keys', 'values'].map((name) =>
       count<unknown, [object], Items>(Object, name, (_self, _args, { length }) => length),
@@ -152,8 +152,8 @@ function watchPatterns(): () => void {
 const sources = /\/(core|plugins)\/.*\.ts$|\/node_modules\/(zod|eventsource-parser)\//;
 
 /**
- * The blocks of our sources, and of what reads bodies and streams for them, that ran since this was last
- * asked.
+ * The blocks of our sources, and of the code that parses bodies and streams for them, that ran since the last
+ * call.
  */
 function blocksRun(session: Session): number {
   let blocks = 0;
@@ -172,14 +172,14 @@ function blocksRun(session: Session): number {
 
 function allocatedBytes(): number {
   const statistics = getHeapStatistics();
-  // Node 24 does not tell.
+  // Node 24 does not report this.
   return 'total_allocated_bytes' in statistics ? Number(statistics.total_allocated_bytes) : 0;
 }
 
 export interface OperationCounter {
-  /** What a function does. Nothing else may run meanwhile. */
+  /** Counts a function's operations. Nothing else may run meanwhile. */
   of(run: () => unknown): Promise<Operations>;
-  /** Puts back the built-in functions. */
+  /** Restores the built-in functions. */
   stop(): void;
 }
 

@@ -5,27 +5,27 @@ import { unwrap } from '../../core/host/option-errors.ts';
 export interface OptionRow {
   /** Its path: `store.kind`. */
   readonly option: string;
-  /** Its default as JSON; undefined where there is none. */
+  /** Its default as JSON; undefined if there is none. */
   readonly fallback: string | undefined;
 }
 
 type Schema = z.core.$ZodType;
 
-/** What is taken where nothing is said, as it would have been written; undefined where nothing is. */
+/** The value used if the option is unset, as it would be written; undefined if there is none. */
 function fallbackOf(schema: Schema): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.def.defaultValue;
   if (schema instanceof z.ZodPipe) return fallbackOf(schema.in);
   return undefined;
 }
 
-/** What others made the shape of is no option of ours: a service account's key. */
+/** A shape defined by others is no option of ours: a service account's key. */
 function isOurs(kind: Schema): kind is z.ZodObject {
   return kind instanceof z.ZodObject && !(kind.def.catchall instanceof z.ZodUnknown);
 }
 
 /**
- * Options of options are listed alone, but where the outer one can also be a plain value. `given` is what an
- * outer default says of it.
+ * Nested options are listed alone, unless the outer one can also be a plain value. `given` is what an outer
+ * default says of it.
  */
 export function optionRows(schema: Schema, path = '', given?: unknown): OptionRow[] {
   const kinds = unwrap(schema);
@@ -42,7 +42,7 @@ export function optionRows(schema: Schema, path = '', given?: unknown): OptionRo
     ({ option }, index) => inner.findIndex((other) => other.option === option) === index,
   );
   if (path === '' || (objects.length > 0 && objects.length === kinds.length)) return unique;
-  // What the environment may give is nothing where it gives nothing.
+  // A variable that may be set counts as unset if it is not.
   return [
     {
       option: path,

@@ -1,7 +1,7 @@
 /**
- * What a picture of 20 MB costs in memory while it goes through, made and uploaded, whole and streamed: the
- * gateway runs in a process of its own, and its resident set is watched. It fails where more than six times
- * the picture's size is held, after collection, over what the process has when it is idle.
+ * Measures the memory a picture of 20 MB takes as it passes through, made and uploaded, whole and streamed:
+ * the gateway runs in a process of its own, and this watches its resident set. It fails if the process holds
+ * more than six times the picture's size, after collection, over its idle size.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,7 +28,7 @@ const small = JSON.stringify({
 const large = JSON.stringify({ created: 1, data: [{ b64_json: picture.toString('base64') }], usage });
 const stream = `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', b64_json: picture.toString('base64'), usage })}\n\n`;
 
-/** The model's name says what the vendor answers. */
+/** The model's name selects the vendor's answer. */
 const vendor = await startScriptedVendor((response, _request, body) => {
   const wantsStream = /"stream":true|name="stream"\r\n\r\ntrue/.test(body);
   response.setHeader('content-type', wantsStream ? 'text/event-stream' : 'application/json');
@@ -45,7 +45,7 @@ const gateway = await startProcess({
 const { output } = await runVerb(['keys', 'create', '--credit', '1000', '--json'], { TOLLGATE_DATA: data });
 const key = /sk-[\w-]+/.exec(output)?.[0] ?? '';
 
-/** Bytes of the process that are in memory. */
+/** The process's resident bytes. */
 function memory(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1024;
 }

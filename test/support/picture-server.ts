@@ -1,4 +1,4 @@
-/** A web server on loopback with pictures and other files. The path says what it should do. */
+/** A web server on loopback with pictures and other files. The path selects what it does. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
@@ -12,7 +12,7 @@ export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 
 export interface PictureServer {
   readonly origin: string;
   readonly port: number;
-  /** Paths it was asked for, in order, and with which headers. */
+  /** The paths of its requests, in order, and their headers. */
   readonly asked: { readonly path: string; readonly headers: IncomingMessage['headers'] }[];
   openConnections(): number;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * A second protocol, as small as a protocol can be, so that the tests can translate between two: it shows
- * that core knows none by name. A call is `{ model, prompt, limit?, stream? }`, a reply `{ model, text, in,
- * out }`; a stream is one `{ text }` an event, then `{ done, in, out }`.
+ * A second protocol, as small as possible, so that the tests can translate between two: it shows that core
+ * knows none by name. A call is `{ model, prompt, limit?, stream? }`, a reply `{ model, text, in, out }`; a
+ * stream is one `{ text }` an event, then `{ done, in, out }`.
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, type CanonicalEvent, type Protocol } from '../../core/index.ts';

@@ -1,7 +1,7 @@
 /**
  * Keeps one PostgreSQL for the process that started it: `node postgres-keeper.ts [flag…]` prints a line of
  * JSON once it answers, obeys `stop` and `start` on stdin, and ends PostgreSQL, its files and itself when
- * stdin ends, which it does however the other process came to its end.
+ * stdin ends, however the other process ended.
  */
 import { chmodSync, constants, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';

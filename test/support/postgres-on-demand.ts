@@ -1,4 +1,4 @@
-/** One PostgreSQL for a whole test run: started when the first test asks for it, and gone with the run. */
+/** One PostgreSQL for a whole test run: it starts when the first test asks for it, and ends with the run. */
 import { createServer } from 'node:http';
 import type { TestProject } from 'vitest/node';
 import { startPostgres, type PostgresServer } from './postgres.ts';

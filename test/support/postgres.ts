@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests and benches: it starts when one needs it, ends with it, and has databases for
- * each.
+ * A real PostgreSQL for tests and benches: it starts when one needs it, ends with it, and creates a database
+ * for each.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,24 +9,22 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 
 export interface PostgresServer {
-  /** Of its first database, for a superuser. */
+  /** The URL of its first database, for a superuser. */
   readonly url: string;
-  /** Stops the server as its administrator would, with its files kept. */
+  /** Stops the server as its administrator would, and keeps its files. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends it for good, and takes its files away. */
+  /** Ends it for good, and deletes its files. */
   end(): Promise<void>;
 }
 
 const keeper = join(import.meta.dirname, 'postgres-keeper.ts');
 
-/**
- * Without `durable`, what is committed survives the server's end and not the machine's, and tests are faster.
- */
+/** Without `durable`, commits survive the server's end but not the machine's, and tests are faster. */
 export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const flags = durable ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
-  // In a group of its own: an interrupt from the keyboard must not end the server before the tests that use
-  // it.
+  // In its own process group: an interrupt from the keyboard must not end the server before the tests that
+  // use it.
   const child = spawn(process.execPath, [keeper, ...flags], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -68,7 +66,7 @@ export interface Database {
 
 let made = 0;
 
-/** A database of its own on a server. */
+/** A separate database on a server. */
 export async function createDatabase(server: string): Promise<Database> {
   made += 1;
   const name = `t${process.pid}_${made}`;

@@ -37,13 +37,13 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-/** Which copy of the program is run, and where. */
+/** Which copy of the program runs, and where. */
 export interface Copy {
   readonly entry: string;
   readonly folder: string;
-  /** How many files it may have open, where that is fewer than the test itself. */
+  /** Its limit of open files, if lower than the test's own. */
   readonly openFiles?: number;
-  /** The Node that runs it, where that is another than the one that runs the test. */
+  /** The Node that runs it, if not the one that runs the test. */
   readonly node?: string;
 }
 
@@ -72,7 +72,7 @@ function launch(
   return { child, finished, printed: () => output + errors };
 }
 
-/** Runs a verb to its end. */
+/** Runs a command to its end. */
 export function runVerb(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},

@@ -62,7 +62,7 @@ function withoutComputed(name: string, value: unknown): unknown {
     : value;
 }
 
-/** Passed a value; the answer is what is wrong with it. */
+/** Takes a value; returns what is wrong with it. */
 type Check = (value: unknown) => readonly string[];
 
 export interface PublishedTypes {
@@ -70,7 +70,7 @@ export interface PublishedTypes {
   readonly event: Check;
 }
 
-/** Generates them anew, which takes seconds. */
+/** Generates them again, which takes seconds. */
 export function publishedTypes(wire: Wire): PublishedTypes {
   const { file, reply, event } = published[wire];
   const path = fileURLToPath(new URL(`../../node_modules/${file}`, import.meta.url));
@@ -101,7 +101,7 @@ function typeIn(member: unknown, definitions: Readonly<Record<string, unknown>>)
   return isObject(type) && typeof type.const === 'string' ? type.const : undefined;
 }
 
-/** A union of objects told apart by their `type`, so that an error is about the member that was meant. */
+/** A union of objects distinguished by their `type`, so that an error is about the intended member. */
 function chosenByType(node: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (!isObject(node)) return node;
   if (nullWhileRunning.has(String(node.$ref))) return { anyOf: [{ ...node }, { type: 'null' }] };

@@ -1,8 +1,8 @@
 /**
- * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all
- * sampling, and one that reasons (and, where a vendor has one, one that draws, searches or speaks). Each
- * model is reached by its own wire alone, so that a client of any family is translated to it. Nobody pays:
- * other tests see to that.
+ * A gateway in front of a strict vendor of each text wire, with two models on each: a plain one that accepts
+ * all sampling, and one that reasons (and, if a vendor has one, one that draws, searches or speaks). Each
+ * model is reached by its own wire alone, so that a client of any protocol is translated to it. No call is
+ * paid: other tests cover that.
  */
 import { z } from 'zod';
 import {
@@ -34,7 +34,7 @@ export { wires, type Wire };
 export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching' | 'speaking';
 
 interface QuartetVendor {
-  /** Its address as the vendor's SDK wants it. */
+  /** Its base URL as the vendor's SDK expects it. */
   readonly url: string;
   readonly key: string;
   readonly requests: readonly ReceivedRequest[];
@@ -60,7 +60,7 @@ type Facts = Partial<ModelFacts> & { readonly id: string; readonly upstream: str
 
 const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
 
-/** What the vendors charge for apart from tokens. */
+/** What the vendors charge for separately from tokens. */
 const fees = { webSearch: '0.01', fileSearch: '0.0025', container: '0.03' };
 const hosted: ('web-search' | 'code-execution')[] = ['web-search', 'code-execution'];
 const chatParameters = [
@@ -222,7 +222,7 @@ export const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
       `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 };
 
-/** How each vendor is shown its key. */
+/** How each vendor receives its key. */
 const credentials: Readonly<Record<Wire, (key: string) => Record<string, string>>> = {
   'chat-completions': (key) => ({ authorization: `Bearer ${key}` }),
   responses: (key) => ({ authorization: `Bearer ${key}` }),
@@ -266,12 +266,12 @@ function houseOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
   });
 }
 
-/** A call as it went: what the client got, what its vendor was sent, and how it ended. */
+/** A finished call: what the client received, what its vendor received, and how it ended. */
 export interface Crossing {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The last request the vendor was sent by this call; undefined where it was sent none. */
+  /** The last request of this call to the vendor; undefined if there was none. */
   readonly sent: unknown;
   readonly end: End;
 }
@@ -280,7 +280,7 @@ export interface Quartet {
   readonly gateway: TestGateway;
   readonly vendors: QuartetVendors;
   readonly key: string;
-  /** Sends a body of a client's protocol to a model, as it stands. */
+  /** Sends a body of a client's protocol to a model, unchanged. */
   ask(
     client: Wire,
     model: string,
@@ -291,7 +291,7 @@ export interface Quartet {
   close(): Promise<void>;
 }
 
-/** Where a client of each family calls, and what it shows. */
+/** Where a client of each protocol calls, and its credential. */
 export function addressOf(client: Wire, model: string, stream: boolean): string {
   if (client === 'chat-completions') return '/v1/chat/completions';
   if (client === 'responses') return '/v1/responses';
@@ -305,7 +305,7 @@ export async function openQuartet(
 ): Promise<Quartet> {
   const vendors = await startQuartetVendors();
   const gateway = await startGateway({
-    // A vendor's `retry-after` goes to the client at once.
+    // The gateway passes a vendor's `retry-after` on at once.
     retries: { longestWait: 1 },
     timeouts: { firstEvent: 20, reply: 20, idle: 20 },
     plugins: [

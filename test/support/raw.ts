@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
-  /** All that came until the server closed, or until it was silent for so long. */
+  /** Everything that arrived until the server closed, or until it was silent for so long. */
   readonly text: string;
   readonly closed: boolean;
   /** Of each reply, in order. */

@@ -1,6 +1,6 @@
 /**
- * Reads a stream whose pieces of text are numbers, one after the other, to its end, and throws where one is
- * missing; `look` is called after every so many of them.
+ * Reads a stream whose pieces of text are consecutive numbers to its end, and throws if one is missing; calls
+ * `look` after every so many of them.
  */
 export async function readNumbers(
   response: Response,

@@ -13,5 +13,5 @@ export function readReadme(path: string): string {
   return readFileSync(join(root, path), 'utf8');
 }
 
-/** The text of all of them, for tests that look for a table or a command wherever it is. */
+/** The text of all of them, for tests that look for a table or a command in any of them. */
 export const allReadmes = readmes.map((path) => readReadme(path)).join('\n');

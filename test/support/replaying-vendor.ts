@@ -1,6 +1,6 @@
 /**
  * A vendor that answers each wire with that wire's golden reply, whole or streamed as asked, for flows in
- * which only the reply matters. It keeps requests but does not check them; the strict vendors do that.
+ * which only the reply matters. It records requests but does not check them; the strict vendors do that.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-/** Passed the request, its body, and where to answer or not. */
+/** Takes the request, its body, and the response to answer or not. */
 export type Conduct = (response: ServerResponse, request: IncomingMessage, body: string) => void;
 
 export interface ScriptedVendor {
   readonly origin: string;
   /** Bodies of the requests that arrived whole, in order. */
   readonly bodies: readonly string[];
-  /** What it does from now on. */
+  /** Sets what it does from now on. */
   conduct(next: Conduct): void;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The official SDKs as one kind of client: a conversation is opened, answered, and followed up with tool
- * results, whole or through the SDK's own stream helper. What an assistant said goes back just as its SDK
- * gave it.
+ * The official SDKs as one kind of client: a conversation is opened, answered, and continued with tool
+ * results, whole or through the SDK's own stream helper. An assistant message goes back exactly as its SDK
+ * returned it.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI, type Content, type GenerateContentConfig, type Part } from '@google/genai';
@@ -26,12 +26,12 @@ interface Question {
   readonly text: string;
   readonly system?: string;
   readonly tools?: readonly Tool[];
-  /** It asks the model to think, and to show it. */
+  /** It asks the model to reason, and to show its reasoning. */
   readonly thinks?: boolean;
 }
 
 interface Conversation {
-  /** Asks a model to go on from all that was said. */
+  /** Asks a model to continue from everything said so far. */
   ask(model: string, form: Form): Promise<Heard>;
   /** Answers the calls of the last reply, in their order. */
   answer(results: readonly string[]): void;
@@ -101,7 +101,7 @@ function isItem(value: unknown): value is OpenAI.Responses.ResponseInputItem {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-/** An output item without what the stream helper adds to it, which the interface would refuse. */
+/** An output item without the fields the stream helper adds, which the API would refuse. */
 function played(item: object): OpenAI.Responses.ResponseInputItem {
   const copy: unknown = JSON.parse(
     JSON.stringify(item, (key, value: unknown) =>
@@ -213,7 +213,7 @@ function messagesClient(sdk: Anthropic): Client {
   };
 }
 
-/** Texts of one kind that came in pieces are one part again, as the SDK's chat does it. */
+/** Joins texts of one kind that arrived in pieces, as the SDK's chat does. */
 function joined(parts: readonly Part[]): Part[] {
   const whole: Part[] = [];
   for (const part of parts) {
@@ -280,7 +280,7 @@ function geminiClient(sdk: GoogleGenAI): Client {
   };
 }
 
-/** The SDKs at a gateway's addresses. */
+/** The SDKs with the gateway's base URLs. */
 export function sdkClients(url: string, key: string): Readonly<Record<Wire, Client>> {
   const openai = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
   return {

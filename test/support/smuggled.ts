@@ -1,6 +1,6 @@
 /**
  * Requests that state their end in two ways, or in a broken one. A server that finds the end elsewhere would
- * take the bytes behind it for a second request.
+ * take the following bytes for a second request.
  */
 
 export const callPath = '/v1/chat/completions';
@@ -15,7 +15,7 @@ export function callHead(...lines: readonly string[]): string {
 const chunks = 'transfer-encoding: chunked';
 const emptyChunks = `0\r\n\r\n${second}`;
 
-/** Each with the status it is refused with. */
+/** Each with the status of its refusal. */
 export const smuggled: readonly (readonly [
   name: string,
   status: number,

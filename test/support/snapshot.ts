@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 
 const update = process.env.UPDATE_GOLDEN === '1';
 
-/** Holds a text against its file, or makes it the file where an update was asked for. */
+/** Compares a text with its file, or writes the file if an update was requested. */
 export function expectSnapshot(file: URL, text: string): void {
   if (update) return writeFileSync(file, text);
   const known = existsSync(file)

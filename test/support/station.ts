@@ -1,14 +1,11 @@
-/**
- * Providers made for one test: which models each serves, at which address, by which protocol, and at which
- * price.
- */
+/** Providers made for one test: their models, URLs, protocols and prices. */
 import { z } from 'zod';
 import { checkModel, definePlugin, type Endpoint, type ModelFacts, type Plugin } from '../../core/index.ts';
 
 export interface Station {
   readonly name: string;
   readonly endpoints: Readonly<Record<string, Endpoint>>;
-  /** What is said of each model beyond the least there is to say. */
+  /** The facts of each model beyond the minimum. */
   readonly models?: readonly Partial<ModelFacts>[];
 }
 
@@ -44,7 +41,7 @@ export function station({ name, endpoints, models = [{}] }: Station): Plugin {
   })();
 }
 
-/** Lets everyone in. */
+/** Authenticates everyone. */
 export const openDoors = definePlugin({
   name: 'open-doors',
   options: z.strictObject({}),

@@ -14,7 +14,7 @@ import {
 
 export interface TappedReply {
   readonly status?: number;
-  /** A stream where it begins as one, else JSON. */
+  /** A stream if it starts like one, otherwise JSON. */
   readonly text: string;
 }
 
@@ -35,7 +35,7 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** A provider that serves one model by these protocols, and answers what it is told to. */
+/** A provider that serves one model by these protocols, and answers what a test says. */
 export function tappedVendor(
   name: string,
   protocols: readonly string[],
@@ -66,7 +66,7 @@ export function tappedVendor(
   })();
 }
 
-/** Lets everyone in. */
+/** Authenticates everyone. */
 export const openDoor: Plugin = definePlugin({
   name: 'door',
   options: z.strictObject({}),

@@ -32,7 +32,7 @@ interface Deed {
   readonly after: number;
   readonly error?: GatewayError;
   readonly status?: number;
-  /** Milliseconds the reply goes on after its first event; 0 unless said. */
+  /** Milliseconds the reply continues after its first event; 0 by default. */
   readonly lasts?: number;
 }
 
@@ -69,10 +69,10 @@ export function targetAt(name: string, facts: Partial<ModelFacts> = {}, credenti
 export interface Call {
   readonly stream?: boolean;
   readonly preferences?: Preferences;
-  /** What the client sends, where it matters. */
+  /** The client's body, if it matters. */
   readonly text?: string;
   readonly headers?: Record<string, string>;
-  /** Milliseconds after which the client leaves. */
+  /** Milliseconds after which the client disconnects. */
   readonly leavesAfter?: number;
 }
 
@@ -91,14 +91,14 @@ function exchangeOf(
 }
 
 export interface Surroundings {
-  /** Those it has beside it. */
+  /** The other workers. */
   readonly workers?: Workers | undefined;
   readonly retries?: z.input<typeof retriesSchema>;
 }
 
 export class Traffic {
   readonly host: TestHost;
-  /** How often each vendor was asked. */
+  /** How often each vendor was called. */
   readonly asked = new Map<string, number>();
   readonly #vendor: Vendor;
   readonly #retries: Retries;
@@ -111,7 +111,7 @@ export class Traffic {
     this.#vendor = vendor;
   }
 
-  /** Passes time. */
+  /** Lets time pass. */
   static async wait(milliseconds: number): Promise<void> {
     await vi.advanceTimersByTimeAsync(milliseconds);
   }
@@ -175,7 +175,7 @@ export class Traffic {
     throw new Error('no target was left');
   }
 
-  /** The answer is why it failed. A reply that goes on ends later, by itself. */
+  /** Returns why it failed. A reply that continues ends later, by itself. */
   async #attempt(exchange: Routed): Promise<GatewayError | undefined> {
     const { attempt } = exchange;
     const { dispatch } = this.host.calls;
@@ -219,13 +219,13 @@ export class Traffic {
   }
 }
 
-/** The figure that this share of the others stays below. */
+/** The value that this share of the others is below. */
 export function percentile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((first, second) => first - second);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
 
-/** Two workers, each with traffic of its own, who hear of each other; both know these targets. */
+/** Two workers, each with its own traffic, that notify each other; both know these targets. */
 export async function pairOfWorkers(
   plugins: () => readonly Plugin[],
   vendor: Vendor,

@@ -25,12 +25,12 @@ export interface VendorHouse {
   readonly vendors: Vendors;
   readonly key: string;
   readonly clients: Readonly<Record<Wire, Client>>;
-  /** What the vendors were asked, in the order it came. */
+  /** The vendors' requests, in order of arrival. */
   journal(): readonly JournalEntry[];
   close(): Promise<void>;
 }
 
-/** The wire a vendor was called by. */
+/** The wire of a vendor's request. */
 export function wireOf({ received: { path } }: JournalEntry): Wire {
   if (path.endsWith('/chat/completions')) return 'chat-completions';
   if (path.startsWith('/v1/responses')) return 'responses';

@@ -1,6 +1,4 @@
-/**
- * Azure in front of fakes of OpenAI: it checks the key or the token, and turns its addresses into OpenAI's.
- */
+/** Azure in front of fakes of OpenAI: it checks the key or the token, and turns its paths into OpenAI's. */
 import { z } from 'zod';
 import { startImagesVendor, type ImageCall } from '../vendor/images.ts';
 import { startOpenaiVendor } from '../vendor/index.ts';
@@ -13,16 +11,16 @@ export const otherKey = 'azure-resource-key-9876543210';
 export interface Azure extends Cloud {
   readonly vendor: Stage;
   readonly painter: Stage<ImageCall>;
-  /** Keys of the resource that have had enough. */
+  /** Keys of the resource that are over their limit. */
   readonly full: Set<string>;
-  /** Tokens that the machine's identity was given. */
+  /** Tokens that were issued to the machine's identity. */
   readonly given: number;
-  /** Takes no token that was given so far. */
+  /** Refuses every token issued so far. */
   revoke(): void;
 }
 
 const named = z.looseObject({ model: z.string() });
-/** Deployments of this resource, by their names, and the models they are. */
+/** Deployments of this resource, by their names, and their models. */
 const deployments: Readonly<Record<string, string>> = {
   'gpt-4o-mini': 'gpt-4o-mini',
   'gpt-5': 'gpt-5',
@@ -71,7 +69,7 @@ function toPainter(
       };
 }
 
-/** Azure's streams of chat begin with what its filter says of the prompt. */
+/** Azure's chat streams begin with its filter's verdict on the prompt. */
 const filterChunk =
   'data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\n\n';
 

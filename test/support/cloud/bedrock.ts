@@ -34,7 +34,7 @@ function refuse(status: number, kind: string, message: string): Refusal {
   };
 }
 
-/** Anthropic's errors as Bedrock says them. */
+/** Anthropic's errors in Bedrock's format. */
 async function* errorBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { error } = z
     .object({ error: z.object({ message: z.string() }) })
@@ -49,7 +49,7 @@ async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   yield Buffer.from(JSON.stringify({ inputTokens }));
 }
 
-/** Each server-sent event in a frame of its own; the last has the measures that the cloud adds. */
+/** Each server-sent event in a frame of its own; the last has the measurements that the cloud adds. */
 async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let text = '';
   for await (const chunk of body) {

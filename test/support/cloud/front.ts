@@ -1,7 +1,7 @@
 /**
  * A cloud in front of a fake vendor. It checks what arrives, refuses it or passes it on as the vendor's own
- * API wants it, and changes the reply as the cloud does. When its client leaves, its call to the vendor ends
- * too.
+ * API expects it, and changes the reply as the cloud does. When its client disconnects, its call to the
+ * vendor ends too.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -25,7 +25,7 @@ export interface Onward {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer<ArrayBuffer>;
-  /** The reply as the cloud gives it; as the vendor gave it where absent. */
+  /** The reply in the cloud's form; the vendor's own if absent. */
   readonly dress?: (
     reply: Response,
     body: AsyncIterable<Uint8Array>,
@@ -34,7 +34,7 @@ export interface Onward {
 
 export interface Cloud {
   readonly origin: string;
-  /** All that arrived, in order. */
+  /** Every request, in order. */
   readonly arrived: readonly Arrived[];
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ async function pass({ url, headers, body, dress }: Onward, response: ServerRespo
   }
 }
 
-/** What the cloud's own schemas refuse is a refusal like any other. */
+/** The cloud answers a schema violation like any other refusal. */
 function conducted(conduct: Conduct, arrived: Arrived): Refusal | Onward {
   try {
     return conduct(arrived);

@@ -1,6 +1,6 @@
 /**
- * Google's token service on loopback: it takes a service account's assertion, checks its signature with the
- * public key, and gives out tokens. The library's requests to the real address are sent here.
+ * Google's token service on loopback: it accepts a service account's assertion, checks its signature with the
+ * public key, and issues tokens. The library's requests to the real host are sent here.
  */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { gaxios } from 'google-auth-library';
@@ -17,18 +17,18 @@ const claims = z.object({
 });
 
 export interface SignIn {
-  /** A service account's key, as its file holds it. */
+  /** A service account's key, as in its file. */
   readonly account: {
     readonly type: 'service_account';
     readonly client_email: string;
     readonly private_key: string;
     readonly project_id: string;
   };
-  /** How many tokens were given out. */
+  /** How many tokens were issued. */
   readonly given: number;
-  /** The one that is valid. */
+  /** The valid token. */
   readonly token: string;
-  /** Seconds that the next ones are good for. */
+  /** Seconds that the next ones are valid. */
   lifetime: number;
   /** Whether it refuses everyone. */
   closed: boolean;

@@ -17,7 +17,7 @@ export interface CloudHouse {
   readonly gateway: TestGateway;
   readonly key: string;
   readonly clients: Readonly<Record<Wire, Client>>;
-  /** Posts a body to an address of the gateway's with whatever credential its family takes. */
+  /** Posts a body to a path of the gateway with the credential its protocol uses. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }

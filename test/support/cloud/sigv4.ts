@@ -27,7 +27,7 @@ export interface Keys {
   readonly service: string;
 }
 
-/** What is wrong with the signature of a request; undefined where it is right. `now` is when it arrives. */
+/** What is wrong with the signature of a request; undefined if it is right. `now` is when it arrives. */
 export function signatureFault(
   { method, path, headers, body }: Arrived,
   keys: Keys,

@@ -60,7 +60,7 @@ function toClaude(
   };
 }
 
-/** `token` gives the one that is valid now. */
+/** `token` returns the one that is valid now. */
 export async function startVertex(token: () => string): Promise<Vertex> {
   const [claude, gemini] = await Promise.all([startMessagesVendor(), startGenerateContentVendor()]);
   const cloud = await startCloud((arrived) => {

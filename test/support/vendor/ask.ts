@@ -1,6 +1,6 @@
 /**
- * The simplest way to call a vendor in its own tests: one request, and its status, its body as text, and its
- * chunks.
+ * The simplest way to call a vendor in its own tests: one request; returns its status, its body as text, and
+ * its chunks.
  */
 import type { Vendor } from './chat-completions.ts';
 

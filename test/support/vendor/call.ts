@@ -1,5 +1,6 @@
 /**
- * The simplest way to call any vendor in the vendors' tests: one body to one path, and its status and text.
+ * The simplest way to call any vendor in the vendors' tests: one body to one path; returns its status and
+ * text.
  */
 import type { Stage } from './stage.ts';
 
@@ -7,7 +8,7 @@ interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; throws where it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   json(): unknown;
 }
 
@@ -18,7 +19,7 @@ export interface Caller {
   ): Promise<Reply>;
 }
 
-/** Passed a vendor, where it is usually called and what it is usually shown; the answer calls it. */
+/** Takes a vendor, its usual path and its usual credential; returns a function that calls it. */
 export function callerOf(
   vendor: Pick<Stage, 'url'>,
   usualPath: string,
@@ -39,7 +40,7 @@ export function callerOf(
   };
 }
 
-/** The events of a stream, named or not, whatever ends its lines. */
+/** The events of a stream, named or not, with any line ends. */
 export function eventsOf(stream: string): { readonly name: string | undefined; readonly data: string }[] {
   return stream
     .split(/\r?\n\r?\n/)

@@ -1,7 +1,7 @@
 /**
- * A vendor of chat-completions on loopback, as strict as the real one: it answers only requests the real one
- * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no
- * code with the gateway, so that a mistake in the gateway's idea of the protocol cannot hide in both.
+ * A vendor of chat-completions on loopback, as strict as the real one: it accepts only requests the real one
+ * would accept, answers as the real one would, and misbehaves as a test asks it to. It shares no code with
+ * the gateway, so that a mistake in the gateway's idea of the protocol cannot hide in both.
  */
 import type { ServerResponse } from 'node:http';
 import { check } from './chat-completions/check.ts';
@@ -31,14 +31,14 @@ export interface VendorOptions {
 }
 
 export interface Vendor {
-  /** Its address with the version segment, as `OPENAI_BASE_URL` wants it. */
+  /** Its URL with the version segment, as `OPENAI_BASE_URL` expects it. */
   readonly url: string;
   readonly key: string;
   readonly requests: readonly ReceivedRequest[];
   readonly journal: readonly JournalEntry[];
   /**
-   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all
-   * later ones the last. A scripted model need not be known otherwise.
+   * Sets what a model does, by its exact name or by the end of one as `*-cut`. Each call takes the next step,
+   * all later ones the last. A scripted model need not be known otherwise.
    */
   script(model: string, ...steps: readonly [Step, ...Step[]]): void;
   /** Forgets all scripts. */
@@ -47,7 +47,7 @@ export interface Vendor {
   close(): Promise<void>;
 }
 
-/** Headers of every reply: most say things of the vendor's that a gateway must not pass on. */
+/** Headers of every reply: most are about the vendor's account, and a gateway must not pass them on. */
 function usualHeaders(id: string): Record<string, string | readonly string[]> {
   return {
     'x-request-id': id,
@@ -107,7 +107,7 @@ function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
   }));
 }
 
-/** What stands before any reading of a body: the key, the path, the kind of content. */
+/** The checks before any reading of a body: the key, the path, the content type. */
 function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
   if (shown === undefined)
@@ -125,7 +125,7 @@ function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: strin
   return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
 }
 
-/** How the vendor answers, without the address it does so at. */
+/** How the vendor answers, without its URL. */
 export interface ChatPlay {
   readonly key: string;
   readonly scripts: ScriptBook<ChatRequest, Scenario>;

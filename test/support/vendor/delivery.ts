@@ -1,11 +1,11 @@
 /**
- * How a reply is put on the socket, well or badly: late, in slivers, held until a test lets go, or cut off by
- * one of the ways a connection ends. Knows frames and bytes and nothing of what they mean.
+ * How a reply is written to the socket, well or badly: late, in slivers, held until a test releases it, or
+ * cut off by one of the ways a connection ends. Knows frames and bytes and nothing of their meaning.
  */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A reply that is sent as it stands. An object is sent as JSON. */
+/** A reply that is sent unchanged. An object is sent as JSON. */
 export interface WholeReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -92,10 +92,7 @@ function held(response: ServerResponse, hold: Delivery['hold']): Promise<unknown
   );
 }
 
-/**
- * Resolves when the bytes are with the operating system, which is also what keeps an endless reply from
- * piling up.
- */
+/** Resolves when the operating system has the bytes, which also keeps an endless reply from piling up. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return whileThere(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
 }
@@ -122,9 +119,7 @@ function sever(response: ServerResponse, how: CutKind): void {
   else socket?.destroySoon();
 }
 
-/**
- * Passed the place of a cut and what was sent; the answer is how many bytes of the next frame still go out.
- */
+/** Takes the place of a cut and what was sent; returns how many bytes of the next frame still go out. */
 function allowance({ events, bytes }: NonNullable<Delivery['cut']>, sent: Sent, frame: Frame): number {
   if (events !== undefined && frame.event && sent.events >= events) return 0;
   return bytes === undefined ? Infinity : bytes - sent.bytes;

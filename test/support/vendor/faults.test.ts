@@ -15,7 +15,7 @@ function headersOf({ key }: Vendor): Record<string, string> {
   return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 }
 
-/** One request on a socket of its own: what came, and how the connection ended. */
+/** One request on a socket of its own: the bytes received, and how the connection ended. */
 async function onSocket(vendor: Vendor, body: object): Promise<{ text: string; error: unknown }> {
   const { port } = new URL(vendor.url);
   const json = JSON.stringify(body);
@@ -89,7 +89,7 @@ describe('a scripted fault', () => {
     expect(dataOf(text)).toHaveLength(5);
   });
 
-  it('hold keeps the head back until the test lets go', async () => {
+  it('hold keeps the head back until the test releases it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     vendor.script(model, { hold: promise });
     let answered = false;
@@ -100,7 +100,7 @@ describe('a scripted fault', () => {
     expect(await reply).toMatchObject({ status: 200 });
   });
 
-  it('a peer that leaves is noticed, with what it had by then', async () => {
+  it('a peer that disconnects is noticed, with what it had by then', async () => {
     vendor.script(model, { text: ['a', 'b', 'c'], hold: 'forever', holdAfter: 3 });
     const client = request(`${vendor.url}/chat/completions`, {
       method: 'POST',
@@ -115,7 +115,7 @@ describe('a scripted fault', () => {
     await expect.poll(() => vendor.openConnections()).toBe(0);
   });
 
-  it('an endless reply goes on until its reader leaves', async () => {
+  it('an endless reply continues until its reader disconnects', async () => {
     vendor.script(model, { endless: true });
     const response = await fetch(`${vendor.url}/chat/completions`, {
       method: 'POST',
@@ -130,7 +130,7 @@ describe('a scripted fault', () => {
     await expect.poll(() => vendor.journal[0]?.end).toBe('closed-by-peer');
   });
 
-  it('usage lies as told, twice if told twice, and stays away', async () => {
+  it('usage lies as scripted, twice if scripted twice, and is omitted on request', async () => {
     vendor.script(
       model,
       { usage: { prompt_tokens: -5 } },

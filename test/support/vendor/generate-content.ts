@@ -1,7 +1,7 @@
 /**
- * A vendor of generate-content on loopback, as strict as Google's: it answers only requests the real one
- * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no
- * code with the gateway.
+ * A vendor of generate-content on loopback, as strict as Google's: it accepts only requests the real one
+ * would accept, answers as the real one would, and misbehaves as a test asks it to. It shares no code with
+ * the gateway.
  */
 import { isObject } from '../json.ts';
 import type { WholeReply } from './delivery.ts';
@@ -49,7 +49,7 @@ interface Address {
 
 const methods = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
 
-/** The model and the method stand in the path, on Google's own host or below a Vertex project. */
+/** The model and the method are in the path, on Google's own host or below a Vertex project. */
 function addressOf(path: string): Address | undefined {
   const { pathname, searchParams } = new URL(path, 'http://vendor');
   const [, project, model, method] =
@@ -189,7 +189,7 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
   };
 }
 
-/** Starts it; its address is what `GOOGLE_GEMINI_BASE_URL` wants. */
+/** Starts it; its URL is what `GOOGLE_GEMINI_BASE_URL` expects. */
 export function startGenerateContentVendor(
   options: GenerateContentVendorOptions = {},
 ): Promise<Stage<GeminiRequest>> {

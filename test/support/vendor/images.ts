@@ -23,7 +23,7 @@ import { openStage, type Play, type Stage, type StageOptions } from './stage.ts'
 
 export { pixel } from './images/result.ts';
 
-/** A call as a script's step sees it: what was asked, and the files that came with it. */
+/** A call as a script's step sees it: the request, and its files. */
 export interface ImageCall extends ImageRequest {
   readonly files: readonly UploadedFile[];
 }
@@ -150,7 +150,7 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
   };
 }
 
-/** Starts it; its address is what `OPENAI_BASE_URL` wants. */
+/** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
 export function startImagesVendor(options: StageOptions = {}): Promise<Stage<ImageCall>> {
   return openStage(imagesPlay(options), options, '/v1');
 }

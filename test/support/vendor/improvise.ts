@@ -1,7 +1,7 @@
 /**
- * What a model answers without a script. It calls the tools it is offered, three at most, and at once where
- * that is allowed; it answers tool results by naming them; it searches, draws and thinks when asked to.
- * Otherwise it says hello.
+ * What a model answers without a script. It calls the tools it is offered, three at most, and at once if
+ * allowed; it answers tool results by naming them; it searches, draws and reasons when asked to. Otherwise it
+ * says hello.
  */
 import { sampleOf } from './sample.ts';
 import type { Said, SaidCall } from './scenario.ts';
@@ -13,10 +13,10 @@ export interface OfferedTool {
   readonly freeform?: boolean;
 }
 
-/** What a request asks for, in words that fit every wire. */
+/** What a request asks for, in terms that fit every wire. */
 export interface Asked {
   readonly model: string;
-  /** The tools it may call: none where the choice forbids it, one where the choice names it. */
+  /** The tools it may call: none if the choice forbids it, one if the choice names it. */
   readonly tools: readonly OfferedTool[];
   /** It may not answer without a call. */
   readonly mustCall: boolean;
@@ -64,7 +64,7 @@ export function improvise(asked: Asked, candidate = 0): Said {
   return calling ? { ...reasoning, toolCalls: calls } : { ...reasoning, ...answer(asked, candidate) };
 }
 
-/** Whether a scenario leaves it to the model what to say. */
+/** Whether a scenario leaves the text to the model. */
 export function saysNothing(said: Said): boolean {
   const { reasoning, text, refusal, toolCalls, search, pictures, sound, code } = said;
   return [reasoning, text, refusal, toolCalls, search, pictures, sound, code].every(

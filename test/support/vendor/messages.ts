@@ -1,7 +1,7 @@
 /**
- * A vendor of messages on loopback, as strict as Anthropic's: it answers only requests the real one would
- * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
- * the gateway.
+ * A vendor of messages on loopback, as strict as Anthropic's: it accepts only requests the real one would
+ * accept, answers as the real one would, and misbehaves as a test asks it to. It shares no code with the
+ * gateway.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WholeReply } from './delivery.ts';
@@ -55,7 +55,7 @@ function usualHeaders(id: string): Record<string, string> {
   };
 }
 
-/** What stands before any reading of a body: the path, the key, the version. */
+/** The checks before any reading of a body: the path, the key, the version. */
 function atTheDoor(
   method: string,
   path: string,
@@ -211,7 +211,7 @@ function readCount(body: object): Read<CountRequest> {
     : { fault: issue ? complaintOf(issue) : 'Invalid request' };
 }
 
-/** Starts it; its address is what `ANTHROPIC_BASE_URL` wants. */
+/** Starts it; its URL is what `ANTHROPIC_BASE_URL` expects. */
 export function startMessagesVendor(options: MessagesVendorOptions = {}): Promise<Stage<MessagesRequest>> {
   return openStage(messagesPlay(options), options);
 }

@@ -197,7 +197,7 @@ describe('the vendor refuses', () => {
     },
   );
 
-  it('a field that stands twice, as a bad splice leaves it', async () => {
+  it('a field that occurs twice, as a bad splice leaves it', async () => {
     const { status, text } = await ask(
       vendor,
       '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"model"}],"model":"gpt-4o"}',

@@ -267,7 +267,7 @@ describe('the vendor counts by its stated rule', () => {
     });
   });
 
-  it('in a stream, which tells usage only when asked', async () => {
+  it('in a stream, which reports usage only on request', async () => {
     const asked = await ask(vendor, { ...question, stream: true, stream_options: { include_usage: true } });
     const chunks = dataOf(asked.text)
       .slice(0, -1)

@@ -1,7 +1,7 @@
 /**
- * A vendor of responses on loopback, as strict as OpenAI's: it answers only requests the real one would
- * answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
- * the gateway.
+ * A vendor of responses on loopback, as strict as OpenAI's: it accepts only requests the real one would
+ * accept, answers as the real one would, and misbehaves as a test asks it to. It shares no code with the
+ * gateway.
  */
 import type { z } from 'zod';
 import { complaintOf } from './chat-completions/complaints.ts';
@@ -73,7 +73,7 @@ type Checked<Request> =
   | { readonly request: Request; readonly facts: ResponsesFacts }
   | { readonly refusal: WholeReply };
 
-/** Remembers what was handed out, for when it comes back. */
+/** Remembers what was handed out, for when it returns. */
 function remember(memory: Map<string, Memory>, { request, groups }: Composition): void {
   const stored = request.store ?? true;
   let reasoning: string | undefined;
@@ -168,7 +168,7 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
   };
 }
 
-/** Starts it; its address is what `OPENAI_BASE_URL` wants. */
+/** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
 export function startResponsesVendor(options: ResponsesVendorOptions = {}): Promise<Stage<ResponsesRequest>> {
   return openStage(responsesPlay(options), options, '/v1');
 }

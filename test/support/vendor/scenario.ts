@@ -1,7 +1,7 @@
 /**
- * What a test has a vendor do with a call, in words that fit every wire. Everything is optional and goes with
- * everything else that makes sense beside it: `{ text: ['Hel', 'lo'], cut: { how: 'rst', events: 2 } }`. An
- * empty scenario leaves the reply to what was asked, see `improvise.ts`.
+ * What a test has a vendor do with a call, in terms that fit every wire. Everything is optional and combines
+ * with everything else that makes sense beside it: `{ text: ['Hel', 'lo'], cut: { how: 'rst', events: 2 } }`.
+ * An empty scenario leaves the reply to the request, see `improvise.ts`.
  */
 import type { Delivery, WholeReply } from './delivery.ts';
 import type { Words } from './words.ts';
@@ -22,7 +22,7 @@ export interface SaidCall {
 export interface Citation {
   readonly url: string;
   readonly title: string;
-  /** The words of the text it stands behind; the whole text unless given. */
+  /** The words of the text that it follows; the whole text by default. */
   readonly text?: string;
 }
 
@@ -54,7 +54,7 @@ export interface Said {
   readonly sound?: Sound;
   /** Code the vendor itself runs before it answers. */
   readonly code?: { readonly language: string; readonly source: string; readonly output: string };
-  /** The wire's own finish reason, where not the one that follows from what was said. */
+  /** The wire's own finish reason, if not the one that follows from the text. */
   readonly finish?: string;
 }
 
@@ -69,7 +69,7 @@ interface Insert {
 }
 
 export interface Scenario extends Said, Delivery {
-  /** What each candidate says, where there are several. */
+  /** The text of each candidate, if there are several. */
   readonly candidates?: readonly Said[];
   /** Parallel tool calls: their fragments alternate where the wire allows it. */
   readonly interleaved?: boolean;
@@ -89,10 +89,10 @@ export interface Scenario extends Said, Delivery {
    * An error inside a stream that had begun well, after so many events; `error` is put over the usual fields.
    */
   readonly fail?: { readonly after: number; readonly error?: Readonly<Record<string, unknown>> };
-  /** The form of the reply, where it is not the one that was asked for. */
+  /** The form of the reply, if not the requested one. */
   readonly shape?: 'json' | 'stream';
   /** Headers to put over the usual ones. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A reply to send as it stands, whatever the request says: a refusal, a page, garbage. */
+  /** A reply to send unchanged, whatever the request says: a refusal, a page, garbage. */
   readonly reply?: WholeReply;
 }

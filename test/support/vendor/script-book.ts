@@ -1,4 +1,4 @@
-/** Which script a model follows: found by its exact name, or by the end of it where written as `*-cut`. */
+/** Which script a model follows: found by its exact name, or by the end of it if written as `*-cut`. */
 import type { ReceivedRequest } from './server.ts';
 
 /** One call as a handler sees it. */

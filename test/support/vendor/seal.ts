@@ -1,5 +1,5 @@
 /**
- * The opaque values that a vendor gives out and takes back: signatures of thoughts, encrypted reasoning. They
+ * The opaque values that a vendor hands out and accepts back: reasoning signatures, encrypted reasoning. They
  * are signed with a secret of the vendor, so that a value that was changed, shortened, moved or made up is
  * detected.
  */
@@ -29,7 +29,7 @@ export class Seals {
     return Buffer.concat(rounds);
   }
 
-  /** A new value of a kind, good only beside what it is bound to. */
+  /** A new value of a kind, valid only beside what it is bound to. */
   seal(kind: string, bound: string, encoding: 'base64' | 'base64url' = 'base64'): string {
     this.#count += 1;
     const head = `${kind}:${String(this.#count).padStart(6, '0')}`;
@@ -42,7 +42,8 @@ export class Seals {
   }
 
   /**
-   * Whether a value is one of its own, bound to just this and, where an encoding is named, written just so.
+   * Whether a value is one of its own, bound to exactly this and, if an encoding is named, written exactly
+   * so.
    */
   holds(value: string, kind: string, bound: string, encoding?: 'base64' | 'base64url'): boolean {
     if (this.#vouched.has(value)) return true;

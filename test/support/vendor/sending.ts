@@ -43,10 +43,7 @@ function counted(frame: string, tokens = 0): Frame {
 /** What a scenario does to the events of a stream, whatever they say. */
 type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { readonly after: number } };
 
-/**
- * Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has
- * them.
- */
+/** Takes a reply's events and the wire's error event; returns the frames as the scenario says. */
 export function* staged(
   events: Iterable<Told>,
   scenario: Staging,

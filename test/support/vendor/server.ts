@@ -1,6 +1,6 @@
 /**
- * The part of a fake vendor that knows only HTTP: a server on loopback that keeps every request as it came
- * off the socket, notices when the peer hangs up, and writes down what became of each call.
+ * The part of a fake vendor that knows only HTTP: a server on loopback that records every request as
+ * received, notices when the peer disconnects, and writes down the outcome of each call.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -34,11 +34,11 @@ export interface JournalEntry extends Sent {
   readonly received: ReceivedRequest;
   model: string | undefined;
   stream: boolean;
-  /** Tokens an honest vendor would bill for what went out; undefined where it refused. */
+  /** Tokens an honest vendor would bill for what went out; undefined if it refused. */
   billed: { readonly prompt: number; readonly completion: number } | undefined;
 }
 
-/** Passed a request with its body and where to answer and take notes; resolves when it has done with it. */
+/** Takes a request with its body and where to answer and take notes; resolves when it is done. */
 export type Answer = (
   received: ReceivedRequest,
   response: ServerResponse,
@@ -51,13 +51,11 @@ export interface VendorServer {
   readonly journal: JournalEntry[];
   /** How many connections to the vendor are open now. */
   openConnections(): number;
-  /**
-   * Ends every connection and stops. Rejects where answering a call failed by a mistake in the test itself.
-   */
+  /** Ends every connection and stops. Rejects if answering a call failed by a mistake in the test itself. */
   close(): Promise<void>;
 }
 
-/** What a hop takes off, and what a client says that is none of the vendor's business. */
+/** Hop-by-hop headers, and client headers that do not concern the vendor. */
 const unwelcome = new Set([
   'keep-alive',
   'proxy-connection',

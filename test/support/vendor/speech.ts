@@ -26,7 +26,7 @@ export interface Speech {
   /** Why it ended, before any wire names it. */
   readonly reason: 'end' | 'stop-sequence' | 'limit' | 'calls' | 'refusal';
   readonly stopSequence: string | undefined;
-  /** The wire's own word, where the scenario gives one. */
+  /** The wire's own word, if the scenario has one. */
   readonly finish: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What all vendors share: an address, a key, a script for each model, and a journal of what arrived. A wire
- * is a `Play`, a function that answers a call.
+ * What all vendors share: a URL, a key, a script for each model, and a journal of what arrived. A wire is a
+ * `Play`, a function that answers a call.
  */
 import type { ServerResponse } from 'node:http';
 import type { Scenario } from './scenario.ts';
@@ -24,8 +24,8 @@ export interface Stage<Request = unknown> {
   readonly requests: readonly ReceivedRequest[];
   readonly journal: readonly JournalEntry[];
   /**
-   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all
-   * later ones the last. A scripted model need not be known otherwise. Counts of tokens take no step.
+   * Sets what a model does, by its exact name or by the end of one as `*-cut`. Each call takes the next step,
+   * all later ones the last. A scripted model need not be known otherwise. Token counts take no step.
    */
   script(model: string, ...steps: readonly [Step<Request>, ...Step<Request>[]]): void;
   /** Forgets all scripts. */
@@ -48,7 +48,7 @@ export interface Play<Request> {
   answer(call: PlayedCall): Promise<void>;
 }
 
-/** Opens a vendor; `base` is what its SDK's address has after the origin. */
+/** Opens a vendor; `base` is the path of its SDK's base URL. */
 export async function openStage<Request>(
   play: Play<Request>,
   { port }: StageOptions,

@@ -1,7 +1,7 @@
 /**
- * How every vendor counts tokens: a word with the space before it is one, and so is a single sign; words
- * given in pieces have one token for each piece, as a model emits them. No real tokeniser does this, but the
- * count is exact and never more than the bytes.
+ * How every vendor counts tokens: a word with the space before it is one, and so is a single sign; words in
+ * pieces have one token for each piece, as a model emits them. No real tokeniser does this, but the count is
+ * exact and never more than the bytes.
  */
 
 /** Text given whole is cut into tokens; given in pieces, each is one token and one event of a stream. */
@@ -20,7 +20,7 @@ export function countWords(text: string | null | undefined): number {
   return text ? pieces(text).length : 0;
 }
 
-/** Tokens of all that is said anywhere in a request; a medium or anything else that has no words is 85. */
+/** Tokens of all text anywhere in a request; a medium or anything else without words is 85. */
 export function countAll(value: unknown): number {
   if (typeof value === 'string') return value.length > 200 && !/\s/.test(value) ? 85 : countWords(value);
   if (typeof value !== 'object' || value === null) return 0;

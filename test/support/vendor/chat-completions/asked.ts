@@ -1,4 +1,4 @@
-/** What a chat-completions request asks for, in words that fit every wire. */
+/** What a chat-completions request asks for, in terms that fit every wire. */
 import type { Asked, OfferedTool } from '../improvise.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
@@ -58,7 +58,7 @@ export function askedOf(request: ChatRequest, { extensions }: ModelFacts): Asked
     parallel: request.parallel_tool_calls ?? true,
     results: resultsOf(request),
     ...(schema === undefined ? {} : { schema }),
-    // OpenAI keeps its thoughts to itself on this wire; others tell them.
+    // OpenAI hides its reasoning on this wire; others show it.
     reasons: extensions?.messageFields?.includes('reasoning_content') ?? false,
     searches: request.web_search_options !== undefined,
   };

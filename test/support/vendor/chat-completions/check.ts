@@ -75,7 +75,7 @@ function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefin
   });
 }
 
-/** DeepSeek's refusal of answers that come back without the thoughts that led to them. */
+/** DeepSeek's refusal of answers that return without the reasoning that led to them. */
 function thoughtless({ messages }: JsonObject): WholeReply | undefined {
   const answers = Array.isArray(messages)
     ? messages.filter(isObject).filter(({ role }) => role === 'assistant')
@@ -88,10 +88,7 @@ function thoughtless({ messages }: JsonObject): WholeReply | undefined {
   });
 }
 
-/**
- * Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is
- * refused.
- */
+/** Takes the bytes of a request and a lookup of a model's facts; returns the request, or its refusal. */
 export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
   const parsed = parse(bytes);
   if ('refusal' in parsed) return parsed;

@@ -1,6 +1,6 @@
 /**
- * What whole and streamed replies share: identity, what each candidate says within the limit, and usage,
- * correct or as the scenario wants it.
+ * What whole and streamed replies share: identity, the text of each candidate within the limit, and usage,
+ * correct or as the scenario says.
  */
 import { improvise, saysNothing, type Asked } from '../improvise.ts';
 import { askedOf } from './asked.ts';

@@ -1,7 +1,6 @@
 /**
  * The rules of a conversation: every call of an assistant turn is answered by a tool message right after it,
- * each once, and no tool message stands anywhere else. Gateways that merge, reorder or drop turns break
- * these.
+ * each once, and no tool message is anywhere else. Gateways that merge, reorder or drop turns break these.
  */
 import type { Complaint } from './refusals.ts';
 import { given, type Message } from './request.ts';

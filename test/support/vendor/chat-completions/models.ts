@@ -10,19 +10,19 @@ export interface ModelFacts {
   /** Has JSON mode, and refuses schemas: DeepSeek's older names, GPT-4 Turbo. */
   readonly jsonAlone?: boolean;
   /**
-   * Refuses function tools while it reasons, with the effort it takes where none is stated: GPT-5.4 and what
-   * came after it.
+   * Refuses function tools while it reasons, with the effort it assumes if none is stated: GPT-5.4 and later
+   * models.
    */
   readonly toolsUnlessReasoning?: { readonly default: string };
   /** Can be asked for sound. */
   readonly speaks?: boolean;
-  /** The name its replies carry, where it is not the one that was asked for. */
+  /** The name in its replies, if it is not the requested one. */
   readonly snapshot?: string;
   /** Tokens of input and output together. */
   readonly contextLength?: number;
   /** Tokens of output at most. */
   readonly outputLimit?: number;
-  /** Of vendors that speak the same protocol and know more than OpenAI does: what else they accept. */
+  /** For vendors that speak the same protocol and accept more than OpenAI does: what else they accept. */
   readonly extensions?: Extensions;
   /** Wants its thoughts back once tools were called, as DeepSeek does. */
   readonly wantsThoughts?: boolean;

@@ -50,10 +50,10 @@ export function contextOverflow(limit: number, prompt: number): WholeReply {
 const htmlPage =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
 
-/** Refusals a scenario can give whatever the request says: `{ reply: refusals.rateLimited }`. */
+/** Refusals a scenario can return whatever the request says: `{ reply: refusals.rateLimited }`. */
 export const refusals = {
   unauthorised: wrongKey('sk-revoked-0000'),
-  /** DeepSeek's words for an account that is out of money. */
+  /** DeepSeek's error for an account without money. */
   outOfMoney: refuse(
     { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
     402,

@@ -1,7 +1,7 @@
 /**
- * The shape of a chat-completions request, as strict as the vendor itself is: a field it does not know is an
- * error at every depth, which is how a field meant for a gateway alone is caught when it leaks. Rules that
- * need more than one field to be seen stand in `rules.ts` and `conversation.ts`.
+ * The shape of a chat-completions request, as strict as the vendor itself is: an unknown field is an error at
+ * every depth, which catches a field meant for a gateway alone when it leaks. Rules about more than one field
+ * are in `rules.ts` and `conversation.ts`.
  */
 import { z } from 'zod';
 

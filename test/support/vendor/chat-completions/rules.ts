@@ -1,7 +1,6 @@
 /**
- * Rules that need more than one field of a request to be seen, and what a strict schema asks of itself. Each
- * looks at a request whose shape is right and answers a complaint or nothing; the first complaint is the
- * reply.
+ * Rules about more than one field of a request, and what a strict schema requires of itself. Each takes a
+ * request whose shape is right and returns a complaint or nothing; the first complaint is the reply.
  */
 import { isObject } from '../../json.ts';
 import type { ModelFacts } from './models.ts';

@@ -1,6 +1,6 @@
 /**
- * What a test wants the vendor to do with a call: what every vendor can do, and what only this wire has. An
- * empty scenario answers what was asked.
+ * What a test has the vendor do with a call: what every vendor can do, and what only this wire has. An empty
+ * scenario answers what the request asks for.
  */
 import type { Scenario as AnyScenario } from '../scenario.ts';
 import type { StepOf } from '../script-book.ts';
@@ -23,21 +23,19 @@ export interface StreamFailure {
 }
 
 export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 'usage' | 'fail'>, Said {
-  /**
-   * What each candidate says, where they differ; candidates without words of their own say the scenario's.
-   */
+  /** The text of each candidate, if they differ; candidates without one of their own have the scenario's. */
   readonly candidates?: readonly Said[];
   /** `missing`: none though asked for; several: as many usage chunks (a JSON reply has the last). */
   readonly usage?: AnyScenario['usage'] | readonly Readonly<Record<string, unknown>>[];
   /**
-   * Chunks to send as they stand in place of those that follow from what is said; id, model and created are
-   * put in.
+   * Chunks to send unchanged in place of those that follow from the text; id, model and created are filled
+   * in.
    */
   readonly chunks?: readonly object[];
   readonly fail?: StreamFailure;
   /** How often `[DONE]` is sent; once unless said. */
   readonly done?: number;
-  /** Turns one event's data into a frame, where it is not the usual `data: …` and a blank line. */
+  /** Turns one event's data into a frame, if it is not the usual `data: …` and a blank line. */
   readonly frame?: (data: string) => string;
 }
 

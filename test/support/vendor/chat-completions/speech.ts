@@ -1,6 +1,6 @@
 /**
- * What the model says: the words of a scenario cut into pieces, and cut off where the request's output limit
- * ends them, so that a lowered limit shows in the reply as it would with a real model.
+ * What the model says: the words of a scenario cut into pieces, and cut off at the request's output limit, so
+ * that a lowered limit shows in the reply as it would with a real model.
  */
 import type { Citation, Said as AnySaid, SaidCall as AnyCall, Sound } from '../scenario.ts';
 import { spoken } from '../words.ts';
@@ -12,7 +12,7 @@ interface SaidCall extends AnyCall {
 /** What one candidate says; a call's id is made up unless given, and some vendors leave it empty. */
 export interface Said extends Omit<AnySaid, 'toolCalls'> {
   readonly toolCalls?: readonly SaidCall[];
-  /** Annotations as they stand, beside those of its citations. */
+  /** Annotations to send unchanged, beside those of its citations. */
   readonly annotations?: readonly unknown[];
 }
 
@@ -42,7 +42,7 @@ function annotationOf({ url, title, text: part }: Citation, all: string): object
   };
 }
 
-/** The words up to the first stop sequence, which is not said; that there was one is not told either. */
+/** The words up to the first stop sequence, which is omitted; the reply does not mention it either. */
 function untilStop(words: readonly string[], stops: readonly string[]): readonly string[] {
   const text = words.join('');
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
@@ -55,7 +55,7 @@ function untilStop(words: readonly string[], stops: readonly string[]): readonly
   });
 }
 
-/** Passed what is said, a prefix for made-up ids, the most tokens it may take, and what ends it early. */
+/** Takes the text, a prefix for made-up ids, the most tokens it may take, and what ends it early. */
 export function speak(said: Said, idPrefix: string, limit: number, stops: readonly string[] = []): Speech {
   let left = limit;
   let cut = false;

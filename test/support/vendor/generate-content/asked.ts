@@ -1,4 +1,4 @@
-/** What a generate-content request asks for, in words that fit every wire. */
+/** What a generate-content request asks for, in terms that fit every wire. */
 import type { Asked } from '../improvise.ts';
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
@@ -25,7 +25,7 @@ function resultsOf({ contents }: GeminiRequest): Asked['results'] {
   );
 }
 
-/** Whether thoughts are shown at all, where the model has any. */
+/** Whether reasoning is shown at all, if the model has any. */
 function thinks({ generationConfig: { thinkingConfig } }: GeminiRequest, { thinking }: GeminiFacts): boolean {
   return thinking !== 'none' && thinkingConfig?.thinkingBudget !== 0;
 }

@@ -39,12 +39,12 @@ function parsed(text: string): unknown {
 interface Manner {
   readonly facts: GeminiFacts;
   readonly showsThoughts: boolean;
-  /** Calls are told argument by argument. */
+  /** Calls are streamed argument by argument. */
   readonly partialCalls: boolean;
   readonly seals: Seals;
 }
 
-/** A call argument by argument, texts as they come, as Vertex tells it when asked to. */
+/** A call argument by argument, texts as they come, as Vertex streams it when asked to. */
 function partialCall(name: string, args: unknown, signature: object): Piece[] {
   const entries: [string, unknown][] = typeof args === 'object' && args !== null ? Object.entries(args) : [];
   const call = (fields: object, side: object = {}): Piece => ({
@@ -72,7 +72,7 @@ function partialCall(name: string, args: unknown, signature: object): Piece[] {
 }
 
 function callPieces({ calls, reason }: Speech, { facts, partialCalls, seals }: Manner): Piece[] {
-  // A call cut off by the limit is not told at all: its arguments would not parse.
+  // A call that the limit cuts off is omitted: its arguments would not parse.
   const whole = reason === 'limit' ? calls.slice(0, -1) : calls;
   return whole.flatMap(({ id, name, fragments }, index): Piece[] => {
     const signed =
@@ -87,7 +87,7 @@ function callPieces({ calls, reason }: Speech, { facts, partialCalls, seals }: M
 function groundingOf(text: string, query: string, citations: readonly Citation[]): object {
   const supports = citations.map(({ text: part = text }, index) => {
     const start = Math.max(text.indexOf(part), 0);
-    // Places are told in bytes, and a zero is not told.
+    // Positions are in bytes, and a zero is omitted.
     const startIndex = Buffer.byteLength(text.slice(0, start));
     const segment = {
       ...(startIndex ? { startIndex } : {}),
@@ -198,7 +198,7 @@ export interface Given {
   readonly seals: Seals;
 }
 
-/** Tokens of thoughts that are not shown, and of what a search brought: spent before the first word. */
+/** Tokens of hidden reasoning, and of a search's results: spent before the first word. */
 function hidden(speech: Speech, shown: boolean): Piece['spent'] {
   return {
     thoughts: shown && !speech.sealed ? 0 : speech.reasoning.length,

@@ -7,7 +7,7 @@ import type { Seals } from '../seal.ts';
 import { forbiddenHosts, type GeminiFacts } from './models.ts';
 import { partKinds, type Content, type GeminiRequest, type Part } from './request.ts';
 
-/** What stands in for a signature that was never given, by the vendor's own leave. */
+/** The placeholder for a signature that was never given, which the vendor accepts. */
 const placeholders = new Set(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']);
 
 function shape(contents: readonly Content[]): string | undefined {

@@ -1,4 +1,4 @@
-/** Gemini models by the beginning of their names, with what decides what is refused. */
+/** Gemini models by the start of their names, with the facts that decide what is refused. */
 export interface GeminiFacts {
   /** 1.5, 2, 2.5, 3 …: from 3 on calls carry signatures that have to come back. */
   readonly generation: number;

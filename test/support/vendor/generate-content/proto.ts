@@ -1,7 +1,6 @@
 /**
- * Reads JSON as Google's servers do, by the message that it stands for: either spelling of a field,
- * enumerations by name, long numbers as text, bytes in either base64. Everything that the message does not
- * have is refused.
+ * Reads JSON as Google's servers do, by the message that it represents: either spelling of a field,
+ * enumerations by name, long numbers as text, bytes in either base64. Any other field is refused.
  */
 import { isObject } from '../../json.ts';
 
@@ -41,7 +40,7 @@ function isWhole(value: unknown): boolean {
     : typeof value === 'string' && /^-?\d+$/.test(value);
 }
 
-/** Whether a value is one of a scalar kind; undefined where the kind is no scalar. */
+/** Whether a value is of a scalar kind; undefined if the kind is not a scalar. */
 const scalars: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
   bool: (value) => typeof value === 'boolean',
@@ -66,7 +65,7 @@ export class ProtoReader {
     return undefined;
   }
 
-  /** The value with its fields in one spelling, what is null left out. */
+  /** The value with its fields in one spelling, without nulls. */
   read(value: unknown, kind: string, at: string): unknown {
     if (kind.startsWith('[')) return this.#list(value, kind.slice(1, -1), at);
     if (kind.startsWith('{')) return this.#map(value, kind.slice(1, -1), at);
@@ -97,7 +96,7 @@ export class ProtoReader {
   }
 
   #list(value: unknown, kind: string, at: string): unknown {
-    // A list of one may stand for itself.
+    // A single item may be written without its list.
     const items = Array.isArray(value) ? value : [value];
     return items.map((item, index) => this.read(item, kind, `${at}[${index}]`));
   }

@@ -33,7 +33,7 @@ function chunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** A PNG of one pixel, told apart by its shade. */
+/** A PNG of one pixel, distinguished by its shade. */
 export function pixel(shade: number): string {
   const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
   const png = [

@@ -1,4 +1,4 @@
-/** What a messages request asks for, in words that fit every wire. */
+/** What a messages request asks for, in terms that fit every wire. */
 import type { Asked } from '../improvise.ts';
 import { turnsOf } from './conversation.ts';
 import type { Block, MessagesRequest } from './request.ts';

@@ -1,6 +1,6 @@
 /**
  * Checks cache marks: at most four, those of an hour before those of five minutes, and none on an empty text.
- * It is also the cache itself, which knows what it was sent before.
+ * It is also the cache itself, which knows the earlier requests.
  */
 import { countAll } from '../words.ts';
 import type { CountRequest } from './request.ts';
@@ -61,7 +61,7 @@ export interface Cached {
 export class PromptCache {
   readonly #known = new Set<string>();
 
-  /** What of a prompt was in the cache, and what goes into it now. */
+  /** The part of a prompt that was in the cache, and the part that is written to it now. */
   use(request: CountRequest): Cached {
     const written = { '5m': 0, '1h': 0 };
     let read = 0;

@@ -9,12 +9,12 @@ import type { Cached } from './cache.ts';
 import type { ClaudeFacts } from './models.ts';
 import type { CountRequest, MessagesRequest } from './request.ts';
 
-/** A block as it ends up, and the deltas it is told in. */
+/** A finished block, and the deltas it is streamed in. */
 export interface ToldBlock {
   readonly start: object;
   readonly whole: object;
   readonly deltas: readonly { readonly delta: object; readonly tokens: number }[];
-  /** The limit came in the middle of it: its end is never told. */
+  /** The limit was reached within it: its end is never sent. */
   readonly broken: boolean;
 }
 
@@ -83,7 +83,7 @@ function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Sea
   ];
 }
 
-/** Arguments as the wire streams them: an empty piece first, and nothing else where there are none. */
+/** Arguments as the wire streams them: an empty piece first, and nothing else if there are none. */
 function inputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
   const said = fragments.join('') === '{}' ? [] : fragments;
   return [
@@ -113,7 +113,7 @@ function callBlocks({ calls, reason }: Speech): ToldBlock[] {
   });
 }
 
-/** The search the vendor makes: what it asked, what it found. */
+/** The vendor's own search: its query and its results. */
 function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): ToldBlock[] {
   if (search === undefined) return [];
   const call = { type: 'server_tool_use', id, name: 'web_search' };
@@ -135,7 +135,7 @@ function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): 
   ];
 }
 
-/** The text, split where citations stand behind a part of it. */
+/** The text, split where citations follow a part of it. */
 function textBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
   if (!text?.length) return [];
   const all = text.join('');

@@ -1,7 +1,7 @@
 /**
- * The rules of a conversation: every `tool_use` is answered in the message right after it, results stand
- * first there, thoughts come back as they were given, texts say something. Gateways that merge, reorder or
- * drop turns break these.
+ * The rules of a conversation: every `tool_use` is answered in the message right after it, results come first
+ * there, reasoning returns unchanged, texts are not empty. Gateways that merge, reorder or drop turns break
+ * these.
  */
 import type { Seals } from '../seal.ts';
 import type { ClaudeFacts } from './models.ts';
@@ -125,7 +125,7 @@ function signatures(messages: readonly Message[], seals: Seals): string | undefi
 }
 
 /**
- * With a budget to think, a tool loop goes on from its thoughts: its last assistant turn begins with them.
+ * With a reasoning budget, a tool loop continues from its reasoning: its last assistant turn begins with it.
  */
 function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): string | undefined {
   if (thinking?.type !== 'enabled') return undefined;

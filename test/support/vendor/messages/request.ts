@@ -1,6 +1,6 @@
 /**
- * The shape of a messages request, as strict as the vendor is: a field it does not know is refused at every
- * depth. Rules that need more than one field to be seen stand in `rules.ts` and `conversation.ts`.
+ * The shape of a messages request, as strict as the vendor is: an unknown field is refused at every depth.
+ * Rules about more than one field are in `rules.ts` and `conversation.ts`.
  */
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-/** What a responses request asks for, in words that fit every wire. */
+/** What a responses request asks for, in terms that fit every wire. */
 import type { Asked, OfferedTool } from '../improvise.ts';
 import type { InputItem } from './items.ts';
 import { flatTools, type ResponsesRequest } from './request.ts';

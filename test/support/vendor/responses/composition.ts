@@ -25,7 +25,7 @@ export function promptTokens({ input, instructions, tools }: CountRequest): numb
   return countAll([input, instructions, tools]);
 }
 
-/** A tool as the vendor understood it: strict unless told otherwise. */
+/** A tool as the vendor understood it: strict unless it says otherwise. */
 function echoedTool(tool: Tool): object {
   return tool.type === 'function'
     ? {
@@ -36,10 +36,7 @@ function echoedTool(tool: Tool): object {
     : tool;
 }
 
-/**
- * The settings of a request as every response object repeats them, with what the vendor put where nothing was
- * said.
- */
+/** The settings of a request as every response object repeats them, with the vendor's defaults. */
 function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Record<string, unknown> {
   const reasons = efforts.length > 0;
   return {

@@ -11,7 +11,7 @@ import type { CountRequest } from './request.ts';
 
 /** What the vendor remembers of items it handed out. */
 export interface Memory {
-  /** Whether it kept the item, as it does unless told not to store. */
+  /** Whether it kept the item, as it does unless `store` is false. */
   readonly stored: boolean;
   /** The reasoning item it came after. */
   readonly reasoning?: string;
@@ -78,7 +78,7 @@ function pairs(items: readonly InputItem[]): Complaint | undefined {
   return undefined;
 }
 
-/** What may follow a thought: what the model said or did, or another thought. */
+/** What may follow a reasoning item: what the model said or did, or another one. */
 const outcomes = new Set([
   'message',
   'reasoning',

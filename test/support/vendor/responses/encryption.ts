@@ -9,7 +9,7 @@ export function encryptFor(id: string, seals: Seals): string {
   return prefix + seals.seal(`reasoning:${id}`, '', 'base64url');
 }
 
-/** Passed what came back and the item it came in; the answer is why it is not taken, or undefined. */
+/** Takes what came back and its item; returns why it is refused, or undefined. */
 export function encryptionFault(
   content: string,
   id: string | null | undefined,

@@ -8,7 +8,7 @@ interface ItemEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
   readonly tokens: number;
-  /** Of several items told at once, which it belongs to. */
+  /** Which of several interleaved items it belongs to. */
   readonly item: number;
 }
 
@@ -240,7 +240,7 @@ function pictureItem({ mimeType, data }: Speech['pictures'][number], id: string)
   };
 }
 
-/** Passed what is said and how to make an id; the answer are the reply's items in their order. */
+/** Takes the text and a way to make ids; returns the reply's items in their order. */
 export function outputOf(
   speech: Speech,
   wanted: Wanted,

@@ -1,6 +1,6 @@
 /**
- * The shape of a responses request, as strict as the vendor is. Rules that need more than one field to be
- * seen stand in `rules.ts` and `conversation.ts`.
+ * The shape of a responses request, as strict as the vendor is. Rules about more than one field are in
+ * `rules.ts` and `conversation.ts`.
  */
 import { z } from 'zod';
 import { inputItem } from './items.ts';
