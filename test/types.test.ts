@@ -114,7 +114,7 @@ it('the exchange grows, and each stage is all the earlier ones', () => {
   expectTypeOf<Parameters<Parameters<Hooks['attempt']['tap']>[1]>>().toEqualTypeOf<[Attempt, Routed]>();
 });
 
-it('ends are told apart by their type, and only some have a charge', () => {
+it('ends are distinguished by their type, and only some have a charge', () => {
   expectTypeOf<Extract<End, { type: 'refused' }>>().toEqualTypeOf<Refused>();
   expectTypeOf<Extract<End, { charge: unknown }>>().toEqualTypeOf<Failed | Answered>();
   expectTypeOf<

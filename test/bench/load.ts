@@ -42,7 +42,7 @@ function script({ accept, body, headers: own }: Call, headers: Target['headers']
   return [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`, ...set, report].join('\n');
 }
 
-/** A median of fewer replies says nothing: whoever gives them has stalled. */
+/** A median of fewer replies says nothing: the server has stalled. */
 const leastReplies = 10;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The measures of a round. Each puts a target under one load and answers its figures by name; a figure's
- * label, unit and sense stand in `rows.ts`.
+ * The measures of a round. Each puts a target under one load and returns its figures by name; a figure's
+ * label, unit and sense are in `rows.ts`.
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -36,7 +36,7 @@ interface Loaded {
   readonly p99: number;
 }
 
-/** Seconds of the processors nobody of this run has used, since some moment. */
+/** Seconds of processor time that no process of this run has used, since some moment. */
 function timeOfOthers(target: Target, vendor: Vendor): number {
   const own = usageOf(process.pid);
   const parts = new Set([target.pid, vendor.pid]);

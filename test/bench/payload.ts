@@ -1,6 +1,6 @@
 /**
- * What is asked and what is answered, the same for every target. The events of the stream are all of one
- * length, so that nginx, told to write that many bytes at a time, sends them as a model does: one by one.
+ * The request and the reply, the same for every target. The events of the stream all have one length, so that
+ * nginx, configured to write that many bytes at a time, sends them as a model does: one by one.
  */
 import { z } from 'zod';
 

@@ -47,7 +47,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The status of a GET, or undefined where nobody answers. */
+/** The status of a GET, or undefined if nothing answers. */
 function status(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout: 1000 }, (response) => {

@@ -1,6 +1,6 @@
 /**
- * A vendor that breaks off or talks nonsense, at any event of a stream: the client is told so, and never of
- * success.
+ * A provider that breaks off or sends garbage, at any event of a stream: the client gets an error, and never
+ * a success.
  */
 import { expect, it } from 'vitest';
 import {
@@ -51,7 +51,7 @@ function told(
 
 /** Registers the claims for one stream of a case. */
 export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], context: ReplyContext): void {
-  it('is told as an error where the vendor breaks off, after any event', () => {
+  it('is an error for the client if the provider breaks off, after any event', () => {
     for (let length = 0; length < wire.length; length += 1) {
       const { events, complete } = heard(protocol, wire.slice(0, length), context.call);
       if (complete) continue;

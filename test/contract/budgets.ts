@@ -340,7 +340,7 @@ function testWarnings({ account, store, call }: Warned): void {
       ]);
     });
 
-    it('is given again for a threshold that a raise put out of reach', async () => {
+    it('is repeated for a threshold that a raise put out of reach', async () => {
       const name = await account(10_000n);
       const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [80] }));
       await spend(name, 90n);

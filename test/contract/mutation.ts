@@ -17,7 +17,7 @@ function places(value: unknown, from: readonly Step[] = []): (readonly Step[])[]
   return steps.flatMap((step) => [[...from, step], ...places(Reflect.get(value, step), [...from, step])]);
 }
 
-/** A copy with what stands at a place put to something else; `undefined` takes it away. */
+/** A copy with the value at a path replaced; `undefined` removes it. */
 function replaced(value: unknown, [step, ...rest]: readonly Step[], by: unknown): unknown {
   if (step === undefined) return by;
   if (!isContainer(value)) return value;

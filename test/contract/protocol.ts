@@ -27,7 +27,7 @@ export interface ProtocolFacts {
   readonly protocol: Protocol;
   /** The folder of the cases, with a slash at its end. */
   readonly cases: URL;
-  /** What the path told of a case; a plain call unless given. */
+  /** The path's parameters in a case; a plain call by default. */
   readonly match?: (body: unknown) => Match;
   /** What the client's headers say, where the protocol reads them. */
   readonly headers?: ClientHeaders;

@@ -1,6 +1,6 @@
 /**
- * What every provider must satisfy, whoever wrote it: it is off until it is switched on, it is called where
- * it says, and its key is shown to the vendor alone.
+ * What every third-party provider must satisfy too: it is off until it is enabled, it is called where its
+ * options say, and only the provider sees its key.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, pluginInterface, type Operation, type Plugin, type Target } from '../../core/index.ts';

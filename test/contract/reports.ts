@@ -1,4 +1,4 @@
-/** What a ledger has to tell of its books: rows, sums, and where they break a rule. */
+/** What a ledger has to report: rows, sums, and broken rules. */
 import { describe, expect, it } from 'vitest';
 import type { EntryQuery, Store, UsageQuery } from '../../plugins/meters/balance/store.ts';
 import { price, progress, quote, settlement } from '../balance/calls.ts';

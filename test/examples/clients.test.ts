@@ -139,7 +139,7 @@ describe('Codex', () => {
     model_providers: z.record(z.string(), providerSchema),
   });
 
-  it('calls, and goes on, by its config.toml', async () => {
+  it('calls, and continues after a tool call, by its config.toml', async () => {
     const {
       model,
       model_provider: name,
@@ -195,7 +195,7 @@ describe('Codex', () => {
     }
   });
 
-  it('is told at once that there are no WebSockets', async () => {
+  it('learns at once that there are no WebSockets', async () => {
     const { model_providers: providers } = schema.parse(parseToml(settings('codex/config.toml')));
     const { request } = await import('node:http');
     const status = await new Promise((resolve, reject) => {

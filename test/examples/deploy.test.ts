@@ -180,7 +180,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     await drop();
   });
 
-  it('make a gateway that serves, is healthy by its own check, and stops when it is told to', async () => {
+  it('make a gateway that serves, is healthy by its own check, and stops on a signal', async () => {
     expect(words.parse(JSON.parse(last('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
     const gateway = await startProcess(set, app);
     const [, program = ''] = /^.*? CMD (\[.*\])$/.exec(last('HEALTHCHECK')) ?? [];

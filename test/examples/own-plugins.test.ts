@@ -68,7 +68,7 @@ it('the provider is asked by whichever protocol, with its key', async () => {
   });
 });
 
-it("the credential is refused in words of the protocol where it is nobody's", async () => {
+it("the credential plugin refuses an unknown credential in the protocol's format", async () => {
   const reply = await post({ model: 'demo/echo', ask: 'Hello!' }, 'me:sk-nobody');
   expect([reply.status, await reply.json()]).toMatchObject([
     401,
@@ -90,7 +90,7 @@ it('the route lists prices, of one owner where asked to', async () => {
   expect(lines.every((line) => line.startsWith('demo/'))).toBe(true);
 });
 
-it('the meter refuses what is over the tokens of a day, and says when to come again', async () => {
+it('the meter refuses calls beyond the tokens of a day, and says when to retry', async () => {
   const reply = await post({ model: 'demo/echo', ask: 'word '.repeat(1200) });
   expect(reply.status).toBe(200);
   await reply.text();

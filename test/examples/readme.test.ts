@@ -11,7 +11,7 @@ const plugins = readReadme('plugins/README.md');
 it.each([
   ['examples/provider.ts', /^export const inHouse.*?^\}\);/ms],
   ['test/examples/provider.test.ts', /^testProvider\(.*?^\}\);/ms],
-])('the code that is shown stands in %s', (file, shown) => {
+])('the code that the README shows is in %s', (file, shown) => {
   const [code = 'nothing'] = shown.exec(plugins) ?? [];
   expect(readFileSync(join(root, file), 'utf8')).toContain(code);
 });

@@ -16,7 +16,7 @@ export interface Capability {
   readonly model?: Kind | ((wire: Wire) => Kind);
   /** What is added to the least a call needs, by the client's protocol. */
   readonly ask: ByWire<object>;
-  /** What a client sends when it goes on from a reply, where the capability takes two turns to see. */
+  /** What a client sends when it continues after a reply, if the capability takes two turns to see. */
   readonly follow?: ByWire<(reply: Json) => object>;
   /** How the vendor's request says it, by the vendor's wire; left out where nothing but the reply matters. */
   readonly got?: ByWire<Check>;

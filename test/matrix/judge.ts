@@ -9,7 +9,7 @@ import { least } from './spelling.ts';
 const outcomes = ['works', 'approximated', 'lost', 'refused'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** A capability that was neither carried nor told as lost: never a cell, always a defect. */
+/** A capability that was neither carried nor reported as lost: never a cell, always a defect. */
 export class Broken extends Error {}
 
 /**
@@ -53,7 +53,8 @@ async function cross(
 }
 
 /**
- * How a part of a capability fared: carried, replaced by something like it, lost and told, or none of these.
+ * How a part of a capability fared: carried, replaced by something similar, reported as lost, or none of
+ * these.
  */
 function fared(
   carried: boolean | undefined,
@@ -94,7 +95,7 @@ function judgeOnce(
     );
   const nothingShown = shown === undefined || capability.does?.[wire] === undefined || request === 'lost';
   const whole = replyOf(client, crossing, stream);
-  // What a vendor says beside the point, and nobody else can, is told and takes nothing from the point.
+  // Details of one provider that no other can express are reported, and do not count against the capability.
   const reply =
     nothingShown || shown[client]?.(whole)
       ? 'works'

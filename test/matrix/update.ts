@@ -1,4 +1,4 @@
-/** Measures the matrix anew and writes it down, here and in the README: `npm run matrix`. */
+/** Measures the matrix again and writes it down, here and in the README: `npm run matrix`. */
 import { measure, readReadme, withTable, writeMatrix, writeReadme } from './matrix.ts';
 
 const { matrix, broken } = await measure();

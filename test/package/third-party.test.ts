@@ -43,7 +43,7 @@ function node(where: string, entry: string, ...words: string[]): Promise<{ stdou
   return run(process.execPath, [join(tools, entry), ...words], { cwd: where, env });
 }
 
-/** Packs a copy, since a build in the project itself would be in the way of whoever works there. */
+/** Packs a copy, since a build in the project itself would disturb others who work there. */
 async function pack(): Promise<void> {
   for (const part of [
     'core',

@@ -31,8 +31,8 @@ describe('a stream of frames', () => {
     for (let at = 0; at < frame.length; at += 1) {
       const damaged = Buffer.from(frame);
       damaged[at] = (damaged[at] ?? 0) ^ 1;
-      // A frame that says it is longer than it is never ends: the reply is cut short, and nothing of it is
-      // told.
+      // A frame that claims to be longer than it is never ends: the reply is cut short, and nothing of it
+      // reaches the client.
       const told = await read(damaged).catch((error: unknown) =>
         isGatewayError(error) ? error.code : 'thrown',
       );

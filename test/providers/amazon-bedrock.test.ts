@@ -48,7 +48,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
   'a client of %s',
   (wire) => {
     it.each(['whole', 'streamed'] as const)(
-      'has text, calls tools and goes on with their results, %s',
+      'has text, calls tools and continues with their results, %s',
       async (form) => {
         cloud.vendor.script(
           '*',
@@ -140,7 +140,7 @@ describe('what goes wrong', () => {
     ['overloaded', 529, 'overloaded_error'],
     ['broken', 502, 'api_error'],
     ['forbidden', 502, 'api_error'],
-  ] as const)('%s is told as %i %s', async (kind, status, type) => {
+  ] as const)('%s reaches the client as %i %s', async (kind, status, type) => {
     cloud.vendor.script('*', { reply: refusals.messages[kind] });
     const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([status, { error: { type } }]);

@@ -52,7 +52,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
   'a client of %s',
   (wire) => {
     it.each(['whole', 'streamed'] as const)(
-      'has text, calls tools and goes on with their results, %s',
+      'has text, calls tools and continues with their results, %s',
       async (form) => {
         for (const each of [house, old]) {
           cloud.vendor.script(
@@ -244,7 +244,7 @@ describe('what goes wrong', () => {
     [503, 503],
     [500, 502],
     [403, 502],
-  ])('a refusal with %i is told as %i', async (said, told) => {
+  ])('a refusal with %i reaches the client as %i', async (said, told) => {
     cloud.vendor.script('*', {
       reply: { status: said, body: { error: { code: String(said), message: 'No.' } } },
     });

@@ -320,7 +320,7 @@ describe('what the vendors published', () => {
 });
 
 describe('models and prices of November 2026', () => {
-  it('tells of each retired model its last day, and a model that is there to follow it', () => {
+  it("states each retired model's last day, and an existing model as its successor", () => {
     const retired = models.filter(({ expires }) => expires !== null);
     expect(retired.length).toBeGreaterThan(30);
     for (const { id, vendor, expires, successor } of retired) {

@@ -57,7 +57,7 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
     'for a client of %s',
     (wire) => {
       it.each(['whole', 'streamed'] as const)(
-        'says text, calls tools and goes on with their results, %s',
+        'says text, calls tools and continues with their results, %s',
         async (form) => {
           cloud[which].script(
             '*',
@@ -165,7 +165,7 @@ describe('the wire', () => {
     ['claude', 'forbidden', 502],
     ['gemini', 'rateLimited', 429],
     ['gemini', 'overloaded', 529],
-  ] as const)('tells of %s, %s, as %i', async (which, kind, status) => {
+  ] as const)('reports %s, %s, as %i', async (which, kind, status) => {
     cloud[which].script('*', {
       reply:
         which === 'claude'

@@ -17,7 +17,7 @@ export interface Heard {
   input: number | undefined;
   output: number | undefined;
   finish: Finish | undefined;
-  /** Whether an error stands in the reply. */
+  /** Whether the reply contains an error. */
   error: boolean;
 }
 

@@ -69,7 +69,7 @@ function readRecording(folder: string, name: string): Recording {
   };
 }
 
-/** All recordings of a folder, by name. Throws where there is none, or where one is not as described. */
+/** All recordings of a folder, by name. Throws if there are none, or if one is not as described. */
 export function readRecordings(folder: string): Recording[] {
   const names = globSync('*/*.meta.json', { cwd: folder }).map((path) =>
     path.replaceAll('\\', '/').slice(0, -'.meta.json'.length),

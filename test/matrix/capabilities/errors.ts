@@ -25,7 +25,7 @@ const errorBodies: Readonly<Record<Wire, (body: Json) => boolean>> = {
     typeof error.message === 'string',
 };
 
-/** How each family's stream tells of an error, and what it must then not say. */
+/** How each protocol's stream reports an error, and what it must not contain then. */
 const brokenStreams: Readonly<Record<Wire, (text: string, events: readonly Json[]) => boolean>> = {
   'chat-completions': (text, events) =>
     isObject(events.at(-1)?.error) && !text.includes('[DONE]') && !text.includes('"finish_reason":"stop"'),

@@ -114,7 +114,7 @@ export const reasoning: readonly Capability[] = [
       'generate-content': holds({ thinkingConfig: { includeThoughts: true } }),
       'chat-completions': everywhere(() => true)['chat-completions'],
     },
-    // OpenAI itself shows none by chat-completions, which is told; others who speak it do.
+    // OpenAI itself shows none by chat-completions, which is reported; other providers of that protocol do.
     regardless: true,
     does: everywhere({ reasoning: 'The moon decides.', text: 'At noon.' }),
     shown: shows('The moon decides.'),

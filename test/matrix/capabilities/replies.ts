@@ -1,4 +1,4 @@
-/** What only a reply says: why it ended, what it stands on, what it cost. */
+/** What only a reply says: why it ended, its sources, its cost. */
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';

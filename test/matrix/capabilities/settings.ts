@@ -90,7 +90,7 @@ export const settings: readonly Capability[] = [
       'generate-content': holds({ stopSequences: ['END'] }),
       responses: () => true,
     },
-    // The fake of chat-completions says what it is told and stops there.
+    // The fake of chat-completions says what its script says and stops there.
     does: { ...everywhere({ text: ['One ', 'E', 'ND', ' two'] }), 'chat-completions': { text: 'One ' } },
     shown: stops,
   },
