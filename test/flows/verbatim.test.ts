@@ -212,7 +212,9 @@ describe('headers', () => {
     expect(names).toEqual(
       [
         ...usual,
-        ...(stream ? ['cache-control', 'transfer-encoding', 'x-accel-buffering'] : ['content-length']),
+        ...(stream
+          ? ['cache-control', 'transfer-encoding', 'x-accel-buffering']
+          : ['content-length', 'x-tollgate-cost']),
       ].toSorted(),
     );
     expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
