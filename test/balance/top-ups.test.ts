@@ -115,7 +115,7 @@ describe('the webhook', () => {
     ['no reference', { account: 'someone', amount: '5' }, 400],
     ['an amount below zero', { account: 'someone', amount: '-5', reference: 'payment-3' }, 400],
     ['an amount as a number', { account: 'someone', amount: 5, reference: 'payment-4' }, 400],
-    ['a field nobody knows', { account: 'someone', amount: '5', reference: 'payment-5', total: '500' }, 400],
+    ['an unknown field', { account: 'someone', amount: '5', reference: 'payment-5', total: '500' }, 400],
   ])('refuses %s and credits nothing', async (_, message, status) => {
     const before = credits.length;
     expect((await post(JSON.stringify(message))).status).toBe(status);

@@ -105,8 +105,8 @@ export function testRequestLaws(
 }
 
 /**
- * Registers the laws of replies: what is written can be read, however it is cut, and whatever comes gives
- * events in order.
+ * Registers the laws of replies: a written reply can be read, however it is cut, and any input gives events
+ * in order.
  */
 export function testReplyLaws(
   facts: ProtocolFacts,

@@ -1,7 +1,7 @@
 /**
- * What every protocol must satisfy, whoever wrote it. Its cases are folders of real-looking exchanges:
- * `request.json`, `reply.json` and `reply.sse` (the same reply, where both are there), and `broken.sse`, a
- * stream that stops half-way.
+ * What every protocol must satisfy, bundled or third-party. Its cases are folders of realistic exchanges:
+ * `request.json`, `reply.json` and `reply.sse` (the same reply, if both exist), and `broken.sse`, a stream
+ * that stops halfway.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -29,13 +29,13 @@ export interface ProtocolFacts {
   readonly cases: URL;
   /** The path's parameters in a case; a plain call by default. */
   readonly match?: (body: unknown) => Match;
-  /** What the client's headers say, where the protocol reads them. */
+  /** The client's headers, if the protocol reads them. */
   readonly headers?: ClientHeaders;
   /** A model that can take the request of a case. */
   readonly model: (body: unknown) => Model;
   /**
-   * The body of a case as it is to reach that model: the edits the gateway makes on purpose, and nothing
-   * else.
+   * The body of a case as that model should receive it: with the edits the gateway makes on purpose, and
+   * nothing else.
    */
   readonly sent: (body: unknown, model: Model) => unknown;
   /** Requests and replies at random; without them only what can be drawn from the cases is. */
@@ -139,7 +139,7 @@ function testRequest(
     expect(losses).toEqual([]);
   });
 
-  it('is restored from a copy as well: nothing is remembered behind the request', () => {
+  it('is restored from a copy as well: the protocol keeps no state outside the request', () => {
     const { body: encoded } = upstream.encodeRequest(
       structuredClone(callOf(text).decode()),
       model,
@@ -238,7 +238,7 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
     for (let length = 0; length < wire.length; length += 1) {
       const cut = decodeAll(upstream.decodeEvents(call), wire.slice(0, length));
       checkEvents(cut);
-      // What may be missing from a complete reply are its figures: they can come behind the last word.
+      // A complete reply may lack its usage: it can arrive after the last text.
       if (fold(cut).complete)
         expect({ ...fold(cut), usage: {} }, `after ${length} events`).toEqual({ ...fold(events), usage: {} });
     }
@@ -264,11 +264,11 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
 const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
 
 function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
-  it.each(codes)('tells %s with its status and message', (code) => {
+  it.each(codes)('reports %s with its status and message', (code) => {
     const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
     const { status, body } = client.encodeError(error, 'exchange-1');
     expect(status).toBeGreaterThanOrEqual(400);
-    // A family may put words of its own around it, by which its clients know the error.
+    // A protocol may add text of its own around it, by which its clients recognise the error.
     const told = JSON.stringify(error.message).slice(1, -1);
     expect(JSON.stringify(body)).toContain(told);
     expect(client.encodeStreamError(error, call, true)).toContain(told);

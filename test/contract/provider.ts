@@ -1,6 +1,6 @@
 /**
- * What every third-party provider must satisfy too: it is off until it is enabled, it is called where its
- * options say, and only the provider sees its key.
+ * What every provider must satisfy, bundled or third-party: it is off until it is enabled, it is called where
+ * its options say, and only the provider sees its key.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, pluginInterface, type Operation, type Plugin, type Target } from '../../core/index.ts';
@@ -12,17 +12,17 @@ export interface ProviderFacts {
   /** Makes the plugin, without any option of its own. */
   readonly plugin: () => Plugin;
   readonly env: { readonly key: string; readonly baseUrl: string };
-  /** The vendor's own address, or one to give it where it has none and is on once its address is set. */
+  /** The provider's own URL, or one to set if it has none and is enabled by its URL. */
   readonly address: string;
   /** True for a provider on a machine of one's own, that needs no key. */
   readonly keyless?: boolean;
   /** Paths below the address, by protocol and operation: `{ messages: { generate: '/v1/messages' } }`. */
   readonly paths: Readonly<Record<string, Partial<Record<Operation, string>>>>;
-  /** The path of a call for a stream, by protocol, where it is another. */
+  /** The path of a call for a stream, by protocol, if it differs. */
   readonly streams?: Readonly<Record<string, string>>;
   /** The header that holds `vendor-key`. */
   readonly credential: Readonly<Record<string, string>>;
-  /** What its models are known from: the path where the vendor lists them, or a catalogue. */
+  /** Where its models come from: the path of the provider's listing, or a catalogue. */
   readonly models: 'catalogue' | { readonly discover: string };
 }
 
@@ -102,7 +102,7 @@ export function testProvider({
       expect([host.catalog.models(), host.discoveries]).toEqual([[], []]);
     });
 
-    it('takes a variable that is set to nothing for one that is not set', () => {
+    it('takes a variable set to an empty string for an unset one', () => {
       vi.stubEnv(keyless ? env.baseUrl : env.key, '');
       expect(hostWith([plugin()]).providers.find(name)).toBeUndefined();
     });

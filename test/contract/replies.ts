@@ -1,4 +1,4 @@
-/** Replies as tests compare them: what was said, by whom and why it ended, whatever pieces it came in. */
+/** Replies as tests compare them: what was said, by whom and why it ended, in whatever pieces it arrived. */
 import { createParser } from 'eventsource-parser';
 import type { CanonicalEvent, EventDecoder, Usage, WireEvent } from '../../core/index.ts';
 

@@ -154,7 +154,7 @@ export function testReports({ account, store, opened }: Bench): void {
       ]);
     });
 
-    it('sum up what vendors bill where another amount is charged, overages and late ends too', async () => {
+    it('sum up what providers bill if the charge differs, overages and late ends too', async () => {
       const name = await account(1000n);
       for (const [id, owed, vendor] of [
         ['plain', 3n, undefined],

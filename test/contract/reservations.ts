@@ -187,7 +187,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
       expect(await store().settle(settlement('never-made', 1n))).toEqual({ status: 'not_found' });
     });
 
-    it('refuses to owe less than nothing, and leaves the reservation as it is', async () => {
+    it('refuses to owe less than nothing, and leaves the reservation unchanged', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
       await expect(store().settle(settlement(`${name}-1`, -1n))).rejects.toThrow('below zero');

@@ -1,6 +1,6 @@
 /**
- * What every store must satisfy, whatever database keeps it: the answers of its operations, and the books
- * behind them.
+ * What every store must satisfy, whatever its database: the answers of its operations, and the ledger behind
+ * them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { price } from '../balance/calls.ts';

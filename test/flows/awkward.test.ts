@@ -82,7 +82,7 @@ const fitted: Readonly<Record<string, Case>> = {
     client: 'chat-completions',
     body: { ...tool(), messages: [say('Go'), calls([longId, 'look']), result(longId, 'seen')] },
   },
-  'ids that come again in the next step': {
+  'ids that the next step reuses': {
     client: 'chat-completions',
     body: {
       ...tool(),
@@ -133,7 +133,7 @@ const fitted: Readonly<Record<string, Case>> = {
     body: { ...hi, n: 2 },
     lost: { responses: 'n', messages: 'n' },
   },
-  'an effort that nobody knows': {
+  'an unknown effort': {
     client: 'chat-completions',
     body: { ...hi, reasoning_effort: 'utmost' },
     lost: { messages: 'reasoning_effort' },

@@ -183,7 +183,7 @@ describe('a key', () => {
     ['none', ''],
     ['of another scheme', 'Basic abc'],
     ['junk', 'Bearer junk'],
-    ["of the right form but nobody's", 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+    ['of the right form but unknown', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
   ])('%s is refused before the body is read', async (_, authorization) => {
     expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({
       status: 401,

@@ -162,7 +162,7 @@ const faults: readonly (readonly [
     [...usual, "{ name: 'later', interface: 2, apply() {} }"],
     /plugin "later" was made for version 2 .*: update Tollgate/,
   ],
-  ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
+  ['a plugin without an import', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
   [
     'a plugin with a slip in it',
     [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
@@ -281,7 +281,7 @@ const faults: readonly (readonly [
 const lacking: readonly (readonly [what: string, plugins: readonly string[], told: string])[] = [
   ['no protocol', ['bearer()', 'demo()', 'balance()'], 'add one, such as chatCompletions()'],
   ['no credential', ['chatCompletions()', 'demo()', 'balance()'], 'add one, such as bearer()'],
-  ['nobody who keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'add balance()'],
+  ['no plugin that keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'add balance()'],
   ['no provider', ['bearer()', 'chatCompletions()', 'balance()'], 'add demo()'],
 ];
 

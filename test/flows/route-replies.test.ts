@@ -190,7 +190,7 @@ describe('a body for a route', () => {
   const chunked = (text: string): ReadableStream => new Blob([text]).stream();
 
   it.each([
-    ['of a told length', padded],
+    ['with a content-length', padded],
     ['in chunks', (length: number) => chunked(padded(length))],
   ])('of a megabyte is accepted, %s, and a longer one is refused as too large', async (_, made) => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');

@@ -242,13 +242,13 @@ describe('responses', () => {
       { input: 'Ahoy', tools: [tool], tool_choice: { type: 'function', name: 'wind' } },
       'tool_choice',
     ],
-    ['a truncation nobody knows', { input: 'Ahoy', truncation: 'some' }, 'truncation'],
+    ['an unknown truncation', { input: 'Ahoy', truncation: 'some' }, 'truncation'],
     [
       'what was kept by an earlier call',
       { input: 'Ahoy', previous_response_id: 'resp_1' },
       'previous_response_id',
     ],
-    ['a routing nobody knows', { input: 'Ahoy', provider: { routing: 'luck' } }, 'provider.routing'],
+    ['an unknown routing', { input: 'Ahoy', provider: { routing: 'luck' } }, 'provider.routing'],
   ])('refuses %s, naming the field', async (_, fields, param) => {
     expect(await call(fields)).toMatchObject({
       status: 400,
@@ -380,7 +380,7 @@ describe('generate-content', () => {
       'INVALID_ARGUMENT',
     ],
     ['an unknown model', address('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
-    ['a method nobody serves', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
+    ['an unknown method', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
   ])('refuses %s in its own error format', async (_, path, body, headers, code, status) => {
     expect(await post(path, body, headers ?? own())).toMatchObject({
       status: code,

@@ -227,7 +227,7 @@ describe('a JSON reply', () => {
     ['is packed comes whole', 'gzip', packed, 200, 'slow and sure'],
     ['breaks off while it is packed is an error', 'gzip', packed.subarray(0, -12), 502, 'upstream_error'],
     ['is not packed as it says is an error', 'br', packed, 502, 'upstream_error'],
-    ['is packed in a way nobody knows is an error', 'compress', packed, 502, 'upstream_error'],
+    ['has an unknown encoding is an error', 'compress', packed, 502, 'upstream_error'],
   ])('that %s', async (_, encoding, bytes, status, told) => {
     vendor.conduct(
       (response) =>

@@ -49,7 +49,7 @@ async function ids(name: string, id?: string): Promise<unknown> {
 }
 
 describe('the listing in the messages style', () => {
-  it("is public, below the family's mount", () => {
+  it("is public, below the protocol's mount", () => {
     const paths = (host: TestHost): unknown =>
       [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
     expect(paths(listed())).toEqual([

@@ -48,7 +48,7 @@ describe('a session', () => {
     expect([listed.status, JSON.parse(listed.text)]).toMatchObject([200, { data: [{ account: 'tester' }] }]);
   });
 
-  it('is refused on the public listener, where the cookie says nothing', async () => {
+  it('is refused on the public listener, which ignores the cookie', async () => {
     open = await openConsole();
     const cookie = await open.signIn();
     const { url } = open.house.gateway;

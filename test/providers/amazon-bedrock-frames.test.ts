@@ -58,13 +58,13 @@ describe('a stream of frames', () => {
     ['validationException', 'invalid_request_error'],
     ['modelStreamErrorException', 'api_error'],
     ['internalServerException', 'api_error'],
-  ])('tells %s as %s', async (name, type) => {
+  ])('reports %s as %s', async (name, type) => {
     expect(await read(exceptionFrame(name, 'Slow down.'))).toBe(
       `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"Slow down."}}\n\n`,
     );
   });
 
-  it('tells an error that is none of the published ones', async () => {
+  it('reports an error that is not a published one', async () => {
     const frame = eventFrame(
       { ':message-type': 'error', ':error-code': 'Odd', ':error-message': 'Broken.' },
       '',

@@ -125,7 +125,7 @@ describe('a messages client', () => {
     expect(cloud.arrived.at(-1)?.path).toBe('/model/anthropic.claude-haiku-4-5-20251001-v1%3A0/count-tokens');
   });
 
-  it('has an estimate where the model is not counted for', async () => {
+  it('has an estimate if the provider cannot count for the model', async () => {
     const response = await house.post('/alpha/v1/messages/count_tokens', {
       model: 'anthropic/claude-opus-4-8',
       messages: hello,

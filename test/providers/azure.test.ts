@@ -171,7 +171,7 @@ describe('pictures', () => {
     });
   });
 
-  it('are shown to clients of other families', async () => {
+  it('are shown to clients of other protocols', async () => {
     const response = await house.post('/v1/chat/completions', {
       model: painter,
       messages: [{ role: 'user', content: 'A heron' }],
@@ -204,7 +204,7 @@ describe('pictures', () => {
 });
 
 describe('several keys', () => {
-  it('take turns, and one that is full rests alone', async () => {
+  it('take turns, and one at its limit rests alone', async () => {
     const both = await openCloudHouse(
       azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }),
       keys(),
@@ -251,7 +251,7 @@ describe('what goes wrong', () => {
     expect((await house.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
   });
 
-  it('is the content filter, in its words', async () => {
+  it('is the content filter, with its own message', async () => {
     cloud.vendor.script('*', {
       reply: {
         status: 400,

@@ -43,7 +43,7 @@ function modelOf(vendor: string, upstream: string): Model {
 
 const fees = new Set(['request', 'webSearch', 'container', 'fileSearch', 'regional']);
 
-/** What a model costs, back in the words of the file. */
+/** What a model costs, in the form of the file again. */
 function prices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
   return Object.fromEntries(
     Object.entries(price).flatMap(([name, rate]) =>
@@ -53,7 +53,7 @@ function prices({ price = {} }: { readonly price?: object | undefined }): Record
 }
 
 describe('every catalogue file', () => {
-  it.each(vendors)('%s is read, is dated and says where its facts are from', (vendor) => {
+  it.each(vendors)('%s is valid, is dated and states the source of its facts', (vendor) => {
     const file = z
       .object({ vendor: z.string(), asOf: z.iso.date(), source: z.string().min(10) })
       .parse(JSON.parse(readFileSync(fileOf(vendor), 'utf8')));
@@ -105,7 +105,7 @@ describe('every catalogue file', () => {
     },
   );
 
-  it('names the owner in each id, the vendor itself where its own ids do not', () => {
+  it('names the owner in each id, or the provider itself if its own ids do not', () => {
     for (const { vendor, id, upstream } of models) {
       // All names of Fireworks begin with an account.
       const name = vendor === 'fireworks' ? upstream.replace(/^.*\//, '') : upstream;
@@ -211,7 +211,7 @@ describe('what the vendors published', () => {
     expect(searching.filter(({ price }) => !price?.webSearch).map(({ id }) => id)).toEqual([]);
   });
 
-  it('charges more for long prompts where the vendor does', () => {
+  it('charges more for long prompts if the provider does', () => {
     expect(modelOf('google', 'gemini-2.5-pro').price?.tiers).toEqual([
       { above: 200_000, input: 2_500_000_000n, output: 15_000_000_000n, cacheRead: 250_000_000n },
     ]);
@@ -284,7 +284,7 @@ describe('what the vendors published', () => {
     expect(modelOf('openai', 'gpt-5').protocols).toBeUndefined();
   });
 
-  it('lists no top_k where the vendor itself has none: Gemini CLI sends it with every call, and Mistral refuses what it does not know', () => {
+  it('lists no top_k if the provider itself has none: Gemini CLI sends it with every call, and Mistral refuses unknown fields', () => {
     const without = new Set(['openai', 'azure', 'deepseek', 'mistral', 'groq', 'xai']);
     expect(
       models
@@ -301,7 +301,7 @@ describe('what the vendors published', () => {
     expect(modelOf('anthropic', 'claude-opus-4-8').capabilities.imageTokens).toBeGreaterThan(4784);
   });
 
-  it('carries the facts of the public listing, and stated defaults where it has none', () => {
+  it('carries the facts of the public listing, and stated defaults if it has none', () => {
     expect(modelOf('openai', 'gpt-5-mini')).toMatchObject({
       canonicalSlug: 'openai/gpt-5-mini-2025-08-07',
       tokenizer: 'GPT',

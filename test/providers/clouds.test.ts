@@ -26,7 +26,7 @@ describe.each(files)('the catalogue of %s', (name) => {
     expect(new Set(models.map(({ upstream }) => upstream)).size).toBe(models.length);
   });
 
-  it('sells text, and pictures where it says how, at plausible prices, under ids that their makers use', () => {
+  it('sells text, and pictures if it says how, at plausible prices, under ids that their makers use', () => {
     const makers = ['openai', 'google', 'anthropic', 'huggingface'].flatMap((maker) =>
       readCatalogue(fileOf(maker)).map(({ id }) => id),
     );
@@ -170,7 +170,7 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
   const { protocol } = families[wire];
 
   it.each(protocol.count ? (['generate', 'count'] as const) : (['generate'] as const))(
-    'is asked for a %s as its snapshot says',
+    'receives a request for a %s as its snapshot says',
     async (operation) => {
       const [offer] = hostWith([plugin]).catalog.find(id);
       if (!offer) throw new Error('not offered');

@@ -204,7 +204,7 @@ describe('its JSON reply', () => {
     expect(three.usage?.completion_tokens).toBe((one.usage?.completion_tokens ?? 0) * 3);
   });
 
-  it('is JSON where JSON is asked for', async () => {
+  it('is JSON if the client asks for JSON', async () => {
     const loose = await clientOf().chat.completions.create({
       ...hello,
       response_format: { type: 'json_object' },

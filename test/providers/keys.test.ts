@@ -1,4 +1,4 @@
-/** A provider with several keys: each signs its own calls, and one that is full leaves the others to work. */
+/** A provider with several keys: each signs its own calls, and one at its limit leaves the others to work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineProvider } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -96,7 +96,7 @@ it('one key makes one provider, which has no number', () => {
   ]);
 });
 
-it('each key is asked for its own models', () => {
+it('the provider is asked for the models of each key', () => {
   const host = hostWith([
     defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] }),
   ]);
@@ -106,7 +106,7 @@ it('each key is asked for its own models', () => {
   ]);
 });
 
-it('has its own time to begin, where it says so', async () => {
+it("the provider's own timeout applies, if it states one", async () => {
   const silent = await startScriptedVendor(() => undefined);
   const gateway = await startGateway({
     plugins: [
@@ -127,6 +127,6 @@ it('has its own time to begin, where it says so', async () => {
   await silent.close();
 });
 
-it('an empty list of keys is refused where it is written', () => {
+it('an empty list of keys is refused by its path', () => {
   expect(() => listed({ apiKey: [] })).toThrow(/apiKey/);
 });

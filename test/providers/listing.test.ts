@@ -145,7 +145,7 @@ describe('a list with prices', () => {
     });
   });
 
-  it('gives the price of a call and of reasoning where they have their own', () => {
+  it('returns the price of a call and of reasoning if they have their own', () => {
     expect(byId.get('seeker/deep')?.price).toEqual({
       input: 2_000_000_000n,
       output: 8_000_000_000n,
@@ -169,7 +169,7 @@ describe('a list with prices', () => {
     });
   });
 
-  it('yields to the price of the options, also for what has none of its own', () => {
+  it('yields to the price of the options, also for parts without a price of their own', () => {
     const price = { input: 1n, output: 2n, tiers: [] };
     const priced = readListing('openrouter', openrouterList, { ...unsaid, price });
     expect(priced.find(({ id }) => id === 'openrouter/auto')).toMatchObject({ price, free: undefined });
@@ -207,13 +207,13 @@ describe('a list without prices', () => {
     ]);
   });
 
-  it('takes the context where the operator says how long it is', () => {
+  it('takes the context length that the operator states', () => {
     expect(readListing('ollama', ollamaList, { contextLength: 131_072, free: true })).toMatchObject([
       { contextLength: 131_072, outputLimit: 131_072 },
     ]);
   });
 
-  it('is empty where Ollama has no models yet and says null', () => {
+  it('is empty if Ollama has no models yet and answers null', () => {
     expect(readListing('ollama', { object: 'list', data: null }, { ...unsaid, free: true })).toEqual([]);
   });
 });
@@ -222,7 +222,7 @@ it('a body that is no list throws', () => {
   expect(() => readListing('vllm', { error: 'not found' }, { ...unsaid, free: true })).toThrow(/data/);
 });
 
-it('a listed price is exact to the nano, and rounded up behind it', () => {
+it('a listed price is exact to the nano, and rounded up beyond it', () => {
   const perToken = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 24n }), fc.integer({ min: 0, max: 24 }));
   fc.assert(
     fc.property(perToken, ([digits, places]) => {

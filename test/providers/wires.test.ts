@@ -1,6 +1,6 @@
 /**
- * OpenAI speaks two protocols: the client's own where it is one of them, else the one that can say more of
- * the request.
+ * OpenAI speaks two protocols: the gateway uses the client's own if it is one of them, otherwise the one that
+ * can express more of the request.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -104,7 +104,7 @@ describe('the tags of a call', () => {
     expect(tagsOf({}, { user }).byName).toEqual(tags);
   });
 
-  it('have the safety identifier as end user where there is no other', () => {
+  it('have the safety identifier as end user if there is no other', () => {
     expect(tagsOf({}, { safety_identifier: 'hash' }).byName).toEqual({ user: 'hash' });
   });
 

@@ -6,7 +6,7 @@ const known = new Set(['type', 'text']);
 
 it.each([
   ['nothing', '{"type":"text","text":"a"}', '{}'],
-  ['fields nobody knows', '{"type":"text","x":1,"text":"a"}', '{"x":1}'],
+  ['unknown fields', '{"type":"text","x":1,"text":"a"}', '{"x":1}'],
   ['what is null, known or not', '{"type":null,"text":"a"}', '{"type":null}'],
   [
     'a field that is called like the prototype, which it does not become',

@@ -43,7 +43,7 @@ export interface Operated {
   configure(server?: string, plugins?: string): void;
   start(environment?: Readonly<Record<string, string>>): Promise<RunningGateway>;
   post(gateway: RunningGateway, path: string, body: object, signal?: AbortSignal): Promise<Response>;
-  /** Opens a stream of each family in its turn. */
+  /** Opens a stream of each protocol in turn. */
   stream(gateway: RunningGateway, wire?: Wire, signal?: AbortSignal): Promise<Response>;
   /** Runs a command of the command line beside it; returns its JSON. */
   verb(...words: string[]): Promise<unknown>;

@@ -1,6 +1,6 @@
 /**
- * A gateway with the real providers in front of the strict vendors, with every family's SDK as a client, and
- * money to spend.
+ * A gateway with the real providers in front of the strict vendors, with every protocol's SDK as a client,
+ * and credit to spend.
  */
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
