@@ -54,7 +54,7 @@ export async function openHouse({
       provider({
         apiKey: vendor.key,
         baseUrl: vendor.url,
-        models: { 'openai/gpt-4o-mini': { expires: null } },
+        ...(provider === openai && { models: { 'openai/gpt-4o-mini': { expires: null } } }),
       }),
       preferences(),
       balance({ firstCredit: '0', ...ledger }),
