@@ -2,6 +2,7 @@
 import type { Balance } from './accounts.ts';
 import { address, api, session, useData } from './api.ts';
 import { Budgets } from './budgets.ts';
+import { openAdjustment, openState } from './corrections.ts';
 import { Form, type Values } from './form.ts';
 import { count, Time } from './format.ts';
 import { openNewKey, type Key } from './key-dialogs.ts';
@@ -194,7 +195,9 @@ export function Account({
       ${
         !session.value?.readOnly &&
         data &&
-        html`<button onClick=${() => openCredit(account, done)}>Add credit</button>
+        html`<button onClick=${() => openState(account, done)}>State</button>
+          <button onClick=${() => openAdjustment(account, done)}>Adjust</button>
+          <button onClick=${() => openCredit(account, done)}>Add credit</button>
           <button class="primary" onClick=${() => openNewKey(account, done)}>New key</button>`
       }
     </${Head}>

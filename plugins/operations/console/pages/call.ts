@@ -1,6 +1,7 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and why it went where it went. */
-import { useData } from './api.ts';
+import { session, useData } from './api.ts';
 import { Outcome, type Call } from './call-columns.ts';
+import { openRefund } from './corrections.ts';
 import { count, duration, Time } from './format.ts';
 import { html } from './kit.ts';
 import { Amount } from './money.ts';
@@ -235,7 +236,12 @@ export function CallDetail({ id }: { readonly id: string }) {
   const part = (title: string, body: unknown) =>
     html`<h2>${title}</h2>
       ${body}`;
-  return html`<${Head} title=${html`Call <span class="mono">${id}</span>`}><a class="button" href=${href('calls')}>All calls</a></${Head}>
+  return html`<${Head} title=${html`Call <span class="mono">${id}</span>`}>${
+    call &&
+    call.cost !== '0' &&
+    !session.value?.readOnly &&
+    html`<button onClick=${() => openRefund(id, call.cost, reload)}>Refund</button>`
+  }<a class="button" href=${href('calls')}>All calls</a></${Head}>
     <${Fault} error=${error} retry=${reload} />
     ${
       call &&

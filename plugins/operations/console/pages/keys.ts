@@ -35,6 +35,23 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
             Disable
           </button>`
     }
+    <button
+      onClick=${() =>
+        confirmThat(
+          `Delete the key …${of.lastFour}?`,
+          'It is refused within a second and no longer listed. Its calls and entries stay.',
+          'Delete',
+          () =>
+            attempt(async () => {
+              await api.delete(addressOf(of));
+              closeDialog();
+              done();
+            }, 'The key is deleted.'),
+          closeDialog,
+        )}
+    >
+      Delete
+    </button>
   </div>`;
 }
 

@@ -1,0 +1,92 @@
+/** Corrections in the console: adjustments, refunds, the state of an account, and deleted keys. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { openConsole, openPage, signInOn, type ConsoleHouse } from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+
+describe.runIf(hasBrowser)('corrections in the console', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let page: Page;
+  let secret: string;
+
+  beforeAll(async () => {
+    open = await openConsole();
+    browser = await launchBrowser();
+    ({ page } = await openPage(browser));
+    await signInOn(page, open);
+    const made: unknown = await open.house.gateway.verb('keys create', [], {
+      account: 'corrected',
+      credit: '5',
+    });
+    secret = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  const dialog = () => page.locator('dialog[open]');
+  const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
+  const go = async (path: string): Promise<void> => {
+    await page.goto(`${open.door}/#/${path}`);
+    await page.locator('main h1').waitFor();
+  };
+  const call = async (): Promise<Response> => {
+    const response = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
+    });
+    await response.arrayBuffer();
+    return response;
+  };
+
+  it('adjust an account downwards, with a reason that the statement shows', async () => {
+    await go('accounts/corrected');
+    await button('Adjust').click();
+    await dialog().getByLabel('Amount in USD').fill('-1.25');
+    await dialog().getByLabel('Reason').fill('a slip');
+    await dialog().getByRole('button', { name: 'Adjust', exact: true }).click();
+    await page.getByText('3.75').first().waitFor();
+    expect(await open.house.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
+  });
+
+  it('refund a call from its page, once', async () => {
+    const id = (await call()).headers.get('x-request-id');
+    await expect
+      .poll(() => open.house.gateway.verb('calls list').then((calls) => JSON.stringify(calls)))
+      .toContain(id);
+    await go(`calls/${id}`);
+    await button('Refund').click();
+    await dialog().getByLabel('Reason').fill('the reply was broken');
+    await dialog().getByRole('button', { name: 'Refund', exact: true }).click();
+    await dialog().waitFor({ state: 'detached' });
+    expect(await open.house.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
+  });
+
+  it('disable an account and open it again', async () => {
+    for (const [state, status] of [
+      ['disabled', 401],
+      ['open', 200],
+    ] as const) {
+      await go('accounts/corrected');
+      await button('State').click();
+      await dialog().locator('select').selectOption(state);
+      await dialog().getByRole('button', { name: 'Change', exact: true }).click();
+      await dialog().waitFor({ state: 'detached' });
+      await expect.poll(async () => (await call()).status).toBe(status);
+    }
+  });
+
+  it('delete a key, which is then refused and no longer listed', async () => {
+    await go('accounts/corrected');
+    await button('Delete').click();
+    await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
+    await expect.poll(async () => (await call()).status).toBe(401);
+    expect(await open.house.gateway.verb('keys list', [], { account: 'corrected' })).toEqual([]);
+  });
+});
