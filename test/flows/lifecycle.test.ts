@@ -66,7 +66,7 @@ describe('a configuration that changes', () => {
   ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, told) => {
     const gateway = await operated.start();
     operated.configure('', plugins);
-    await until(() => gateway.printed().includes('the new configuration is refused'));
+    await until(() => gateway.printed().includes('the new configuration was refused'));
     expect(gateway.printed()).toContain(told);
     expect((await call(gateway)).status).toBe(200);
     operated.configure('', 'demo()');

@@ -157,26 +157,26 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
   it('shows a stream live, as it runs and when it has ended, and can be paused', async () => {
     await go('calls?show=live');
     await page.getByText('Live', { exact: true }).last().waitFor();
-    await page.getByText('0 running, 0 ended').waitFor();
+    await page.getByText(/^0 running, \d+ ended/).waitFor();
     const { promise, resolve } = Promise.withResolvers<void>();
     open.house.vendor.script('*', { text: ['one ', 'two ', 'three'], hold: promise, holdAfter: 3 });
     const streamed = ask({ stream: true });
     await page.getByText('1 running').waitFor();
-    expect(await rows('Live calls').first().textContent()).toContain('running');
+    await expect.poll(() => rows('Live calls').first().textContent()).toContain('running');
     resolve();
     await streamed;
-    await page.getByText('0 running, 1 ended').waitFor();
-    expect(await rows('Live calls').first().textContent()).toContain('completed');
+    await expect.poll(() => rows('Live calls').first().textContent()).toContain('completed');
     open.house.vendor.unscript();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
+    const before = await rows('Live calls').count();
     await ask();
     await open.house.gateway.ended(6);
-    expect(await rows('Live calls').count()).toBe(1);
+    expect(await rows('Live calls').count()).toBe(before);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Live', { exact: true }).last().waitFor();
     await ask();
-    await expect.poll(() => rows('Live calls').count()).toBeGreaterThan(1);
+    await expect.poll(() => rows('Live calls').count()).toBeGreaterThan(before);
   });
 
   it('keeps no more than 200 live calls, however many come', async () => {

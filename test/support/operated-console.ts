@@ -85,6 +85,8 @@ export async function openPage(
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<WatchedPage> {
   const page = await browser.newPage(options);
+  // A slow machine may take long for a page.
+  page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   const origins = new Set<string>();
   page.on('console', (message) => {
