@@ -45,7 +45,7 @@ function environmentSecrets(): string[] {
 export function hideSecrets(text: string): string {
   const plain = environmentSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
   return plain
-    .replaceAll(/(\w+:\/\/)[^\s/@"']+@/g, '$1••••@')
+    .replaceAll(/\b(\w{1,30}:\/\/)[^\s/@"']+@/g, '$1••••@')
     .replaceAll(/([?&][\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s"']+/gi, '$1••••');
 }
 

@@ -16,7 +16,7 @@ export interface MadeCall {
 }
 
 /** A stored call as the recorder writes it. */
-export function madeCall(
+function madeCall(
   call: string,
   account: string,
   ended: number,
@@ -53,12 +53,12 @@ export function madeCall(
   };
 }
 
-export function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
+function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
   return store.addCalls({ text: JSON.stringify(calls) });
 }
 
 /** Folds until nothing is left. PostgreSQL needs two folds for what was written last. */
-export async function foldAll(store: Store): Promise<void> {
+async function foldAll(store: Store): Promise<void> {
   for (let quiet = 0; quiet < 4;) quiet = (await store.fold({ limit: 1000 })).isDone ? quiet + 1 : 0;
 }
 

@@ -54,12 +54,20 @@ function strip(code: string): string {
   }
 }
 
+/** Types that are stripped leave spaces behind. */
+function trimLines(code: string): string {
+  return code
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
 async function readPages(): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const name of (await readdir(folder)).toSorted()) {
     if (types[extname(name)] === undefined || name.endsWith('.d.ts')) continue;
     const text = await readFile(join(folder, name), 'utf8');
-    texts.set(name, name.endsWith('.ts') ? strip(text).replaceAll(/[ \t]+$/gm, '') : text);
+    texts.set(name, name.endsWith('.ts') ? trimLines(strip(text)) : text);
   }
   return texts;
 }

@@ -30,7 +30,7 @@ export function sum(amounts: readonly string[]): string {
 /** `$1,234.50`, with all places. */
 export function dollars(amount: string): string {
   const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',');
+  const grouped = BigInt(whole).toLocaleString('en-US');
   return `${amount.startsWith('-') ? '−' : ''}$${grouped}.${fraction.padEnd(2, '0')}`;
 }
 
