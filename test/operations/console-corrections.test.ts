@@ -74,7 +74,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
       ['open', 200],
     ] as const) {
       await go('accounts/corrected');
-      await button('Change state').click();
+      await button('Set state').click();
       await dialog().locator('select').selectOption(state);
       await dialog().getByRole('button', { name: 'Change', exact: true }).click();
       await dialog().waitFor({ state: 'detached' });

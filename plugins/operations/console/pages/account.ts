@@ -195,7 +195,7 @@ export function Account({
       ${
         !session.value?.readOnly &&
         data &&
-        html`<button onClick=${() => openState(account, done)}>Change state</button>
+        html`<button onClick=${() => openState(account, done)}>Set state</button>
           <button onClick=${() => openAdjustment(account, done)}>Adjust</button>
           <button onClick=${() => openCredit(account, done)}>Add credit</button>
           <button class="primary" onClick=${() => openNewKey(account, done)}>New key</button>`
