@@ -268,7 +268,7 @@ describe('the installed package', () => {
     const { scripts } = JSON.parse(readFileSync(join(app, 'node_modules/tollgate/package.json'), 'utf8'));
     expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
     const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
-    expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_000_000);
+    expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_200_000);
     expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
   });
 });
