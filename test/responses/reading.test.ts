@@ -165,7 +165,7 @@ describe('invalid requests', () => {
   ])('refuses a field that needs stored responses: %j', (fields, param) => {
     const error = refusal(() => callWith(fields));
     expect([error.code, error.details.param]).toEqual(['unsupported_parameter', param]);
-    expect(error.message).toMatch(/needs stored responses, and the gateway has none/);
+    expect(error.message).toMatch(/the gateway (has|stores) none/);
   });
 
   it('refuses an item reference and names the SDK setting that sends the item itself', () => {
