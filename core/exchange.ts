@@ -39,7 +39,7 @@ export interface Received {
   /** The same, for core: cheaper than an AbortSignal. */
   readonly cancellation: Cancellation;
   readonly logger: Logger;
-  /** Set if nobody called: the gateway only shows what it would send. Plugins must remember nothing of it. */
+  /** Set for a preview: no client called, and nothing is sent. Plugins must not record it. */
   readonly preview?: true;
   /** When its steps ended, and how its targets were chosen. */
   readonly trace: Trace;

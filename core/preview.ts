@@ -120,7 +120,7 @@ function findProtocol({ protocols }: PreviewCore, { path, query }: PreviewReques
   });
 }
 
-/** The exchange of a call that nobody sent. */
+/** The exchange of a preview: no client sent the call. */
 function receive(
   { logger }: PreviewCore,
   protocol: Protocol,

@@ -36,7 +36,7 @@ export const usageSchema = z.strictObject({
    */
   mode: z.string().optional(),
   /**
-   * What the call was priced by: the price rule of its time, first. Set by whoever charges, never by a decoder.
+   * The names of the price rules that applied, the rule of the time first. Core sets it; decoders do not.
    */
   rule: z.string().optional(),
 });

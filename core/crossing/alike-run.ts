@@ -31,7 +31,7 @@ export class AlikeRun {
     this.#padded = padded;
   }
 
-  /** The run that may follow a block, forwarded as `written`; undefined if the next cannot be told by its bytes. */
+  /** The run that may follow a block, forwarded as `written`; undefined if its bytes do not identify the next event. */
   static after(raw: string, data: string, written: string, event: AlikeEvent): AlikeRun | undefined {
     const offset = raw.indexOf(data);
     const before = raw.slice(0, offset + event.before.length);

@@ -158,7 +158,7 @@ export function named(error: unknown, hook: string, tap: string): unknown {
     : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);
 }
 
-/** The hooks that nobody can tap by `tapPromise`. */
+/** The synchronous hooks, which have no `tapPromise`. */
 const atOnceOnly = new Set(['attempt', 'transformStream']);
 
 /** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */

@@ -13,7 +13,7 @@ export function shortcomingsOf({
   const told: string[] = [];
   if (protocols.all().next().done)
     told.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
-  // Taps before the usual stage reject calls and authenticate nobody.
+  // Taps at an earlier stage only reject calls, so they do not count as authentication.
   if (!hooks.authenticate.taps.some(({ stage = 0 }) => stage >= 0))
     told.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
   else if (keyrings.all().next().done)

@@ -39,7 +39,7 @@ export default defineConfig({
   server: {
     port: Number(PORT || 8787),
     host: HOST || '127.0.0.1',
-    // Seconds that calls may finish in at a stop: whoever stops the container has to wait for longer.
+    // Seconds that calls may finish in at a stop: the container's stop timeout must be longer.
     drain: 30,
     trustedProxies: Number(TOLLGATE_PROXIES || 0),
   },

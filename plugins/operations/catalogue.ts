@@ -106,7 +106,7 @@ const options = z.strictObject({
       feed: z.string().min(1).optional(),
       /** Seconds between two reads. */
       every: z.int().min(60).max(longestDeadline).default(21_600),
-      /** Days after which prices that nobody checked are warned about. */
+      /** Days after the last check when the gateway warns that prices may be old. */
       maxAge: z.int().positive().default(60),
       /** Feeds need a signature of this Ed25519 key. */
       publicKey: publicKeySchema.optional(),

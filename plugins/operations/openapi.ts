@@ -1,6 +1,6 @@
 /**
  * Describes the gateway to machines at `GET /openapi.json` (OpenAPI 3.1), and to people at `GET /docs`. Both
- * are made from what protocols and routes state about themselves. Neither is loaded before somebody asks,
+ * are made from what protocols and routes state about themselves. Neither is loaded before the first request,
  * since most gateways are never asked.
  */
 import { z } from 'zod';

@@ -79,7 +79,7 @@ describe('the tags of a call', () => {
     ],
     ['Codex', { 'session-id': 's', 'thread-id': 's' }, { session: 's' }],
     [
-      'a subagent of Codex',
+      'a thread that another thread of Codex started',
       { 'session-id': 's', 'thread-id': 't', 'x-codex-parent-thread-id': 's' },
       { session: 's', agent: 't', 'parent-agent': 's' },
     ],

@@ -10,7 +10,7 @@ const account = 'default';
 
 /**
  * Returns the lines to print; undefined where there are keys already. Without credit no key is made: its
- * secret would stand in a log until credit is added.
+ * secret would stay in a log, unusable until credit is added.
  */
 export async function makeFirstKey(store: Store, credit: Nano): Promise<string | undefined> {
   if (await store.hasKeys()) return undefined;

@@ -75,7 +75,7 @@ export const operations = {
    * or if the owner has beaten since.
    */
   recover: write<(request: RecoverRequest) => readonly RecoveredCall[]>(),
-  /** Ends reservations made before a time, whoever owns them, and gives them back. Returns their ids. */
+  /** Ends and gives back reservations made before a time, of every owner. Returns their ids. */
   expire: write<(request: ExpireRequest) => readonly string[]>(),
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
   definePrice: write<(price: PriceDefinition) => void>(),

@@ -5,7 +5,7 @@
 import { readPrivateFile } from '../../shared/private-file.ts';
 import { createSecret } from '../../shared/secret.ts';
 
-/** The least characters of a secret that somebody wrote into the file: a shorter one could be guessed. */
+/** Minimum length of a secret that the operator wrote into the file. A shorter one could be guessed. */
 const shortest = 32;
 
 /** Throws if the file holds no usable secret: an empty one would admit everybody. */

@@ -1,7 +1,6 @@
 /**
- * Calls as they start and end, as server-sent events. Several workers share the port, so each passes its events
- * to those that somebody listens to. Events travel in batches, and nothing is made of a call while nobody
- * listens.
+ * Calls as they start and end, as server-sent events. Several workers share the port, so each worker passes its
+ * events to the workers that have listeners. Events travel in batches. Without listeners no event is built.
  */
 import { Readable } from 'node:stream';
 import { GatewayError, type Attempt, type End, type Routed, type Workers } from '../../../core/index.ts';

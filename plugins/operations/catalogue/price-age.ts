@@ -1,4 +1,4 @@
-/** Warns about prices that nobody has checked for long: at the start, in `doctor`, and in a metric. */
+/** Warns about prices that were last checked long ago: at the start, in `doctor`, and in a metric. */
 import { findPriceOrigin, type Catalog, type Finding, type Host } from '../../../core/index.ts';
 import { gauge } from '../../shared/metric.ts';
 

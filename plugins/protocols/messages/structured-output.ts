@@ -54,7 +54,7 @@ export function tightSchema(schema: unknown, path: string, lose: Lose): unknown 
   if (isObject(schema) && !isDeepStrictEqual(fitted, asked))
     lose(
       `${path}.schema`,
-      'its objects are closed, and what is not kept to here is told in its descriptions',
+      'its objects are closed, and rules that the model does not enforce are in its descriptions',
       'approximated',
     );
   return fitted;

@@ -3,7 +3,7 @@ import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import type { Quote } from '../reservations.ts';
 import type { ShortBudget } from './budget.ts';
 
-/** Milliseconds before a reset within which a client is told to wait for it. */
+/** If a budget resets within this many milliseconds, the refusal has a `retry-after`. */
 const near = 3_600_000;
 
 /** A moment on the clocks of a zone: `2026-11-23 00:00 (Europe/Berlin)`. */

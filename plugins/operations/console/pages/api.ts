@@ -13,7 +13,7 @@ export interface Session {
   readonly expires: string;
 }
 
-/** Undefined until it is known whether somebody is signed in. */
+/** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
 
 export class ApiError extends Error {
