@@ -88,4 +88,5 @@ export { splice } from './crossing/splice.ts';
 export type { Edit } from './crossing/splice.ts';
 export { defineConfig } from './config.ts';
 export type { ConfigInput } from './config.ts';
+export { mayCall } from './http/access.ts';
 export { formatTable } from './util/table.ts';

@@ -35,6 +35,8 @@ export interface RouteRequest {
   readonly text: string;
   /** The client's IP address, as far as trusted proxies report it. */
   readonly address: string;
+  /** On a `personal` route: the user, if a valid key came with the request. */
+  readonly principal?: Principal | undefined;
 }
 
 export interface RouteReply {
@@ -62,6 +64,8 @@ export type Route = {
   readonly everywhere?: true;
   /** Serves a public route on the admin listener only, as the page that operators sign in on. */
   readonly adminOnly?: true;
+  /** Passes the user to a public route, if a valid key came with the request. */
+  readonly personal?: true;
   /** Lets keys that may only read send a POST: it asks a question. */
   readonly changesNothing?: true;
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */

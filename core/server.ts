@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError } from './errors.ts';
-import { requireAccess } from './http/access.ts';
+import { answerRoute } from './http/answer-route.ts';
 import { Arrival } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
@@ -17,11 +17,10 @@ import { findReadinessFaults } from './http/readiness.ts';
 import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
-import { BodilessRequest, readRouteRequest, methodsWithBody } from './http/route-request.ts';
 import { isServed } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
 import { runCall } from './pipeline.ts';
-import type { Route, RouteReply } from './plugin.ts';
+import type { Route } from './plugin.ts';
 import type { ErrorReply, Match, Protocol } from './protocol.ts';
 
 /** A server is public (calls and public routes) or for operators (admin routes). A few routes are on both. */
@@ -226,7 +225,7 @@ async function sendRoute(
 ): Promise<void> {
   const id = createRequestId();
   const { status, headers, body } = await buildRouteReply(core, route, id, () =>
-    answerRoute(core, route, context, params, id),
+    answerRoute({ core, route, context, params, id }),
   );
   const { res } = context;
   if (core.calls.draining) res.shouldKeepAlive = false;
@@ -241,40 +240,6 @@ async function sendRoute(
   context.status = status;
   context.set({ ...buildIdHeaders(id), ...headers });
   context.body = body;
-}
-
-async function answerRoute(
-  core: Core,
-  route: Route,
-  context: Koa.Context,
-  params: Record<string, string>,
-  id: string,
-): Promise<RouteReply> {
-  if (route.access !== 'public' || methodsWithBody.has(context.method))
-    return answerCaller(core, route, context, params, id);
-  const request = new BodilessRequest(context, params, core.trustedProxies);
-  for (const guard of core.guards.all()) await guard.admit(request.address);
-  return route.handle(request);
-}
-
-async function answerCaller(
-  core: Core,
-  route: Route,
-  context: Koa.Context,
-  params: Record<string, string>,
-  id: string,
-): Promise<RouteReply> {
-  if (route.access === 'public')
-    return route.handle(await readRouteRequest(context, params, core.trustedProxies));
-  // The caller is authenticated before the body is read.
-  const principal = requireAccess(
-    await core.hooks.authenticate.promise(
-      new Arrival(core, context, core.routes.ownerOf(route), 'generate', id, route.access),
-    ),
-    route.access,
-    route.changesNothing ? 'GET' : context.method,
-  );
-  return route.handle(await readRouteRequest(context, params, core.trustedProxies), principal);
 }
 
 /** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */

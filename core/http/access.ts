@@ -35,7 +35,8 @@ function matchesPattern(pattern: string, model: string): boolean {
   return pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern;
 }
 
-function mayCall({ models }: Principal, model: string): boolean {
+/** Whether the key's limits allow a model, by its id. */
+export function mayCall({ models }: Principal, model: string): boolean {
   return !models || models.some((pattern) => matchesPattern(pattern, model));
 }
 

@@ -5,11 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.ts';
+import type { Principal } from '../exchange.ts';
 import type { RouteRequest } from '../plugin.ts';
 import { refuseCompressed, toWrongBodyError } from './bodies.ts';
 import { resolveClientAddress } from './client-address.ts';
 
-type Context = Parameters<ReturnType<typeof koaBody>>[0];
+export type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
 /** A class, so that the query is parsed only for routes that read it. */
 export class BodilessRequest implements RouteRequest {
@@ -17,10 +18,12 @@ export class BodilessRequest implements RouteRequest {
   readonly headers: IncomingMessage['headers'];
   readonly body = undefined;
   readonly text = '';
+  readonly principal: Principal | undefined;
   readonly #context: Context;
   readonly #proxies: number;
 
-  constructor(context: Context, params: Record<string, string>, proxies: number) {
+  constructor(context: Context, params: Record<string, string>, proxies: number, principal?: Principal) {
+    this.principal = principal;
     this.params = params;
     this.headers = context.req.headers;
     this.#context = context;

@@ -10,6 +10,8 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -25,10 +27,14 @@ const upstream = 'http://upstream-canary.invalid/v1';
 const gone = { id: 'house/old', expires: '2020-01-31', successor: 'house/model' };
 
 let gateway: TestGateway;
+/** A key that may call only the models of one owner. */
+let limitedKey: string;
 beforeAll(async () => {
   gateway = await startGateway({
     plugins: [
+      bearer(),
       openDoors(),
+      balance({ firstCredit: '0' }),
       chatCompletions(),
       messages(),
       generateContent(),
@@ -45,6 +51,8 @@ beforeAll(async () => {
       }),
     ],
   });
+  const made: unknown = await gateway.verb('keys create', [], { models: 'deepseek/*' });
+  limitedKey = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 });
 afterAll(() => gateway.close());
 
@@ -185,6 +193,23 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
       const again = await get(at, { 'if-none-match': String(headers.get('etag')) });
       expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', headers.get('etag')]);
     }
+  });
+
+  it('shows a key that is limited to some models only those, and everyone else all', async () => {
+    const authorization = `Bearer ${limitedKey}`;
+    const idsFor = async (headers: Record<string, string>): Promise<string[]> => {
+      const { status, body } = await get(path, headers);
+      expect(status).toBe(200);
+      return listOf(body, list).map((each) => String(each[id]).slice(prefix.length));
+    };
+    const all = await idsFor({});
+    const own = await idsFor({ authorization });
+    expect(own).toEqual(all.filter((name) => name.startsWith('deepseek/')));
+    expect(own.length).toBeGreaterThan(0);
+    expect(await idsFor({ authorization: 'Bearer sk-unknown' })).toEqual(all);
+    expect((await get(`${path}/openai/gpt-5.5`, { authorization })).status).toBe(404);
+    expect((await get(`${path}/openai/gpt-5.5`)).status).toBe(200);
+    expect((await get(`${path}/deepseek/deepseek-v4-pro`, { authorization })).status).toBe(200);
   });
 
   it('answers HEAD with the head alone', async () => {

@@ -9,6 +9,7 @@ import {
   readOwner,
   formatPrices,
   describeTopProvider,
+  findListedModel,
   listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
@@ -44,12 +45,6 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-function findModel(catalog: Catalog, id: string): Model {
-  const [offer] = catalog.find(id);
-  if (offer) return offer.model;
-  throw catalog.missing(id);
-}
-
 /** The listing's routes, relative to the clients' base URL. */
 export function modelRoutes(catalog: Catalog): Route[] {
   return listingRoutes(new Listings(catalog), {
@@ -57,8 +52,9 @@ export function modelRoutes(catalog: Catalog): Route[] {
     path: '/v1/models',
     parameter: 'id',
     errors: (error) => encodeError(toGatewayError(error)),
-    all: () => ({ object: 'list', data: catalog.models().map(describeModel) }),
-    one: (id) => describeModel(findModel(catalog, id)),
+    listed: () => catalog.models(),
+    all: (models) => ({ object: 'list', data: models.map(describeModel) }),
+    one: (id, models) => describeModel(findListedModel(catalog, models, id)),
     describe: () => import('./description.ts'),
   });
 }

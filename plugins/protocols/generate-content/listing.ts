@@ -60,8 +60,8 @@ function describeModel(model: Model): Record<string, unknown> {
 }
 
 /** A name with a slash is a model's id; a name without one is an owner. */
-function findModels(catalog: Catalog, name: string): unknown {
-  const found = findListedModels(catalog, catalog.models(), name);
+function findModels(catalog: Catalog, name: string, models: readonly Model[]): unknown {
+  const found = findListedModels(catalog, models, name);
   return 'id' in found ? describeModel(found) : { models: found.map(describeModel) };
 }
 
@@ -74,8 +74,9 @@ export function modelRoutes(catalog: Catalog, mount: string): Route[] {
       path: `${mount}/${version}/models`,
       parameter: 'name',
       errors: (error) => encodeError(toGatewayError(error)),
-      all: () => ({ models: catalog.models().map(describeModel) }),
-      one: (name) => findModels(catalog, name),
+      listed: () => catalog.models(),
+      all: (models) => ({ models: models.map(describeModel) }),
+      one: (name, models) => findModels(catalog, name, models),
       describe: () => import('./description.ts'),
     }),
   );

@@ -47,8 +47,8 @@ function listModels(catalog: Catalog): Model[] {
 }
 
 /** Finds the models of an owner, or the model with an id. */
-function findModels(catalog: Catalog, name: string): unknown {
-  const found = findListedModels(catalog, listModels(catalog), name);
+function findModels(catalog: Catalog, name: string, models: readonly Model[]): unknown {
+  const found = findListedModels(catalog, models, name);
   return 'id' in found ? describe(found) : { data: found.map(describe) };
 }
 
@@ -59,8 +59,9 @@ export function modelRoutes(catalog: Catalog, mount: string): Route[] {
     path: `${mount}/v1/models`,
     parameter: 'id',
     errors: (error, id) => encodeError(toGatewayError(error), id),
-    all: () => ({ data: listModels(catalog).map(describe) }),
-    one: (name) => findModels(catalog, name),
+    listed: () => listModels(catalog),
+    all: (models) => ({ data: models.map(describe) }),
+    one: (name, models) => findModels(catalog, name, models),
     describe: () => import('./description.ts'),
   });
 }

@@ -6,10 +6,12 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
   formatUsd,
+  mayCall,
   type Catalog,
   type Model,
   type Nano,
   type Price,
+  type Principal,
   type RouteReply,
   type RouteRequest,
   type Route,
@@ -73,14 +75,26 @@ export function describeTopProvider({
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
+function findById(catalog: Catalog, listed: readonly Model[], name: string): Model | undefined {
+  const [offer] = catalog.find(name);
+  return offer && listed.some(({ id }) => id === offer.model.id) ? offer.model : undefined;
+}
+
+/** The model with this id. Throws `model_not_found` if there is none. */
+export function findListedModel(catalog: Catalog, listed: readonly Model[], name: string): Model {
+  const model = findById(catalog, listed, name);
+  if (model) return model;
+  throw catalog.missing(name);
+}
+
 /** The model with this id, or all of this owner. Throws `model_not_found` if there is none. */
 export function findListedModels(
   catalog: Catalog,
   listed: readonly Model[],
   name: string,
 ): Model | readonly Model[] {
-  const [offer] = catalog.find(name);
-  if (offer && listed.some(({ id }) => id === offer.model.id)) return offer.model;
+  const model = findById(catalog, listed, name);
+  if (model) return model;
   const owned = name.includes('/') ? [] : listed.filter((model) => readOwner(model) === name);
   if (owned.length > 0) return owned;
   throw catalog.missing(name);
@@ -93,23 +107,30 @@ interface Listing {
   /** The name of the path's parameter. */
   readonly parameter: 'id' | 'name';
   readonly errors: Route['errors'];
-  /** All models. */
-  readonly all: () => unknown;
+  /** The models on offer that the protocol can reach. */
+  readonly listed: () => readonly Model[];
+  readonly all: (models: readonly Model[]) => unknown;
   /** The model, or the models of the owner, with this name. */
-  readonly one: (name: string) => unknown;
+  readonly one: (name: string, models: readonly Model[]) => unknown;
   readonly describe: () => Promise<{ readonly models: Description; readonly namedModels: Description }>;
 }
 
-/** The routes of a public listing: all models at its path, and those with a name below it. */
+/**
+ * The routes of a public listing: all models at its path, and those with a name below it. A key that is limited
+ * to some models sees only those.
+ */
 export function listingRoutes(listings: Listings, listing: Listing): Route[] {
-  const { names, path, parameter, errors, all, one, describe } = listing;
-  const shared = { method: 'GET', access: 'public', errors } as const;
+  const { names, path, parameter, errors, listed, all, one, describe } = listing;
+  const shared = { method: 'GET', access: 'public', personal: true, errors } as const;
+  const modelsFor = (principal: Principal | undefined): readonly Model[] =>
+    principal?.models ? listed().filter(({ id }) => mayCall(principal, id)) : listed();
   return [
     {
       ...shared,
       name: names[0],
       path,
-      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, all),
+      handle: async ({ headers, principal }: RouteRequest) =>
+        listings.reply({ name: '', headers, principal }, () => all(modelsFor(principal))),
       openapi: async () => (await describe()).models,
     },
     {
@@ -117,11 +138,18 @@ export function listingRoutes(listings: Listings, listing: Listing): Route[] {
       name: names[1],
       // An id holds a slash, which some clients send as %2F.
       path: `${path}/*${parameter}`,
-      handle: async ({ params: { [parameter]: name = '' }, headers }: RouteRequest) =>
-        listings.reply(name, headers, () => one(name)),
+      handle: async ({ params: { [parameter]: name = '' }, headers, principal }: RouteRequest) =>
+        listings.reply({ name, headers, principal }, () => one(name, modelsFor(principal))),
       openapi: async () => (await describe()).namedModels,
     },
   ];
+}
+
+interface Asked {
+  readonly name: string;
+  readonly headers: RouteRequest['headers'];
+  /** The user, if a key came with the request. */
+  readonly principal: Principal | undefined;
 }
 
 interface Rendered {
@@ -130,6 +158,8 @@ interface Rendered {
   readonly unchanged: RouteReply;
 }
 
+/** A cache between must not send one key's listing to another. */
+const credentialHeaders = 'authorization, x-api-key, x-goog-api-key, x-partner-api-key';
 const mostRendered = 1000;
 const longText = 16_384;
 
@@ -153,25 +183,30 @@ export class Listings {
   }
 
   /** The reply for a listing, rendered on first use. If `render` throws, nothing is cached. */
-  reply(name: string, headers: RouteRequest['headers'], render: () => unknown): RouteReply {
+  reply({ name, headers, principal }: Asked, render: () => unknown): RouteReply {
     const { version } = this.#catalog;
     if (version !== this.#version) this.#rendered.clear();
     this.#version = version;
-    const rendered = this.#rendered.get(name) ?? this.#render(name, render());
+    const key = principal?.models ? JSON.stringify([name, principal.models]) : name;
+    const rendered = this.#rendered.get(key) ?? this.#render(key, render());
     return matchesTag(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
   }
 
-  #render(name: string, value: unknown): Rendered {
+  #render(key: string, value: unknown): Rendered {
     const text = JSON.stringify(value);
     // A long listing is encoded once. Node sends a short text faster, in one piece with the headers.
     const body = text.length > longText ? Buffer.from(text) : text;
     const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
     const rendered = {
       tag,
-      reply: { status: 200, headers: { 'content-type': 'application/json; charset=utf-8', etag: tag }, body },
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8', etag: tag, vary: credentialHeaders },
+        body,
+      },
       unchanged: { status: 304, headers: { etag: tag }, body: '' },
     };
-    this.#rendered.set(name, rendered);
+    this.#rendered.set(key, rendered);
     return rendered;
   }
 }

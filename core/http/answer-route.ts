@@ -1,0 +1,45 @@
+/** Answers the routes of plugins: authenticates as the route asks, reads the body, and calls its handler. */
+import type { Core } from '../core.ts';
+import type { Principal } from '../exchange.ts';
+import type { Route, RouteReply } from '../plugin.ts';
+import { requireAccess } from './access.ts';
+import { Arrival } from './arrival.ts';
+import { BodilessRequest, methodsWithBody, readRouteRequest, type Context } from './route-request.ts';
+
+interface Asked {
+  readonly core: Core;
+  readonly route: Route;
+  readonly context: Context;
+  readonly params: Record<string, string>;
+  readonly id: string;
+}
+
+function authenticate(
+  { core, route, context, id }: Asked,
+  access: Principal['kind'],
+): Promise<Principal | undefined> {
+  const owner = core.routes.ownerOf(route);
+  return core.hooks.authenticate.promise(new Arrival(core, context, owner, 'generate', id, access));
+}
+
+/** The user whose key came with a public route; undefined without one, or if the key is refused. */
+async function identify(asked: Asked): Promise<Principal | undefined> {
+  const principal = await authenticate(asked, 'user').catch(() => undefined);
+  return principal?.kind === 'user' ? principal : undefined;
+}
+
+export async function answerRoute(asked: Asked): Promise<RouteReply> {
+  const { core, route, context, params } = asked;
+  if (route.access !== 'public') {
+    // The caller is authenticated before the body is read.
+    const method = route.changesNothing ? 'GET' : context.method;
+    const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
+    return route.handle(await readRouteRequest(context, params, core.trustedProxies), principal);
+  }
+  if (methodsWithBody.has(context.method))
+    return route.handle(await readRouteRequest(context, params, core.trustedProxies));
+  const request = new BodilessRequest(context, params, core.trustedProxies);
+  for (const guard of core.guards.all()) await guard.admit(request.address);
+  if (!route.personal) return route.handle(request);
+  return route.handle(new BodilessRequest(context, params, core.trustedProxies, await identify(asked)));
+}
