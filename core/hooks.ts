@@ -25,7 +25,7 @@ import type {
   Routed,
   Target,
 } from './exchange.ts';
-import { callBy, firstAnswer, passOn, together } from './host/call-taps.ts';
+import { callBy, callUntilAnswer, callAsWaterfall, callTogether } from './host/call-taps.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Where a tap stands among its hook's others: tapable's own two options. */
@@ -128,34 +128,38 @@ export function createHooks(): CoreHooks {
     ready: new AsyncSeriesHook<[]>(),
     authenticate: callBy(
       'authenticate',
-      firstAnswer,
+      callUntilAnswer,
       new AsyncSeriesBailHook<[Received], Principal | undefined>(['received']),
     ),
-    replay: callBy('replay', firstAnswer, new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed'])),
+    replay: callBy(
+      'replay',
+      callUntilAnswer,
+      new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed']),
+    ),
     route: callBy(
       'route',
-      passOn,
+      callAsWaterfall,
       new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
     ),
     authorize: callBy(
       'authorize',
-      passOn,
+      callAsWaterfall,
       new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
     ),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
     transformRequest: callBy(
       'transformRequest',
-      passOn,
+      callAsWaterfall,
       new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
     ),
     dispatch: callBy(
       'dispatch',
-      firstAnswer,
+      callUntilAnswer,
       new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
     ),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
-    meter: callBy('meter', together, new AsyncParallelHook<[End]>(['end'])),
-    observe: callBy('observe', together, new AsyncParallelHook<[End]>(['end'])),
+    meter: callBy('meter', callTogether, new AsyncParallelHook<[End]>(['end'])),
+    observe: callBy('observe', callTogether, new AsyncParallelHook<[End]>(['end'])),
     close: new AsyncSeriesHook<[]>(),
   });
 }

@@ -17,38 +17,38 @@ interface Tap {
 type Compile = (hook: string, taps: readonly Tap[]) => (...args: unknown[]) => unknown;
 
 /** Each tap gets what the one before it returned. */
-export const passOn: Compile = (hook, taps) => async (given, exchange) => {
+export const callAsWaterfall: Compile = (hook, taps) => async (given, exchange) => {
   let value = given;
   for (const tap of taps) {
     try {
       const answer: unknown = tap.fn(value, exchange);
-      const next = tap.type === 'sync' ? atOnce(answer, hook, tap.name) : await answer;
+      const next = tap.type === 'sync' ? requireSyncResult(answer, hook, tap.name) : await answer;
       checkAnswer(next, value, hook, tap.name);
       value = next;
     } catch (error) {
-      throw named(error, hook, tap.name);
+      throw nameError(error, hook, tap.name);
     }
   }
   return value;
 };
 
 /** The first answer that is not undefined ends the call. */
-export const firstAnswer: Compile = (hook, taps) => async (given, exchange) => {
+export const callUntilAnswer: Compile = (hook, taps) => async (given, exchange) => {
   for (const tap of taps) {
     try {
       const result: unknown = tap.fn(given, exchange);
-      const answer = tap.type === 'sync' ? atOnce(result, hook, tap.name) : await result;
+      const answer = tap.type === 'sync' ? requireSyncResult(result, hook, tap.name) : await result;
       checkAnswer(answer, undefined, hook, tap.name);
       if (answer !== undefined) return answer;
     } catch (error) {
-      throw named(error, hook, tap.name);
+      throw nameError(error, hook, tap.name);
     }
   }
   return undefined;
 };
 
 /** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
-export const together: Compile = (_, taps) => async (given) => {
+export const callTogether: Compile = (_, taps) => async (given) => {
   const turns: unknown[] = [];
   for (const { type, fn } of taps) {
     const turn: unknown = fn(given);
@@ -104,7 +104,7 @@ const answers: Readonly<Record<string, { readonly what: string; suits(value: unk
   },
   route: { what: 'an array of targets', suits: Array.isArray },
   authorize: {
-    what: 'a grant, with its targets, and, where it has them, an outputLimit of one or more whole tokens and headers that can be sent',
+    what: 'a grant with targets; its outputLimit, if any, a whole number above 0; its headers valid',
     suits: (value) =>
       hasFields(value) &&
       Array.isArray(value.targets) &&
@@ -140,7 +140,7 @@ export function checkAnswer(answer: unknown, given: unknown, hook: string, tap: 
  * Wraps programming errors in a PluginError that names the tap. Gateway errors and transport errors pass
  * through.
  */
-export function named(error: unknown, hook: string, tap: string): unknown {
+export function nameError(error: unknown, hook: string, tap: string): unknown {
   const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   if (isGatewayError(error)) {
     const fault = findHeaderFault(error.details.headers ?? {});
@@ -159,14 +159,14 @@ export function named(error: unknown, hook: string, tap: string): unknown {
 }
 
 /** The synchronous hooks, which have no `tapPromise`. */
-const atOnceOnly = new Set(['attempt', 'transformStream']);
+const synchronousHooks = new Set(['attempt', 'transformStream']);
 
 /** Rejects a promise from a tap or condition that must be synchronous: nothing would await it. */
-export function atOnce<Value>(
+export function requireSyncResult<Value>(
   value: Value,
   hook: string,
   tap: string,
-  remedy = atOnceOnly.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"',
+  remedy = synchronousHooks.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"',
 ): Value {
   if (!(value instanceof Promise)) return value;
   // A later rejection would end the process.

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { namingPlugin } from '../plugin.ts';
-import { atOnce, checkAnswer, named } from './call-taps.ts';
+import { requireSyncResult, checkAnswer, nameError } from './call-taps.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -49,7 +49,7 @@ function noted({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
   };
 }
 
-/** Whoever keeps the gateway from starting is named. */
+/** An error of a `ready` tap names its plugin, because the gateway does not start. */
 function opening(hook: Tapped<[], void>): Tapped<[], void> {
   const tapPromise = (place: string | TapPlace, tap: () => void | Promise<void>): void => {
     const at = placeOf(place);
@@ -59,7 +59,7 @@ function opening(hook: Tapped<[], void>): Tapped<[], void> {
   };
   return {
     tapPromise,
-    tap: (place, tap) => tapPromise(place, () => atOnce(tap(), 'ready', placeOf(place).name)),
+    tap: (place, tap) => tapPromise(place, () => requireSyncResult(tap(), 'ready', placeOf(place).name)),
   };
 }
 
@@ -87,7 +87,7 @@ function isolated<Args extends unknown[]>(
       const at = placeOf(place);
       hook.tap(at, (...args) => {
         try {
-          atOnce(tap(...args), name, at.name);
+          requireSyncResult(tap(...args), name, at.name);
         } catch (error) {
           failed(error, at.name, args);
         }
@@ -107,9 +107,9 @@ function conditional(
     throw new TypeError(`a tap on "${name}" has to say when it applies: { name, when: (exchange) => … }`);
   const applies = (exchange: Routed): boolean => {
     try {
-      return atOnce(when(exchange), name, tap, 'its "when" has to answer at once');
+      return requireSyncResult(when(exchange), name, tap, 'its "when" has to answer at once');
     } catch (error) {
-      throw named(error, name, tap);
+      throw nameError(error, name, tap);
     }
   };
   const before = new Set(hook.taps);
@@ -138,11 +138,11 @@ function transforms({
           transformStream.tap(placeOf(place), (events, exchange) => {
             if (!applies(exchange)) return events;
             try {
-              const changed = atOnce(tap(events, exchange), 'transformStream', place.name);
+              const changed = requireSyncResult(tap(events, exchange), 'transformStream', place.name);
               checkAnswer(changed, events, 'transformStream', place.name);
               return changed;
             } catch (error) {
-              throw named(error, 'transformStream', place.name);
+              throw nameError(error, 'transformStream', place.name);
             }
           }),
         );
@@ -169,7 +169,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
         const at = placeOf(place);
         hooks.attempt.tap(at, (attempt, exchange) => {
           try {
-            atOnce(tap(attempt, exchange), 'attempt', at.name);
+            requireSyncResult(tap(attempt, exchange), 'attempt', at.name);
           } catch (error) {
             logger.error({ error, call: exchange.id, hook: 'attempt', tap: at.name }, 'a tap failed');
           }
