@@ -2,9 +2,10 @@
 import type { Balance } from './accounts.ts';
 import { address, api, session, useData } from './api.ts';
 import { Budgets } from './budgets.ts';
+import { amountColumn, countColumn } from './columns.ts';
 import { openAdjustment, openState } from './corrections.ts';
 import { Form, type Values } from './form.ts';
-import { count, Time } from './format.ts';
+import { Time } from './format.ts';
 import { openNewKey, type Key } from './key-dialogs.ts';
 import { Keys } from './keys.ts';
 import { closeDialog, html, openDialog } from './kit.ts';
@@ -46,19 +47,9 @@ const lineColumns: readonly Column<Line>[] = [
   { title: 'Kind', value: ({ kind }) => kind },
   { title: 'Text', value: ({ text }) => text },
   { title: 'Reference', value: ({ reference }) => reference },
-  { title: 'Calls', value: ({ calls }) => calls, cell: ({ calls }) => count(calls), isFigure: true },
-  {
-    title: 'Amount',
-    value: ({ amount }) => amount,
-    cell: ({ amount }) => html`<${Amount} usd=${amount} />`,
-    isFigure: true,
-  },
-  {
-    title: 'Balance',
-    value: ({ balance }) => balance,
-    cell: ({ balance }) => html`<${Amount} usd=${balance} />`,
-    isFigure: true,
-  },
+  countColumn('Calls', ({ calls }) => calls),
+  amountColumn('Amount', ({ amount }) => amount),
+  amountColumn('Balance', ({ balance }) => balance),
 ];
 
 const usageColumns = (account: string): Column<Usage>[] => [
@@ -68,20 +59,10 @@ const usageColumns = (account: string): Column<Usage>[] => [
     value: ({ model }) => model,
     cell: ({ model }) => model && html`<a href=${href('calls', { account, model })}>${model}</a>`,
   },
-  { title: 'Calls', value: ({ calls }) => calls, cell: ({ calls }) => count(calls), isFigure: true },
-  { title: 'Input tokens', value: ({ input }) => input, cell: ({ input }) => count(input), isFigure: true },
-  {
-    title: 'Output tokens',
-    value: ({ output }) => output,
-    cell: ({ output }) => count(output),
-    isFigure: true,
-  },
-  {
-    title: 'Cost',
-    value: ({ cost }) => cost,
-    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
-    isFigure: true,
-  },
+  countColumn('Calls', ({ calls }) => calls),
+  countColumn('Input tokens', ({ input }) => input),
+  countColumn('Output tokens', ({ output }) => output),
+  amountColumn('Cost', ({ cost }) => cost),
 ];
 
 function openCredit(account: string, done: () => void): void {

@@ -1,7 +1,7 @@
 /** What calls look like in tables. */
+import { amountColumn } from './columns.ts';
 import { count, duration, Time } from './format.ts';
 import { html } from './kit.ts';
-import { Amount } from './money.ts';
 import { Badge } from './parts.ts';
 import { href } from './router.ts';
 import type { Column } from './table.ts';
@@ -106,10 +106,5 @@ export const callColumns: readonly Column<Call>[] = [
     cell: ({ input, output }) => `${count(input)} → ${count(output)}`,
     isFigure: true,
   },
-  {
-    title: 'Cost',
-    value: ({ cost }) => cost,
-    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
-    isFigure: true,
-  },
+  amountColumn('Cost', ({ cost }) => cost),
 ];

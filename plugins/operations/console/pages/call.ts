@@ -1,6 +1,7 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and why it went where it went. */
 import { session, useData } from './api.ts';
 import { Outcome, type Call } from './call-columns.ts';
+import { amountColumn } from './columns.ts';
 import { openRefund } from './corrections.ts';
 import { count, duration, Time } from './format.ts';
 import { html } from './kit.ts';
@@ -152,12 +153,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     cell: ({ duration_ms: ms }) => duration(ms),
     isFigure: true,
   },
-  {
-    title: 'Cost',
-    value: ({ cost }) => cost,
-    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
-    isFigure: true,
-  },
+  amountColumn('Cost', ({ cost }) => cost),
 ];
 
 const lossColumns: readonly Column<Loss>[] = [
@@ -188,12 +184,7 @@ const entryColumns: readonly Column<Entry>[] = [
   { title: 'Number', value: ({ number }) => number, isFigure: true },
   { title: 'Kind', value: ({ kind }) => kind },
   { title: 'Time', value: ({ at }) => at, cell: ({ at }) => html`<${Time} at=${at} />` },
-  {
-    title: 'Charged',
-    value: ({ revenue }) => revenue,
-    cell: ({ revenue }) => html`<${Amount} usd=${revenue} />`,
-    isFigure: true,
-  },
+  amountColumn('Charged', ({ revenue }) => revenue),
 ];
 
 function Facets({ call }: { readonly call: Detail }) {

@@ -1,5 +1,6 @@
 /** Keys in a table, with what can be done to each. */
 import { api, session } from './api.ts';
+import { amountColumn } from './columns.ts';
 import { Time } from './format.ts';
 import { addressOf, openLimits, openRotation, type Key } from './key-dialogs.ts';
 import { closeDialog, html } from './kit.ts';
@@ -86,12 +87,7 @@ function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
         html`<${Badge} tone=${tones[stateOf(key)] ?? 'bad'}>${stateOf(key)}</${Badge}>
         ${key.readOnly && html` <${Badge}>read only</${Badge}>`}`,
     },
-    {
-      title: 'Spent',
-      value: ({ used }) => used,
-      cell: ({ used }) => html`<${Amount} usd=${used} />`,
-      isFigure: true,
-    },
+    amountColumn('Spent', ({ used }) => used),
     {
       title: 'Spend cap',
       value: ({ limits }) => limits.spendCap,

@@ -1,7 +1,8 @@
 /** What a key holder sees of the own key: balance, limits, usage by model and day, and calls. */
 import { send } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
-import { count, Time } from './format.ts';
+import { amountColumn, countColumn } from './columns.ts';
+import { Time } from './format.ts';
 import { html, useEffect, useMemo, useSignal } from './kit.ts';
 import { Amount } from './money.ts';
 import { Facts, Fault, Tile } from './parts.ts';
@@ -37,21 +38,11 @@ interface OwnKey {
 const usageColumns: readonly Column<Used>[] = [
   { title: 'Day (UTC)', value: ({ day }) => day },
   { title: 'Model', value: ({ model }) => model },
-  { title: 'Calls', value: ({ calls }) => calls, cell: ({ calls }) => count(calls), isFigure: true },
-  { title: 'Errors', value: ({ errors }) => errors, cell: ({ errors }) => count(errors), isFigure: true },
-  { title: 'Input tokens', value: ({ input }) => input, cell: ({ input }) => count(input), isFigure: true },
-  {
-    title: 'Output tokens',
-    value: ({ output }) => output,
-    cell: ({ output }) => count(output),
-    isFigure: true,
-  },
-  {
-    title: 'Cost',
-    value: ({ cost }) => cost,
-    cell: ({ cost }) => html`<${Amount} usd=${cost} />`,
-    isFigure: true,
-  },
+  countColumn('Calls', ({ calls }) => calls),
+  countColumn('Errors', ({ errors }) => errors),
+  countColumn('Input tokens', ({ input }) => input),
+  countColumn('Output tokens', ({ output }) => output),
+  amountColumn('Cost', ({ cost }) => cost),
 ];
 
 /** Columns without links, which would lead to pages of operators. */

@@ -1,5 +1,6 @@
 /** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
 import { ApiError, api, session, useData } from './api.ts';
+import { countColumn } from './columns.ts';
 import { count, duration, percent, Time } from './format.ts';
 import { html, useSignal } from './kit.ts';
 import { attempt, Badge, Fault, Head, Tile } from './parts.ts';
@@ -58,12 +59,7 @@ function targetColumns(provider: string, reload: () => void): Column<Target>[] {
         html`<${State} of=${state} /> ${until && html`<span class="dim">until <${Time} at=${until} /></span>`}
           ${reason && html`<div class="dim">${reason.message}</div>`}`,
     },
-    {
-      title: 'Attempts',
-      value: ({ attempts }) => attempts,
-      cell: ({ attempts }) => count(attempts),
-      isFigure: true,
-    },
+    countColumn('Attempts', ({ attempts }) => attempts),
     {
       title: 'Failed',
       value: ({ failed }) => failed,
