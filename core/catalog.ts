@@ -136,7 +136,7 @@ export class Catalog {
     return this.#offerOf(provider, repriced);
   }
 
-  /** Adds names for models. They are looked up, in the order of the plugins, if no model has the name as id. */
+  /** Adds names for models, looked up in the order of the plugins if no model has the name as id. */
   addNames(find: FindNamed): void {
     this.#names.push(find);
   }

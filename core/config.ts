@@ -211,8 +211,9 @@ function loadFault(error: unknown, path: string): string {
 let readings = 0;
 
 /**
- * Loads a configuration file. The operator's own modules that it imports are read again each time. Packages and
- * the gateway itself keep their code until the next start. The bare name `tollgate` means the running copy in all of them, so there is one core.
+ * Loads a configuration file. The operator's own modules that it imports are read again each time. Packages
+ * and the gateway itself keep their code until the next start. The bare name `tollgate` means the running
+ * copy in all of them, so there is one core.
  */
 export async function loadConfig(path: string): Promise<Config> {
   if (!existsSync(path))

@@ -153,7 +153,7 @@ interface Crossing extends Pick<CrossingPreview, 'isChosen' | 'isSpoken'> {
   readonly target: Target;
 }
 
-/** The chosen targets in order, then the others, each by all of its wires. Several keys of a provider count once. */
+/** The chosen targets in order, then the others, each by all its wires. A provider's keys count as one. */
 function crossingsOf(
   core: PreviewCore,
   parsed: Parsed,

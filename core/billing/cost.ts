@@ -46,8 +46,8 @@ function ruleIn({ rule }: Usage): string | undefined {
 }
 
 /**
- * Names what a usage is priced by: the rule of its time, then its service mode and its tier if they have rates
- * of their own, such as `peak flex above-200000`.
+ * Names what a usage is priced by: the rule of its time, then its service mode and its tier if they have
+ * rates of their own, such as `peak flex above-200000`.
  */
 export function nameRule(usage: Usage, price: Price): string {
   const terms = termsOf(price, ruleIn(usage));

@@ -1,7 +1,7 @@
 /**
  * When a price rule applies: between two moments, at hours of the day, on days of the week, and not on
- * holidays, all in a time zone. Rules change at whole minutes, so each minute is looked at once and its answer
- * is shared by all calls of that minute.
+ * holidays, all in a time zone. Rules change at whole minutes, so each minute is looked at once and its
+ * answer is shared by all calls of that minute.
  */
 import { z } from 'zod';
 

@@ -65,8 +65,8 @@ const statedSchema = z.strictObject({
   /** The name of these rates. Default: `standard`. */
   name: name.optional(),
   /**
-   * Rates of certain times: a factor on all rates, or rates in their place; fees stay unless stated. The first
-   * rule that applies wins. Where none does, the price's own rates hold.
+   * Rates of certain times: a factor on all rates, or rates in their place; fees stay unless stated. The
+   * first rule that applies wins. Where none does, the price's own rates hold.
    */
   rules: z
     .array(
@@ -192,7 +192,7 @@ export const priceSchema = statedSchema.transform((stated, context): Price => {
   return rules?.length ? { ...written, rules: rules.map((rule) => writeOutRule(written, rule)) } : written;
 });
 
-/** The price of calls that the vendor keeps in one region. Its rules and its own rates have names that say so. */
+/** The price of calls that the vendor keeps in one region. The names of its rules and rates say so. */
 export function regionalPrice(price: Price): Price {
   const { regional, rules, name: named = standard } = price;
   if (regional === undefined) return price;

@@ -22,7 +22,7 @@ export interface UseBound {
   readonly containers?: number;
   /** The service mode that the call asks for. */
   readonly mode?: string | undefined;
-  /** The price rules that the call can meet; undefined among them means the price's own rates. Default: all. */
+  /** The price rules that the call can meet, undefined for the price's own rates. Default: all. */
   readonly rules?: readonly (string | undefined)[] | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Forwards runs of events that differ from the one before only in their piece of text, as bytes. Most of a
- * stream is such events. To make strings and objects of each would cost more than everything else done for it.
+ * stream is such events. To make strings and objects of each would cost more than all else done for it.
  */
 /** An event that only added text to an open block: its JSON before and after the text. */
 export interface AlikeEvent {
@@ -31,7 +31,7 @@ export class AlikeRun {
     this.#padded = padded;
   }
 
-  /** The run that may follow a block, forwarded as `written`; undefined if its bytes do not identify the next event. */
+  /** The run that may follow a block, forwarded as `written`; undefined if its bytes identify no event. */
   static after(raw: string, data: string, written: string, event: AlikeEvent): AlikeRun | undefined {
     const offset = raw.indexOf(data);
     const before = raw.slice(0, offset + event.before.length);
@@ -41,7 +41,7 @@ export class AlikeRun {
     return new AlikeRun(before, sent, event.padded ? event.after : `${event.after}\n\n`, event.padded);
   }
 
-  /** Takes the events at the start of a chunk that are of this run. Returns how far they reach, and what to send. */
+  /** Takes the events of this run from the start of a chunk. Returns how far they reach and what to send. */
   take(chunk: Buffer): { readonly end: number; readonly bytes: Buffer } | undefined {
     const [before, sent] = [this.#before, this.#sent];
     this.textBytes = 0;

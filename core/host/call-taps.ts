@@ -1,7 +1,8 @@
 /**
- * Calls the taps of a hook, in the order that tapable keeps. tapable's own calling code makes several promises
- * and closures for each tap; these loops make one promise for each call. They also hold what the types promise
- * for plugins in plain JavaScript: an answer of the right form, and an error that names its plugin.
+ * Calls the taps of a hook, in the order that tapable keeps. tapable's own calling code makes several
+ * promises and closures for each tap; these loops make one promise for each call. They also hold what the
+ * types promise for plugins in plain JavaScript: an answer of the right form, and an error that names its
+ * plugin.
  */
 import { isGatewayError } from '../errors.ts';
 import { findHeaderFault, isStatus } from '../http/valid-headers.ts';

@@ -1,4 +1,4 @@
-/** The configuration as operators see it: what is in force, what a reload would change, and the reload itself. */
+/** The configuration as operators see it: what is in force, what a reload would change, and the reload. */
 import type { Config } from '../config.ts';
 import { settingsSchema } from '../config.ts';
 import {

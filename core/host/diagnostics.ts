@@ -1,6 +1,6 @@
 /**
- * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault. Plugins
- * add their own. The check of a provider is here, because it is the same for all.
+ * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault.
+ * Plugins add their own. The check of a provider is here, because it is the same for all.
  */
 import type { Provider, UpstreamRequest } from '../provider.ts';
 

@@ -12,7 +12,7 @@ export interface StoredDocument {
 export interface Documents {
   /** A document by its name; undefined if it was never written. */
   read(name: string): Promise<StoredDocument | undefined>;
-  /** Writes version `replaces` + 1; false if the document has another version by now. A new one replaces 0. */
+  /** Writes version `replaces` + 1; false if the document has another version by now. New ones replace 0. */
   write(name: string, text: string, replaces: number): Promise<boolean>;
 }
 

@@ -101,7 +101,7 @@ export class Reply {
     setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
-  /** Adds the cost of the call to the head, or as a trailer if the head was sent and the client takes trailers. */
+  /** Adds the cost of the call to the head, or to the trailers after the head if the client takes them. */
   addCost(cost: Nano): void {
     if (!this.started) this.#headers[costHeader] = formatUsd(cost);
     else if (this.#response.hasHeader('trailer'))

@@ -19,7 +19,7 @@ function findFault({ method, path, access, handle, errors }: Route): string | un
     : '"errors" must be a function that turns an error into a reply';
 }
 
-/** Whether a listener serves a route: operator routes are on the admin listener, the others on the public one. */
+/** Whether a listener serves a route: the admin listener operator routes, the public one all others. */
 export function isServed({ access, adminOnly, everywhere }: Route, onAdmin: boolean): boolean {
   return everywhere ?? (access === 'operator' || adminOnly === true) === onAdmin;
 }

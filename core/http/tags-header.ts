@@ -1,6 +1,6 @@
 /**
- * The header with which a caller tags a call, for budgets and reports: `x-tollgate-tags: team:search,env:prod`.
- * A tag is a name, or a name and a value.
+ * The header with which a caller tags a call: `x-tollgate-tags: team:search,env:prod`. Budgets and reports use
+ * tags. A tag is a name, or a name and a value.
  */
 import { GatewayError } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The output of a start: providers, what is off and why, example commands the first time, and last, where it is
- * still visible, the base URLs and the first key.
+ * The output of a start: providers, what is off and why, example commands the first time, and last, where it
+ * is still visible, the base URLs and the first key.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { freePrice } from '../billing/price.ts';
@@ -78,8 +78,8 @@ export function banner(
 }
 
 /**
- * Whether this is the first start with this data folder. Call it before the gateway opens the folder. Throws a
- * `ConfigError` if the folder cannot be read.
+ * Whether this is the first start with this data folder. Call it before the gateway opens the folder. Throws
+ * a `ConfigError` if the folder cannot be read.
  */
 export function isFirstStart({ file, dataFolder }: Config): boolean {
   try {

@@ -1,7 +1,7 @@
 /**
  * The process's log: one line of JSON for each event, on standard error. It never blocks. If nothing can be
- * written (a full disk, a closed pipe), lines are buffered up to a limit and then dropped. On a terminal, lines
- * are for people unless `TOLLGATE_LOG_FORMAT` says `json`.
+ * written (a full disk, a closed pipe), lines are buffered up to a limit and then dropped. On a terminal,
+ * lines are for people unless `TOLLGATE_LOG_FORMAT` says `json`.
  */
 import { destination, pino, type Logger } from 'pino';
 import { withTimeout } from '../util/timeouts.ts';
@@ -36,7 +36,7 @@ function formatForPeople(lines: ReturnType<typeof destination>) {
 /** `file` is a path, or a descriptor. */
 export function createLogger(file: string | number = 2): Logger {
   const lines = destination({ dest: file, sync: false, maxLength, contentMode: 'buffer', ...gathered });
-  // It would join texts, and measure all that wait with each line. Its type does not know that it takes bytes.
+  // It would join texts and measure all buffered ones with each line. Its type does not mention bytes.
   const write: CallableFunction = lines.write.bind(lines);
   lines.write = (line) => Boolean(write(Buffer.from(line)));
   // pino's synchronous flush for fatal lines and at exit retries for ever if nothing can be written.

@@ -54,7 +54,7 @@ function isKept(url: string): boolean {
   );
 }
 
-/** A module that a configuration imports has the number of its reading, so that each reading loads it again. */
+/** The URL of a module that a configuration imports has a number, so that each reading loads it again. */
 function withReading(url: string, parent: string | undefined): string {
   const [, reading] = /[?&]reading=(\d+)$/.exec(parent ?? '') ?? [];
   if (reading === undefined || isKept(url)) return url;

@@ -18,7 +18,7 @@ export interface RouteStep {
 export const notPermitted = 'the key may not call it';
 export const notPriced = 'it has no price for what the call asks for';
 
-/** Times are whole microseconds since the headers arrived, which V8 keeps without allocating; 0: not reached. */
+/** Times are whole microseconds since the headers, which V8 keeps without allocating; 0: not reached. */
 export class Trace {
   authenticated = 0;
   read = 0;

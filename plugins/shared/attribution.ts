@@ -1,8 +1,8 @@
 /**
- * What a call counts for: the tags of its key, those of the header `x-tollgate-tags`, the session and agent that
- * coding agents name in headers of their own, the end user, and the metadata of the body. Where two sources give
- * a name, the first of this order is right, so that a caller cannot replace what the key says. All but the header
- * is cut to the limits, since the fields have other uses too.
+ * What a call counts for: the tags of its key, those of the header `x-tollgate-tags`, the session and agent
+ * that coding agents name in headers of their own, the end user, and the metadata of the body. Where two
+ * sources give a name, the first of this order is right, so that a caller cannot replace what the key says.
+ * All but the header is cut to the limits, since the fields have other uses too.
  */
 import {
   longestTagName,

@@ -1,4 +1,4 @@
-/** What all routes for operators share: JSON that no cache keeps, errors in one shape, strict reading of input. */
+/** What all routes for operators share: uncached JSON, errors in one shape, strict reading of input. */
 import type { z } from 'zod';
 import { GatewayError, toGatewayError, type RouteReply } from '../../core/index.ts';
 

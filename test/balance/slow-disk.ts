@@ -12,7 +12,7 @@ export interface SlowDisk {
   readonly slowest: number;
   /** Milliseconds by which the event loop was late, in 99 of 100 samples at most. */
   readonly lag: number;
-  /** How many calls ended before a health check that was sent with them. None if only calls wait for the disk. */
+  /** How many calls ended before a health check sent with them. None if only calls wait for the disk. */
   readonly early: number;
   readonly audit: unknown;
 }

@@ -1,7 +1,7 @@
 /**
- * The overview and the lists of calls over a long history: it makes calls of 30 days with their entries, folds
- * them, and times each query, the median of five. A busy machine
- * changes the time that passes; the processor time of this process is told beside it, without that of PostgreSQL.
+ * The overview and the lists of calls over a long history: it makes calls of 30 days with their entries,
+ * folds them, and times each query, the median of five. A busy machine changes the time that passes; the
+ * processor time of this process is told beside it, without that of PostgreSQL.
  *
  * node test/bench/history.ts [postgres] [--json]      HISTORY_CALLS=10000000
  */

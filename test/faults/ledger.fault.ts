@@ -1,7 +1,8 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`,
- * `slow-disk`, `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, the contract
- * with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
+ * `slow-disk`, `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and
+ * `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow
+ * (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** What calls count for, from their headers and bodies to budgets and exports; and what they cost, in their replies. */
+/**
+ * What calls count for, from headers and bodies to budgets and exports; and what they cost, in their replies.
+ */
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

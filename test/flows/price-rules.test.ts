@@ -1,4 +1,4 @@
-/** Calls priced by rules: what the ledger's entries, call records and exports say of the rule, and the audit. */
+/** Calls priced by rules: what entries, call records and exports say of the rule, and the audit. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';

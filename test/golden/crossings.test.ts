@@ -1,7 +1,8 @@
 /**
- * Every case of a family, as every other family sees it. `<family>/<case>/crossings.json` holds the request that each
- * other wire is sent, with what is lost, and the reply that clients of each other family are shown. Streams are compared
- * with whole replies instead of being recorded. Read what changed after `UPDATE_GOLDEN=1`.
+ * Every case of a family, as every other family sees it. `<family>/<case>/crossings.json` holds the request
+ * that each other wire is sent, with what is lost, and the reply that clients of each other family are shown.
+ * Streams are compared with whole replies instead of being recorded. Read what changed after
+ * `UPDATE_GOLDEN=1`.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -90,8 +91,8 @@ function valueOf(text: string): unknown {
 }
 
 /**
- * What a reply says, apart from how its arguments are spelled. Messages shows the signature of a text in a block before
- * that text. A stream has sent the text when Google's signature arrives, so it carries none.
+ * What a reply says, apart from how its arguments are spelled. Messages shows the signature of a text in a
+ * block before that text. A stream has sent the text when Google's signature arrives, so it carries none.
  */
 function meaningOf(events: readonly CanonicalEvent[], withoutSeals: boolean): unknown {
   const { candidates, ...rest } = fold(events);

@@ -1,6 +1,6 @@
 /**
- * Every golden reply, as a client of each family gets it when it is translated, against the types that the family's
- * vendor publishes: JSON replies, each event of a stream, and the response objects inside events.
+ * Every golden reply, as a client of each family gets it when it is translated, against the types that the
+ * family's vendor publishes: JSON replies, each event of a stream, and the response objects inside events.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * Nothing of a request crosses in silence. Of every request fixture each member is taken away in turn: another wire is
- * then sent something else, or told of other losses, unless the member was lost together with what it stands in. What
- * makes no difference has to be listed here, with why it says nothing.
+ * Nothing of a request crosses in silence. Of every request fixture each member is taken away in turn:
+ * another wire is then sent something else, or told of other losses, unless the member was lost together with
+ * what it stands in. What makes no difference has to be listed here, with why it says nothing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';

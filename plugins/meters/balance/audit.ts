@@ -94,7 +94,7 @@ export class Auditor {
     this.#rollups.entry(entry);
   }
 
-  /** The periods of budgets that the next report compares, each as budget and start; undefined: all of them. */
+  /** The periods that the next report compares, each as budget and start; undefined: all of them. */
   get periods(): BudgetAudit['touched'] {
     return this.#budgets.touched;
   }

@@ -41,8 +41,8 @@ async function auditCopy(file: string): Promise<number> {
 }
 
 /**
- * Throws while any process has the ledger open: a gateway would go on writing to the file that was moved away.
- * SQLite removes its write-ahead log only if no other connection has the file open.
+ * Throws while any process has the ledger open: a gateway would go on writing to the file that was moved
+ * away. SQLite removes its write-ahead log only if no other connection has the file open.
  */
 function closeLog(file: string): void {
   const database = new DatabaseSync(file, { timeout: 100 });

@@ -29,8 +29,8 @@ export interface Entry {
   readonly reference: string | undefined;
   readonly author: string | undefined;
   /**
-   * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's model, provider and
-   * price.
+   * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's
+   * model, provider and price.
    */
   readonly reason: string | undefined;
   readonly basis: Charge['basis'] | undefined;

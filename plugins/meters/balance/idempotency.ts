@@ -92,7 +92,8 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
 }
 
 /**
- * The stored outcome to send again; undefined if no call holds the claim. Throws if the outcome cannot be sent.
+ * The stored outcome to send again; undefined if no call holds the claim. Throws if the outcome cannot be
+ * sent.
  */
 export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
   const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });

@@ -53,8 +53,8 @@ export interface ReserveRequest {
 /**
  * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was
  * available. `short`: no quote is affordable; `by` says whether the account's balance, the key's spend cap or
- * a budget is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of this
- * minute, of which `wait` milliseconds are left. Only reserved calls count towards that rate.
+ * a budget is the limit. `claimed`: another call has the claim. `limited`: the key has made all its calls of
+ * this minute, of which `wait` milliseconds are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }

@@ -1,6 +1,7 @@
 /**
- * Calls as they start and end, as server-sent events. Several workers share the port, so each worker passes its
- * events to the workers that have listeners. Events travel in batches. Without listeners no event is built.
+ * Calls as they start and end, as server-sent events. Several workers share the port, so each worker passes
+ * its events to the workers that have listeners. Events travel in batches. Without listeners no event is
+ * built.
  */
 import { Readable } from 'node:stream';
 import { GatewayError, type Attempt, type End, type Routed, type Workers } from '../../../core/index.ts';

@@ -1,4 +1,4 @@
-/** `GET /admin/models`: all that is on offer, with the providers of each model in the order they are asked. */
+/** `GET /admin/models`: all models on offer, with the providers of each in the order of attempts. */
 import {
   costOf,
   findPriceOrigin,

@@ -1,6 +1,6 @@
 /**
- * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole new
- * price, and why a person has to look at it first. Models that the catalogue does not have are left out.
+ * What a price feed changes: for each model of the catalogue that the feed has another price for, the whole
+ * new price, and why a person has to look at it first. Models that the catalogue does not have are left out.
  */
 import { formatTable, formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
 import { priceVersion, writePrice, type PriceChange } from './price-history.ts';
@@ -13,7 +13,7 @@ export interface PricedModel {
   /** The provider's own name of the model. */
   readonly model: string;
   readonly id: string;
-  /** Whether the provider has the id once, so that the id names this price under every name of the provider. */
+  /** Whether the provider has the id once, so that it names this price under every name of the provider. */
   readonly alone: boolean;
   readonly own: Price;
   readonly now: Price;
@@ -48,7 +48,7 @@ function wholeOf(kind: string): string {
   return /^(?:reasoning|output)/.test(kind) ? 'output' : 'input';
 }
 
-/** What a figure costs in a price: its own rate, else that of the kind it is a part of, else the usual one. */
+/** What a figure costs in a price: its own rate, else that of the kind it is part of, else the usual one. */
 function effective(figures: Figures, figure: string): string | undefined {
   const { kind } = placeOf(figure);
   const suffix = figure.slice(kind.length);
@@ -58,7 +58,7 @@ function effective(figures: Figures, figure: string): string | undefined {
     : known.map((name) => figures[name]).find((rate) => rate !== undefined);
 }
 
-/** A copy of the price with these figures. New tiers and modes take the usual rates that they do not state. */
+/** A copy of the price with these figures. New tiers and modes inherit the rates that they do not state. */
 function withFigures(price: Price, figures: Figures): Price {
   const { input, output } = price;
   const tiers = price.tiers.map((tier) => ({ ...tier }));

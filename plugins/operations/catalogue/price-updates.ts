@@ -24,8 +24,8 @@ import type { Snapshot } from './snapshot.ts';
 const folder = new URL('../../providers/catalogue/', import.meta.url);
 
 /**
- * The models of a vendor: of its catalogue file, even if the provider is off, or else those that a provider of
- * that name offers.
+ * The models of a vendor: of its catalogue file, even if the provider is off, or else those that a provider
+ * of that name offers.
  */
 export function modelsOf(catalog: Catalog, vendor: string): Model[] {
   if (readdirSync(folder).includes(`${vendor}.json`)) return readCatalogue(new URL(`${vendor}.json`, folder));

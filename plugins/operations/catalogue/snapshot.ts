@@ -1,7 +1,7 @@
 /**
- * Reads facts about models: our own price list, a catalogue file like ours, a vendor's part of models.dev, its
- * whole `api.json`, or LiteLLM's `model_prices_and_context_window.json`. From each form come the prices, as
- * decimal strings under our names, and the limits of each model.
+ * Reads facts about models: our own price list, a catalogue file like ours, a vendor's part of models.dev,
+ * its whole `api.json`, or LiteLLM's `model_prices_and_context_window.json`. From each form come the prices,
+ * as decimal strings under our names, and the limits of each model.
  */
 import { basename } from 'node:path';
 import { z } from 'zod';

@@ -109,7 +109,7 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
   };
 }
 
-/** Error codes by the status that the protocol gives them, without `client_gone`, which no client can read. */
+/** Error codes by their status in the protocol, without `client_gone`, which no client can read. */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter(
     (code): code is ErrorCode => code in errorTable && code !== 'client_gone',

@@ -53,8 +53,9 @@ export function readLifetime(
 }
 
 /**
- * Splits the writes by lifetime. A split that does not add up to them is the first round's. Later rounds write
- * after the request's last mark, and marks for an hour come first, so one for five minutes covers the rest.
+ * Splits the writes by lifetime. A split that does not add up to them is the first round's. Later rounds
+ * write after the request's last mark, and marks for an hour come first, so one for five minutes covers the
+ * rest.
  */
 function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   const written = knownCount(wire.cache_creation_input_tokens);

@@ -12,7 +12,9 @@ function statusOf(end: End): number {
   return end.error?.status ?? 200;
 }
 
-/** One flat literal, since it is made for every call. Empty texts: no valid key, no model found, no provider called. */
+/**
+ * One flat literal, since every call makes it. Empty texts: no valid key, no model found, no provider called.
+ */
 export function columnsOf(end: End) {
   const { exchange, attempts, type } = end;
   const isAnswer = type === 'answered' || type === 'failed';

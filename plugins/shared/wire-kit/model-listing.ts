@@ -116,8 +116,8 @@ interface Listing {
 }
 
 /**
- * The routes of a public listing: all models at its path, and those with a name below it. A key that is limited
- * to some models sees only those.
+ * The routes of a public listing: all models at its path, and those with a name below it. A key that is
+ * limited to some models sees only those.
  */
 export function listingRoutes(listings: Listings, listing: Listing): Route[] {
   const { names, path, parameter, errors, listed, all, one, describe } = listing;

@@ -37,7 +37,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** Whether it is the name of a zone, as `Europe/Berlin`, and not an offset, which knows no daylight saving. */
+/** Whether it names a zone, as `Europe/Berlin`, and not an offset, which knows no daylight saving. */
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

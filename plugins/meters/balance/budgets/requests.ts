@@ -42,7 +42,7 @@ export interface Move {
 /** `cycle`: the parent is the account itself or below it. `deep`: the tree would have too many levels. */
 export type Moved = 'moved' | 'not_found' | 'no_parent' | 'cycle' | 'deep';
 
-/** Warnings due at `at`. Until `until` no other caller gets them, so that each is delivered by one process. */
+/** Warnings due at `at`. Until `until` no other caller gets them, so that one process delivers each. */
 export interface WarningClaim {
   readonly at: number;
   readonly until: number;

@@ -1,7 +1,7 @@
 /**
  * Keeps ended calls: it queues them behind the calls, stores them in batches, adds them to the roll-ups, and
- * deletes them after their time. No call waits for any of it, and when the database is away for long, calls are
- * lost and counted, never memory.
+ * deletes them after their time. No call waits for any of it, and when the database is away for long, calls
+ * are lost and counted, never memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';

@@ -9,7 +9,7 @@ export const callOperations = {
   addCalls: upkeep<(batch: { readonly text: string }) => void>(),
   /** Adds up to `limit` numbers of each log to the roll-ups; says whether there are no more at the moment. */
   fold: upkeep<(request: FoldRequest) => Folded>(),
-  /** Deletes up to `limit` calls that ended before a time, and roll-ups too fine to keep; returns how many calls. */
+  /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
   sweepCalls: upkeep<(request: SweepRequest) => number>(),
   /** Stored calls, newest first. */
   listCalls: report<(query: CallQuery) => readonly CallRow[]>(),

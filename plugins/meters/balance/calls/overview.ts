@@ -1,4 +1,4 @@
-/** The query behind an overview: sums over a range, by one dimension and step, of the largest series and the rest. */
+/** The query behind an overview: sums by one dimension and step, of the largest series and the rest. */
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import { buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
 import { tagTail, tails } from './rollup-sql.ts';

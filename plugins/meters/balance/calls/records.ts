@@ -94,7 +94,7 @@ export interface CallQuery {
   readonly limit: number;
 }
 
-/** A range of cost that selects up to so many calls is read by its own index, and any other in order of time. */
+/** A range of cost with up to so many calls is read by its own index, any other in order of time. */
 export const fewCalls = 100_000;
 
 const isError = `outcome IN (${errorOutcomes.map((outcome) => `'${outcome}'`).join(', ')})`;

@@ -1,6 +1,6 @@
 /**
- * Sums of a slice of both logs, ready to be added to the roll-ups. They are made here and not by the database,
- * which would sort every row once for each dimension and step, with all its figures.
+ * Sums of a slice of both logs, ready to be added to the roll-ups. They are made here and not by the
+ * database, which would sort every row once for each dimension and step, with all its figures.
  */
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';

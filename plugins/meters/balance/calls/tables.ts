@@ -88,8 +88,8 @@ CREATE TABLE series (
   PRIMARY KEY (dimension, unit, start, name)
 )${keyed};
 
--- How far each log is summed up. PostgreSQL takes numbers before it commits them: up to \`safe\` no number can
--- still appear; up to \`next\` none can once all transactions before \`horizon\` have ended.
+-- How far each log is summed up. PostgreSQL takes numbers before it commits them: up to \`safe\` no number
+-- can still appear; up to \`next\` none can once all transactions before \`horizon\` have ended.
 CREATE TABLE folds (
   log ${text} PRIMARY KEY,
   last ${integer} NOT NULL DEFAULT 0,

@@ -1,4 +1,4 @@
-/** An ended call as one row of the table of calls: JSON text, made once, which travels to the database as it is. */
+/** An ended call as a row of the table of calls: JSON text, made once, that the database reads as it is. */
 import type { End } from '../../../../core/index.ts';
 import { columnsOf } from '../../../shared/calls/columns.ts';
 import { recordText, shortRecordText } from '../../../shared/calls/record.ts';

@@ -1,8 +1,8 @@
 /**
  * What is charged above or below the vendor's price: by account, key or model, as a percentage of every rate
- * and fee, as a fixed sum for each call, or both. The rule becomes part of the price before a call reserves, so
- * that reservation, charge and audit use the same rates: each rate is rounded half to even to the nano-USD, and
- * the call's sum once, as without a markup.
+ * and fee, as a fixed sum for each call, or both. The rule becomes part of the price before a call reserves,
+ * so that reservation, charge and audit use the same rates: each rate is rounded half to even to the
+ * nano-USD, and the call's sum once, as without a markup.
  */
 import { z } from 'zod';
 import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';

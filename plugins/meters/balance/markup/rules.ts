@@ -1,6 +1,6 @@
 /**
- * The markup rules that operators set while gateways run: one document of the ledger, which every process reads
- * again every few seconds. There is one rule for each account, key and model that a rule names.
+ * The markup rules that operators set while gateways run: one document of the ledger, which every process
+ * reads again every few seconds. There is one rule for each account, key and model that a rule names.
  */
 import { z } from 'zod';
 import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
@@ -72,7 +72,7 @@ export async function removeMarkup(store: Store, order: unknown): Promise<void> 
 /** Milliseconds in which a change reaches every process. */
 const lookEvery = 2000;
 
-/** Reads the rules now and every few seconds. Rejects if they cannot be read at first. Returns how to stop. */
+/** Reads the rules now and every few seconds. Rejects if the first reading fails. Returns how to stop. */
 export async function keepFollowing(
   store: Store,
   markups: Markups,

@@ -1,6 +1,6 @@
 /**
- * Corrections of what an account was credited: adjustments in both directions, refunds of calls, chargebacks of
- * credits. Each has a reason and an author. A refund or a chargeback is made once.
+ * Corrections of what an account was credited: adjustments in both directions, refunds of calls, chargebacks
+ * of credits. Each has a reason and an author. A refund or a chargeback is made once.
  */
 import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, type Nano } from '../../../../core/index.ts';

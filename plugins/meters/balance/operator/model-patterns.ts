@@ -1,4 +1,4 @@
-/** Catches misspelt models in a key's limits: a key limited to a model that does not exist could call nothing. */
+/** Catches misspelt models in a key's limits: a key for a model that does not exist could call nothing. */
 import { GatewayError } from '../../../../core/index.ts';
 
 /** Edits (insert, delete, replace) from one text to the other. */

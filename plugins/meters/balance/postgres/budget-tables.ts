@@ -7,7 +7,8 @@ export function budgetTables(oneOf: (column: string, values: readonly string[]) 
 -- The names of the accounts above it, nearest first, as a JSON list.
 ALTER TABLE accounts ADD COLUMN line text;
 ALTER TABLE keys ADD COLUMN tags text;
--- The periods of budgets that a call counts in, as a JSON list: so their sums can be computed from the entries.
+-- The periods of budgets that a call counts in, as a JSON list: so their sums can be computed from the
+-- entries.
 ALTER TABLE entries ADD COLUMN budgets text;
 ALTER TABLE pending ADD COLUMN budgets text;
 
@@ -27,8 +28,8 @@ CREATE TABLE budgets (
 );
 CREATE UNIQUE INDEX one_budget ON budgets (scope, subject, per) WHERE deleted IS NULL;
 
--- Kept beside the entries, since each reservation reads the current one; always recomputable from the entries. Written
--- with the lock of its budget.
+-- Kept beside the entries, since each reservation reads the current one; always recomputable from the
+-- entries. Written with the lock of its budget.
 CREATE TABLE budget_periods (
   budget bigint NOT NULL,
   start bigint NOT NULL,

@@ -11,7 +11,7 @@ import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('budgets', {
-  // Those of accounts, of the teams that they belong to, of keys and tags, and those in which calls count that end.
+  // Those of accounts, of their teams, of keys and tags, and those in which the ending calls count.
   lock: `
     SELECT * FROM budgets WHERE id IN (
       SELECT id FROM budgets WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])

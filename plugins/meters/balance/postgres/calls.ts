@@ -66,7 +66,7 @@ export function addCalls(query: Query, { text }: { readonly text: string }): Pro
   });
 }
 
-/** Moves the number up to which none can still appear. It takes two folds: one names it, the next confirms it. */
+/** Moves the number up to which none can still appear. One fold names it, the next confirms it. */
 async function advance(query: Query, log: Log): Promise<void> {
   await query(sql.confirm, [log]);
   await query(sql.aim, [log]);

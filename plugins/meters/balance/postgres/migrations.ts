@@ -35,7 +35,8 @@ const tables = `
 CREATE TABLE accounts (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text COLLATE "C" NOT NULL UNIQUE,
-  -- Kept beside the entries, since admission reads them with every call; always recomputable from the entries.
+  -- Kept beside the entries, since admission reads them with every call; always recomputable from the
+  -- entries.
   total bigint NOT NULL DEFAULT 0,
   used bigint NOT NULL DEFAULT 0,
   pending bigint NOT NULL DEFAULT 0,
@@ -55,12 +56,14 @@ CREATE TABLE keys (
   calls_per_minute integer,
   disabled boolean NOT NULL DEFAULT false,
   created bigint NOT NULL,
-  -- Of a root: what it and those that took its place have spent and hold. A key that was never rotated is its own root.
+  -- Of a root: what it and those that took its place have spent and hold. A key that was never rotated is its
+  -- own root.
   used bigint NOT NULL DEFAULT 0,
   pending bigint NOT NULL DEFAULT 0,
   root text NOT NULL,
   rotated_to text,
-  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there were.
+  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there
+  -- were.
   minute bigint NOT NULL DEFAULT 0,
   calls integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
@@ -69,7 +72,8 @@ CREATE INDEX keys_by_last_four ON keys (last_four);
 
 CREATE TABLE prices (version text PRIMARY KEY, rates text NOT NULL, created bigint NOT NULL);
 
--- Taken with an account's lock held, so that the entries of one account are numbered in the order they were written.
+-- Taken with an account's lock held, so that the entries of one account are numbered in the order they were
+-- written.
 CREATE SEQUENCE entry_numbers;
 
 CREATE TABLE entries (
@@ -91,7 +95,8 @@ CREATE TABLE entries (
   basis text,
   ${consumption},
   flags text NOT NULL,
-  -- Numbers are taken before they are committed, so only the transaction that wrote it tells whether an audit has seen an entry.
+  -- Numbers are taken before they are committed, so only the transaction that wrote it tells whether an audit
+  -- has seen an entry.
   written xid8 NOT NULL DEFAULT pg_current_xact_id(),
   CONSTRAINT legs_sum_to_zero CHECK (credits + available + reserved + revenue = 0)
 );

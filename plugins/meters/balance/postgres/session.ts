@@ -92,8 +92,8 @@ export class Session {
         if (fault === 'own' || fault === 'clash')
           return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
         this.#failure = error;
-        // The server became a standby: a new connection finds the one that took over at this address. Or a newer
-        // program changed the tables: a new connection prepares its statements again.
+        // The server became a standby: a new connection finds the one that took over at this address. Or a
+        // newer program changed the tables: a new connection prepares its statements again.
         if (error instanceof QueryError && (error.code === readOnly || error.code === stalePlan))
           client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));

@@ -3,7 +3,8 @@ export const budgetTables = `
 -- The names of the accounts above it, nearest first, as a JSON list.
 ALTER TABLE accounts ADD COLUMN line TEXT;
 ALTER TABLE keys ADD COLUMN tags TEXT;
--- The periods of budgets that a call counts in, as a JSON list: so their sums can be computed from the entries.
+-- The periods of budgets that a call counts in, as a JSON list: so their sums can be computed from the
+-- entries.
 ALTER TABLE entries ADD COLUMN budgets TEXT;
 ALTER TABLE pending ADD COLUMN budgets TEXT;
 
@@ -23,7 +24,8 @@ CREATE TABLE budgets (
 ) STRICT;
 CREATE UNIQUE INDEX one_budget ON budgets (scope, subject, per) WHERE deleted IS NULL;
 
--- Kept beside the entries, since each reservation reads the current one; always recomputable from the entries.
+-- Kept beside the entries, since each reservation reads the current one; always recomputable from the
+-- entries.
 CREATE TABLE budget_periods (
   budget INTEGER NOT NULL,
   start INTEGER NOT NULL,

@@ -15,7 +15,8 @@ const tables = `
 CREATE TABLE accounts (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  -- Kept beside the entries, since admission reads them with every call; always recomputable from the entries.
+  -- Kept beside the entries, since admission reads them with every call; always recomputable from the
+  -- entries.
   total INTEGER NOT NULL DEFAULT 0,
   used INTEGER NOT NULL DEFAULT 0,
   pending INTEGER NOT NULL DEFAULT 0,
@@ -35,12 +36,14 @@ CREATE TABLE keys (
   calls_per_minute INTEGER,
   disabled INTEGER NOT NULL DEFAULT 0,
   created INTEGER NOT NULL,
-  -- Of a root: what it and those that took its place have spent and hold. A key that was never rotated is its own root.
+  -- Of a root: what it and those that took its place have spent and hold. A key that was never rotated is its
+  -- own root.
   used INTEGER NOT NULL DEFAULT 0,
   pending INTEGER NOT NULL DEFAULT 0,
   root TEXT NOT NULL,
   rotated_to TEXT,
-  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there were.
+  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there
+  -- were.
   minute INTEGER NOT NULL DEFAULT 0,
   calls INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;

@@ -1,4 +1,4 @@
-/** One call: its times as a waterfall, what it cost line by line, what was lost, and why it went where it went. */
+/** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
 import { session, useData } from './api.ts';
 import { Outcome, type Call } from './call-columns.ts';
 import { amountColumn } from './columns.ts';

@@ -1,4 +1,4 @@
-/** The configuration in force, what a reload would change, and the reload. Secrets never leave the gateway. */
+/** The configuration in force, what a reload would change, and the reload. The gateway masks secrets. */
 import { api, session, useData } from './api.ts';
 import { Time } from './format.ts';
 import { html, messageOf, notify, useSignal } from './kit.ts';

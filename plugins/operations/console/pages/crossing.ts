@@ -1,6 +1,6 @@
 /**
- * Crossing: a request of any protocol, and what the gateway would send for it, to each provider of a model and
- * by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
+ * Crossing: a request of any protocol, and what the gateway would send for it, to each provider of a model
+ * and by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
  */
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';

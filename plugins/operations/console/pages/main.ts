@@ -1,13 +1,14 @@
 /**
  * The console for operators: the shell around the pages, and the page to sign in on.
  *
- * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to `navigation.ts`
- * with its path, its title and its import. It is loaded when it is first opened. `Page` receives `place`: the
- * parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the query, `href` makes
- * links. `useData` of `api.ts` loads from the API, `api.post` and the like change things. Tables, forms,
- * charts and small parts are in `table.ts`, `form.ts`, `chart.ts` and `parts.ts`; amounts are decimal strings
- * and shown by `Amount`. `openDialog` and `notify` of `kit.ts` show what comes above the page. Hide what
- * changes something if `session.value?.readOnly`. The style sheet is `style.css`; classes are shared.
+ * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to
+ * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
+ * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
+ * query, `href` makes links. `useData` of `api.ts` loads from the API, `api.post` and the like change things.
+ * Tables, forms, charts and small parts are in `table.ts`, `form.ts`, `chart.ts` and `parts.ts`; amounts are
+ * decimal strings and shown by `Amount`. `openDialog` and `notify` of `kit.ts` show what comes above the
+ * page. Hide what changes something if `session.value?.readOnly`. The style sheet is `style.css`; classes are
+ * shared.
  */
 import { Component } from 'preact';
 import { api, session, type Session } from './api.ts';

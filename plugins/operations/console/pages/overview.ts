@@ -1,4 +1,4 @@
-/** The overview: what was spent, called and waited for, in any range, by model, key, account, provider or tag. */
+/** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import { address, useData } from './api.ts';
 import { count, duration, percent, short, Time } from './format.ts';
 import { html, useMemo } from './kit.ts';

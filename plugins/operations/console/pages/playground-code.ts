@@ -101,7 +101,7 @@ function javaScript({ protocol, url, base, body, model, stream }: Source): strin
   return head + show(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
 }
 
-/** The Google SDKs take everything but the contents as one `config`, with the settings of generation in it. */
+/** The Google SDKs take all but the contents as one `config`, with the settings of generation in it. */
 function flattened({ generationConfig, ...body }: Built['body']): Readonly<Record<string, unknown>> {
   return { ...body, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
 }

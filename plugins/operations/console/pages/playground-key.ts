@@ -1,4 +1,4 @@
-/** The key of the playground, kept only in the page's memory: pasted, or made for an hour with a small cap. */
+/** The key of the playground, kept in the page's memory: pasted, or made for an hour with a small cap. */
 import { api, session, useData } from './api.ts';
 import { Form, type Values } from './form.ts';
 import { html, notify, signal, useSignal } from './kit.ts';

@@ -1,4 +1,4 @@
-/** Replies as a person reads them: text, reasoning, tool calls and pictures, from streams and whole replies. */
+/** Replies as a person reads them: text, reasoning, tool calls and pictures, streamed or whole. */
 
 type Json = Readonly<Record<string, unknown>>;
 

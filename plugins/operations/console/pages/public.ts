@@ -1,6 +1,7 @@
 /**
  * The page for key holders: what this gateway is, where its clients point, and what it offers. With a key,
- * which stays in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
+ * which stays in the memory of the page, it shows the key's balance, limits, usage and calls, and makes
+ * calls.
  */
 import { send } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
