@@ -83,7 +83,8 @@ export class Catalog {
       if (ids.has(id)) throw new Error(`provider "${provider.name}" lists the model "${id}" twice`);
       if (!Array.isArray(model.aliases))
         throw new TypeError(
-          `provider "${provider.name}" offers the model "${id}" unchecked: pass checkModel(…) of it, or what readCatalogue answers`,
+          `provider "${provider.name}" offers the model "${id}" unchecked: ` +
+            'pass checkModel(…) of it, or what readCatalogue answers',
         );
       ids.add(id);
       if (this.#protocols) checkFlags(provider, model, this.#protocols);

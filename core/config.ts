@@ -153,12 +153,18 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 function interfaceFault({ name, interface: made }: Plugin): string | undefined {
   if (made === pluginInterface) return undefined;
   if (!Number.isInteger(made))
-    return `the plugin "${name}" does not say which plugin interface it was made for: make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`;
+    return (
+      `the plugin "${name}" does not say which plugin interface it was made for: ` +
+      `make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`
+    );
   const remedy =
     made > pluginInterface
       ? 'update Tollgate, or install an older version of the plugin'
       : 'install a newer version of the plugin';
-  return `the plugin "${name}" was made for version ${made} of the plugin interface, and this Tollgate has version ${pluginInterface}: ${remedy}`;
+  return (
+    `the plugin "${name}" was made for version ${made} of the plugin interface, ` +
+    `and this Tollgate has version ${pluginInterface}: ${remedy}`
+  );
 }
 
 /** Checks what a configuration file exports. Throws a `ConfigError` that lists every fault. */
@@ -201,7 +207,10 @@ function loadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
   // For example after "npm init", whose package.json makes every .js and .ts file CommonJS.
   if (error instanceof SyntaxError && /outside a module/.test(error.message))
-    return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
+    return (
+      'it is read as CommonJS and has to be a module: ' +
+      'write "type": "module" into the package.json above it, or name it .mts or .mjs'
+    );
   const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
   if (at === undefined) return reasonOf(error);
   const file = at.startsWith('file:') ? fileURLToPath(at) : at;

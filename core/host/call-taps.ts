@@ -133,7 +133,8 @@ export function checkAnswer(answer: unknown, given: unknown, hook: string, tap: 
   const expected = answers[hook];
   if (!expected || (answer !== undefined && answer === given) || expected.suits(answer)) return;
   throw new TypeError(
-    `the tap "${tap}" on "${hook}" returned ${answer === undefined ? 'nothing' : 'something else'}; it has to return ${expected.what}`,
+    `the tap "${tap}" on "${hook}" returned ${answer === undefined ? 'nothing' : 'something else'}; ` +
+      `it has to return ${expected.what}`,
   );
 }
 

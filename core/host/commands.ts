@@ -62,7 +62,8 @@ export class Commands extends Registry<Command> {
     const taken = [...this.all()].find((known) => verbOf(known).words.join(' ') === typed);
     if (taken)
       throw new Error(
-        `command "${command.name}": the verb "${typed}" already belongs to the plugin "${this.ownerOf(taken)}"`,
+        `command "${command.name}": the verb "${typed}" already belongs ` +
+          `to the plugin "${this.ownerOf(taken)}"`,
       );
     const reserved = command.options?.find(({ flags }) => /(^|[\s,])(--json|--help|-h)\b/.test(flags));
     if (reserved)

@@ -60,7 +60,8 @@ function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): stri
   if (issue.code === 'unrecognized_keys') {
     const known = namesAt(schema, path);
     return [
-      `unknown option ${quoted(issue.keys.map((key) => [...path, key].join('.')))}; ${name === '' ? 'it' : `"${name}"`} has ${quoted(known) || 'none'}`,
+      `unknown option ${quoted(issue.keys.map((key) => [...path, key].join('.')))}; ` +
+        `${name === '' ? 'it' : `"${name}"`} has ${quoted(known) || 'none'}`,
     ];
   }
   if (issue.code === 'invalid_union') {

@@ -15,7 +15,8 @@ const held = new Map<string, Held>();
 
 function nameOf(key: string, options: object): string {
   const sorted = Object.entries(options).toSorted(([first], [second]) => (first < second ? -1 : 1));
-  return `${key} ${JSON.stringify(sorted, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))}`;
+  const json = JSON.stringify(sorted, (_, each: unknown) => (typeof each === 'bigint' ? `${each}n` : each));
+  return `${key} ${json}`;
 }
 
 /** The resources of one gateway. Plugins call `open`; `release` closes all of them. */

@@ -25,8 +25,8 @@ const longestValue = 500;
 const mostLeaves = 2000;
 const deepest = 12;
 
-const secretName =
-  /(?:^|[._-]|[a-z])(?:key|keys|secret|secrets|token|password|passwd|passphrase|credential|credentials|authorization|cookie|private)$/i;
+const secretNouns = 'keys?|secrets?|token|passw(?:or)?d|passphrase|credentials?|authorization|cookie|private';
+const secretName = new RegExp(`(?:^|[._-]|[a-z])(?:${secretNouns})$`, 'i');
 const secretVariable = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL/i;
 const looksSecret = /^(?:sk-|gw-|AIza|AKIA|-----BEGIN )|^(?=.*\d)(?=.*[A-Za-z])[\w+=-]{28,}$/;
 

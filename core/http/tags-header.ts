@@ -1,6 +1,6 @@
 /**
- * The header with which a caller tags a call: `x-tollgate-tags: team:search,env:prod`. Budgets and reports use
- * tags. A tag is a name, or a name and a value.
+ * The header with which a caller tags a call: `x-tollgate-tags: team:search,env:prod`. A tag is a name, or a
+ * name and a value. Budgets and reports select calls by their tags.
  */
 import { GatewayError } from '../errors.ts';
 
@@ -42,8 +42,9 @@ export function readTagsHeader(header: string | readonly string[] | undefined): 
     if (text === '') continue;
     if (!form.test(text)) {
       throw fault(
-        `"${text.slice(0, 100)}" is not a tag. A tag is name:value or a name: the name has 1 to ${longestTagName} ` +
-          `letters, digits and . _ - @ + /, the value 1 to ${longestTagValue} characters without a comma`,
+        `"${text.slice(0, 100)}" is not a tag. A tag is name:value or a name: ` +
+          `the name has 1 to ${longestTagName} letters, digits and . _ - @ + /, ` +
+          `the value 1 to ${longestTagValue} characters without a comma`,
       );
     }
     const [name, value] = splitTag(text);

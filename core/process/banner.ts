@@ -32,10 +32,10 @@ function addressLines({ addresses }: Gateway, url: string): string[] {
     Math.max(0, ...bases.map((base) => of(base).length));
   const clientOf = ([first]: (typeof bases)[number]): string => first?.client ?? '';
   const addressOf = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
-  return bases.map(
-    (base) =>
-      `  ${clientOf(base).padEnd(longest(clientOf))}  ${addressOf(base).padEnd(longest(addressOf))}  ${base.map(({ protocol }) => protocol).join(', ')}`,
-  );
+  return bases.map((base) => {
+    const [client, address] = [clientOf, addressOf].map((of) => of(base).padEnd(longest(of)));
+    return `  ${client}  ${address}  ${base.map(({ protocol }) => protocol).join(', ')}`;
+  });
 }
 
 function providerLines({ providers, off }: Gateway): string[] {
@@ -86,7 +86,8 @@ export function isFirstStart({ file, dataFolder }: Config): boolean {
     return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
   } catch (error) {
     throw new ConfigError(
-      `${file}: the data folder cannot be used: ${reasonOf(error)}; set TOLLGATE_DATA to another, or give it to the user who runs the gateway`,
+      `${file}: the data folder cannot be used: ${reasonOf(error)}; ` +
+        'set TOLLGATE_DATA to another, or give it to the user who runs the gateway',
       { cause: error },
     );
   }

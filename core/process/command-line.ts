@@ -181,7 +181,8 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
     if (wanted !== undefined && wanted !== 'help' && !wanted.startsWith('-')) throw error;
     program.addHelpText(
       'after',
-      `\nThe plugins' verbs are missing, because the configuration could not be read: ${printable(faultText(error))}`,
+      "\nThe plugins' verbs are missing, because the configuration could not be read: " +
+        `${printable(faultText(error))}`,
     );
   }
 }

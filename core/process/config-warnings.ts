@@ -18,7 +18,8 @@ export function shortcomingsOf({
     told.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
   else if (keyrings.all().next().done)
     told.push(
-      'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: add balance().',
+      'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: ' +
+        'add balance().',
     );
   if (providers.all().next().done)
     told.push("No provider is on, so there are no models: set a provider's key, or add demo().");

@@ -26,7 +26,8 @@ function examineDescriptors(maxConnections: number): Finding {
   const files = openFiles();
   if (files === undefined)
     return { subject, state: 'note', told: 'this system does not say how many files may be open' };
-  const told = `${files === Infinity ? 'any number of' : files} files and connections may be open, for ${maxConnections} clients at once`;
+  const limit = files === Infinity ? 'any number of' : files;
+  const told = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
   const fault = connectionFault(maxConnections, files);
   if (fault !== undefined)
     return { subject, state: files < leastDescriptors ? 'fault' : 'note', told, remedy: fault };

@@ -49,5 +49,10 @@ export function mostConnections(files = openFiles() ?? Infinity): number {
 /** Why the configured number of connections is too high; undefined if it is fine. */
 export function connectionFault(connections: number, files = openFiles() ?? Infinity): string | undefined {
   if (filesFor(connections) <= files) return undefined;
-  return `server.maxConnections is ${connections}, and this system lets a process open ${files} files: a crowd could take those that the vendors, the ledger and the operators need. Raise the limit to ${filesFor(connections)} (ulimit -n, or LimitNOFILE of the service), or lower server.maxConnections to ${mostConnections(files)}.`;
+  return (
+    `server.maxConnections is ${connections}, and this system lets a process open ${files} files: ` +
+    'a crowd could take those that the vendors, the ledger and the operators need. ' +
+    `Raise the limit to ${filesFor(connections)} (ulimit -n, or LimitNOFILE of the service), ` +
+    `or lower server.maxConnections to ${mostConnections(files)}.`
+  );
 }

@@ -46,6 +46,7 @@ function checkRange(name: string, range: string): void {
   if (semver.validRange(range) === null || semver.satisfies(version, range, { includePrerelease: true }))
     return;
   throw new Error(
-    `the package "${name}" works with tollgate ${range}, and this is ${version}: install a version of the package that supports it`,
+    `the package "${name}" works with tollgate ${range}, and this is ${version}: ` +
+      'install a version of the package that supports it',
   );
 }

@@ -181,7 +181,8 @@ class Fetching {
 function tooMuch(): GatewayError {
   return new GatewayError(
     'overloaded',
-    'The gateway fetches as many pictures as it can at the moment; try again soon, or send the picture itself as base64.',
+    'The gateway fetches as many pictures as it can at the moment; ' +
+      'try again soon, or send the picture itself as base64.',
     { retryAfter: 2 },
   );
 }

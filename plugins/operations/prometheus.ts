@@ -60,7 +60,8 @@ function callMetrics(registry: Registry) {
     dropped: counter(
       registry,
       'tollgate_dropped_fields_total',
-      "Parts of requests and replies that were lost in translation, by the client's protocol and the kind of loss.",
+      'Parts of requests and replies that were lost in translation, ' +
+        "by the client's protocol and the kind of loss.",
       ['protocol', 'code'],
     ),
   };

@@ -188,7 +188,8 @@ export class Auditor {
       this.#found(
         'I4',
         entry,
-        `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`,
+        `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} ` +
+          `of ${made.account} was reserved`,
       );
     }
     if (made.budgets !== entry.budgets)
@@ -211,7 +212,8 @@ export class Auditor {
       this.#found(
         'I8',
         entry,
-        `the call cost ${formatUsd(full.cost)}, and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`,
+        `the call cost ${formatUsd(full.cost)}, ` +
+          `and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`,
       );
     }
     if (entry.revenue <= 0n) this.#found('I1', entry, 'an overage of nothing');
@@ -240,7 +242,8 @@ export class Auditor {
         this.#found(
           'I2',
           { number: undefined, account: name },
-          `its ${column} is kept as ${formatUsd(kept[column])}, and its entries sum to ${formatUsd(booked[column])}`,
+          `its ${column} is kept as ${formatUsd(kept[column])}, ` +
+            `and its entries sum to ${formatUsd(booked[column])}`,
         );
       }
     }
@@ -264,7 +267,8 @@ export class Auditor {
         this.#found(
           'I2',
           { number: undefined, account },
-          `its key ${id} is kept as having used ${formatUsd(used)}, and its entries sum to ${formatUsd(sums.used)}`,
+          `its key ${id} is kept as having used ${formatUsd(used)}, ` +
+            `and its entries sum to ${formatUsd(sums.used)}`,
         );
       }
     }

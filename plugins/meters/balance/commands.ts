@@ -26,7 +26,10 @@ import { all, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
 function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
-  return `${account}: ${balance} USD (${total} credited, ${used} used); ${pending} reserved, ${available} available`;
+  return (
+    `${account}: ${balance} USD (${total} credited, ${used} used); ` +
+    `${pending} reserved, ${available} available`
+  );
 }
 
 const addCreditWork: Work = async ({ store }, [account, amount], { kind, reference }) => {

@@ -30,7 +30,8 @@ export function ledgerExamination(open: () => Promise<Store>): Examination {
       } catch (error) {
         const told = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
         const remedy =
-          'look at its disk and its rights, or at the database and its address; without a ledger no call is served';
+          'look at its disk and its rights, or at the database and its address; ' +
+          'without a ledger no call is served';
         return [{ subject, state: 'fault', told, remedy }];
       }
     },

@@ -119,7 +119,9 @@ function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Pa
 }
 
 function lost({ call }: ClaimRecord): GatewayError {
-  const charged = `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be kept.`;
+  const charged =
+    `The first call with this Idempotency-Key (${call}) was charged, ` +
+    'and not all of its reply could be kept.';
   return new GatewayError(
     'outcome_not_kept',
     `${charged} It is not made again; use another key for a new call.`,

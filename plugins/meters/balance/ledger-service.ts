@@ -164,7 +164,8 @@ export class LedgerService {
       metrics.suspect.inc();
       logger.warn(
         { call: id, provider, model, charged: usage },
-        "a vendor's figures could not be true, or it charged for what the call did not ask for: no more is charged than was reserved",
+        "a vendor's figures could not be true, or it charged for what the call did not ask for: " +
+          'no more is charged than was reserved',
       );
     }
     if (settled?.status === 'adjusted') {

@@ -24,7 +24,8 @@ export function missingSteps(migrations: Migrations, version: number): readonly 
     throw new Error(`it has version ${version} and this program knows up to ${newest}: a newer one wrote it`);
   if (version < first)
     throw new Error(
-      `it has version ${version}, which was never released, and this program reads versions from ${first}: start with a new ledger`,
+      `it has version ${version}, which was never released, and this program reads versions from ${first}: ` +
+        'start with a new ledger',
     );
   return steps.slice(version - first + 1);
 }

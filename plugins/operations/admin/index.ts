@@ -81,7 +81,8 @@ export const admin = definePlugin({
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, 'the admin listener stays closed while its port is taken');
       host.tell(
-        `The admin listener stays closed while port ${address.port} is taken: choose another port, or stop the process that uses it.`,
+        `The admin listener stays closed while port ${address.port} is taken: ` +
+          'choose another port, or stop the process that uses it.',
       );
       waiting = openLater().catch((error: unknown) =>
         host.logger.error({ error, ...address }, 'the admin listener stays closed'),

@@ -78,7 +78,8 @@ export const oneCall: Description = {
 export const liveCalls: Description = {
   summary: 'Calls as they start and end, as server-sent events',
   details:
-    'Events are named `start` and `end`; the data of each is a list of calls. A client that reads too slowly gets `dropped`.',
+    'Events are named `start` and `end`; the data of each is a list of calls. ' +
+    'A client that reads too slowly gets `dropped`.',
   replies: { 200: { 'text/event-stream': z.array(z.looseObject({ id: z.string() })) } },
   error: operatorError,
 };

@@ -58,7 +58,8 @@ const descriptions: Readonly<Record<string, Omit<Description, 'error'>>> = {
   'POST /admin/reload': {
     summary: 'Read the configuration again, in all workers',
     details:
-      'Modules of your own are read again too. Packages and the gateway keep their code until the next start.',
+      'Modules of your own are read again too. ' +
+      'Packages and the gateway keep their code until the next start.',
     replies: { 200: json(z.object({ ok: z.boolean(), fault, waiting, workers: z.int() })) },
   },
 };

@@ -20,7 +20,8 @@ export function checkHost({ host }: Headers, hosts: readonly string[]): void {
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || hosts.includes(name)) return;
   throw new GatewayError(
     'forbidden',
-    `The console does not know the host name "${name.slice(0, 100)}". Name it in the option "hosts" of the plugin "console".`,
+    `The console does not know the host name "${name.slice(0, 100)}". ` +
+      'Name it in the option "hosts" of the plugin "console".',
   );
 }
 

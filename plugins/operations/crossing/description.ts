@@ -55,7 +55,8 @@ const outcome = z.enum(['works', 'approximated', 'lost', 'refused']);
 export const capabilities: Description = {
   summary: 'What crosses between the protocols',
   details:
-    'Outcomes by capability, the protocol of the client and the wire of the provider, as tests measured them.',
+    'Outcomes by capability, the protocol of the client and the wire of the provider, ' +
+    'as tests measured them.',
   replies: {
     200: {
       'application/json': z.object({

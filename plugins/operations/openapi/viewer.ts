@@ -79,7 +79,8 @@ function installed(): string {
   } catch (cause) {
     throw new GatewayError(
       'not_found',
-      'The viewer is not installed: run `npm install swagger-ui-dist`. The description itself is at /openapi.json.',
+      'The viewer is not installed: run `npm install swagger-ui-dist`. ' +
+        'The description itself is at /openapi.json.',
       { cause },
     );
   }

@@ -66,7 +66,8 @@ export class Gate {
       const { amount, limit, whose } = neverFits;
       throw new GatewayError(
         'body_too_large',
-        `This call of about ${amount} tokens is more than the ${limit} this ${whose} may use in ${this.#window} seconds.`,
+        `This call of about ${amount} tokens is more than the ${limit} this ${whose} may use ` +
+          `in ${this.#window} seconds.`,
       );
     }
     const { left, refused, from } = await this.#counts.take(id, wants);

@@ -12,7 +12,9 @@ const lease = 15;
 const beat = 4000;
 
 export const slotTables = `
-  CREATE TABLE IF NOT EXISTS tollgate_limited_processes (process text PRIMARY KEY, until timestamptz NOT NULL);
+  CREATE TABLE IF NOT EXISTS tollgate_limited_processes (
+    process text PRIMARY KEY, until timestamptz NOT NULL
+  );
   CREATE TABLE IF NOT EXISTS tollgate_limited_calls (name text PRIMARY KEY, running jsonb NOT NULL);
   DELETE FROM tollgate_limited_processes WHERE until < now() - interval '1 day';
 `;

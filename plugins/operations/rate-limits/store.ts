@@ -28,7 +28,9 @@ const table = 'tollgate_rate_limits';
  */
 const tables = `
   SELECT pg_advisory_xact_lock(hashtext('${table}'));
-  CREATE TABLE IF NOT EXISTS ${table} (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint);
+  CREATE TABLE IF NOT EXISTS ${table} (
+    key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint
+  );
   ${slotTables}`;
 
 /** Imports what it needs only when called, since most gateways limit nothing. */

@@ -61,8 +61,10 @@ const lifecycle = nameSet(`
 `);
 
 /** Codes of errors in the client's own input. The provider's message says what to correct. */
-const clientFault =
-  /^(invalid_|image_|unsupported_image|empty_image|bio_policy|content_policy|context_length_exceeded|failed_to_download_image)/;
+const clientFault = new RegExp(
+  '^(invalid_|image_|unsupported_image|empty_image|failed_to_download_image|' +
+    'bio_policy|content_policy|context_length_exceeded)',
+);
 
 /** Codes that say the provider is busy, with the status each would have had before the stream. */
 const busyStatuses: ReadonlyMap<string, number> = new Map([

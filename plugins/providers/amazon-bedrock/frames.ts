@@ -42,7 +42,8 @@ const errorTypes: Readonly<Record<string, string>> = {
 
 function errorEvent(name: string, text: unknown): string {
   const message = typeof text === 'string' && text !== '' ? text : 'The provider broke off its reply.';
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: errorTypes[name] ?? 'api_error', message } })}\n\n`;
+  const error = { type: errorTypes[name] ?? 'api_error', message };
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
 }
 
 function parsed(text: string): Fields {

@@ -3,6 +3,7 @@
  * refusals the status that their kind has at other vendors.
  */
 import { knownCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
+import { joinPatterns } from '../../shared/wire-kit/join-patterns.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { serverSentEvents } from './frames.ts';
 
@@ -34,8 +35,10 @@ function statusOf(response: UpstreamResponse, operation: Operation): number {
  * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference
  * profile, was not enabled, is not in the region, or was retired. Only the message distinguishes them.
  */
-const ourSetUp =
-  /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;
+const ourSetUp = joinPatterns(
+  /on-demand throughput|model identifier is invalid|operation not allowed|access to the model/,
+  /use case details|end of its life|data retention mode/,
+);
 
 const longestRefusal = 64 * 1024;
 

@@ -61,7 +61,8 @@ export function deployed(models: readonly Model[], deployments: Options['deploym
     const model = models.find((each) => each.upstream === name);
     if (!model)
       throw new Error(
-        `option "deployments": Azure has no model "${name}"; it has ${models.map((each) => each.upstream).join(', ')}`,
+        `option "deployments": Azure has no model "${name}"; ` +
+          `it has ${models.map((each) => each.upstream).join(', ')}`,
       );
     return { ...model, upstream };
   });

@@ -27,7 +27,8 @@ export const painter = checkModel({
   name: 'Demo Paint',
   created: '2026-07-02',
   description:
-    'Paints offline, without a vendor, a sun over bands of colour; each picture has a small price that is real to the ledger.',
+    'Paints offline, without a vendor, a sun over bands of colour; ' +
+    'each picture has a small price that is real to the ledger.',
   contextLength: 262_144,
   outputLimit: 512,
   input: ['text', 'image'],

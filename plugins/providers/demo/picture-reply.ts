@@ -139,7 +139,8 @@ async function* frames(
   const frame = (name: string, fields: object): Uint8Array => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     return Buffer.from(
-      `event: ${type}\ndata: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`,
+      `event: ${type}\n` +
+        `data: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`,
     );
   };
   for (let index = 0; index < request.partial_images; index += 1) {

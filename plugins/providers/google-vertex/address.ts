@@ -11,7 +11,8 @@ function geminiMethod(operation: Operation, stream: boolean): string {
 
 /** Address and body of a count, which costs nothing, to find out whether calls would be accepted. */
 export function countAt({ base, project, location }: Place, model: string): { url: string; body: string } {
-  const url = `${base}/v1/projects/${project}/locations/${location}/publishers/google/models/${model}:countTokens`;
+  const place = `${base}/v1/projects/${project}/locations/${location}`;
+  const url = `${place}/publishers/google/models/${model}:countTokens`;
   return { url, body: '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}' };
 }
 

@@ -2,6 +2,7 @@
  * Removes everything about the gateway's own account from a vendor's error: keys and parts of keys, the names
  * of our organisation, project and team, and advice about our billing. The rest stays as the vendor wrote it.
  */
+import { joinPatterns } from './join-patterns.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 const id = String.raw`[\`'"]?(?:org[-_]\w+|proj_\w+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,})[\`'"]?`;
@@ -52,8 +53,10 @@ export function redact(text: string): string {
 }
 
 /** Advice to the holder of the account, who is not the client. */
-const advice =
-  /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b|\/(account|settings|plans|dashboard)\b/i;
+const advice = joinPatterns(
+  /\b(billing|payment|your (current )?(plan|usage|quota)|credit balance|upgrade|api key)\b/,
+  /\/(account|settings|plans|dashboard)\b/,
+);
 
 /** A message about load without advice about our plan and billing; undefined if nothing is left. */
 export function withoutAdvice(message: string): string | undefined {
@@ -63,8 +66,10 @@ export function withoutAdvice(message: string): string | undefined {
 }
 
 /** Fields that identify our account at the vendor. */
-const aboutAccount =
-  /^(user|org|organi[sz]ation|project|team|workspace|account)(_?id|_?number|_?name)?$|^(consumer|subject|containerInfo|service_?account|api_?key\w*|authorization)$/i;
+const aboutAccount = joinPatterns(
+  /^(user|org|organi[sz]ation|project|team|workspace|account)(_?id|_?number|_?name)?$/,
+  /^(consumer|subject|containerInfo|service_?account|api_?key\w*|authorization)$/,
+);
 
 const deepest = 12;
 

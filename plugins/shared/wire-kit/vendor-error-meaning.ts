@@ -4,6 +4,7 @@
  * like one about our key.
  */
 import type { ErrorCode } from '../../../core/index.ts';
+import { joinPatterns } from './join-patterns.ts';
 import { readObjects } from './values.ts';
 import { nameSet, type Fields } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
@@ -27,45 +28,62 @@ const ourCodes = nameSet(`
 `);
 /** Reasons in Google's `ErrorInfo` for an error about our key or project. */
 const ourReasons = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
-const ourWords = new RegExp(
-  [
-    String.raw`(invalid|incorrect|expired|missing) api[ _-]?key`,
-    String.raw`api[ _-]?key (is )?(not valid|invalid|expired|missing|leaked)`,
-    'credit balance is too low|insufficient (balance|credits?|funds)',
-    'reached your specified (api )?usage limits',
-    'organi[sz]ation (has been disabled|must be verified)',
-    String.raw`billing (account|is not|not active|hard limit|to be enabled)`,
-    'location is not supported',
-    'has not been used in project|project has been denied',
-  ].join('|'),
-  'i',
+const ourWords = joinPatterns(
+  /(invalid|incorrect|expired|missing) api[ _-]?key/,
+  /api[ _-]?key (is )?(not valid|invalid|expired|missing|leaked)/,
+  /credit balance is too low|insufficient (balance|credits?|funds)/,
+  /reached your specified (api )?usage limits/,
+  /organi[sz]ation (has been disabled|must be verified)/,
+  /billing (account|is not|not active|hard limit|to be enabled)/,
+  /location is not supported/,
+  /has not been used in project|project has been denied/,
 );
 
 const modelCodes = nameSet(`
   model_not_found invalid_model model_decommissioned model_not_available ModelNotFound DeploymentNotFound
 `);
-const modelWords =
-  /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported)|does not exist|not available)|not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/i;
+const modelWords = joinPatterns(
+  /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no longer (available|supported))/,
+  /\bmodels?\b[^.:]*\b(does not exist|not available)/,
+  /not a valid model|(invalid|unknown) model\b(?! (output|response))|no such model/,
+);
 
 /** Vendors' names for things that they keep and that a request refers to. */
-const things = String.raw`(?:files?|items?|cached? ?contents?|cached content metadata|vector ?stores?|containers?|conversations?|prompts?|responses?|skills?|images?|audio|videos?|documents?|attachments?|uploads?|mcp servers?|storage object)`;
-const missing = String.raw`(?:not found|(?:does|do|did)(?: not|n't) exist|may not exist|(?:has |have |is |are )?(?:been )?(?:expired|deleted)|no longer (?:exists?|available))`;
-const missingThing = new RegExp(
-  String.raw`\b${things}\b[^.]*\b${missing}|\b(?:no such|not found:|cannot find|could not find|couldn't find) (?:the )?${things}\b|\bno ${things} (?:found|with)\b`,
-  'i',
+const { source: things } = joinPatterns(
+  /files?|items?|cached? ?contents?|cached content metadata|vector ?stores?|containers?|conversations?/,
+  /prompts?|responses?|skills?|images?|audio|videos?|documents?|attachments?|uploads?|mcp servers?/,
+  /storage object/,
 );
-const closedThing = new RegExp(
-  String.raw`\b(?:permission|access|authorized|allowed)\b[^.]*\b(?:the|this|that|requested) ${things}\b(?! (?:search|api|upload|input|generation|endpoint))|storage\.objects\.|gs://`,
-  'i',
+const { source: missing } = joinPatterns(
+  /not found|(?:does|do|did)(?: not|n't) exist|may not exist|no longer (?:exists?|available)/,
+  /(?:has |have |is |are )?(?:been )?(?:expired|deleted)/,
+);
+const missingThing = joinPatterns(
+  new RegExp(String.raw`\b(?:${things})\b[^.]*\b(?:${missing})`),
+  new RegExp(
+    String.raw`\b(?:no such|not found:|cannot find|could not find|couldn't find) (?:the )?(?:${things})\b`,
+  ),
+  new RegExp(String.raw`\bno (?:${things}) (?:found|with)\b`),
+);
+const { source: facility } = /(?:search|api|upload|input|generation|endpoint)/;
+const theThing = String.raw`\b(?:the|this|that|requested) (?:${things})\b(?! ${facility})`;
+const closedThing = joinPatterns(
+  new RegExp(String.raw`\b(?:permission|access|authorized|allowed)\b[^.]*${theThing}`),
+  /storage\.objects\.|gs:\/\//,
 );
 const notReady = /\bfile\b[^.]*\bis not in an? active state/i;
 /** Things of the vendor's own, which the request does not refer to. */
 const vendorsOwn = /\b(models?|deployment|endpoint|scopes?|regions?|billing)\b/i;
 
-const policyWords =
-  /violates (our |the )?(usage guidelines|usage polic|content polic)|requires moderation and|input was flagged|failed check: safety|content filtering policy/i;
-const overflow =
-  /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)|input token count.*exceeds|exceeds the maximum number of tokens/i;
+const policyWords = joinPatterns(
+  /violates (our |the )?(usage guidelines|usage polic|content polic)|content filtering policy/,
+  /requires moderation and|input was flagged|failed check: safety/,
+);
+const overflow = joinPatterns(
+  /context[ _](length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens/,
+  /reduce the length of the (messages|prompt)|input token count.*exceeds/,
+  /exceeds the maximum number of tokens/,
+);
 const overflowCodes = new Set(['context_length_exceeded', 'exceed_context_size_error']);
 /** One call is larger than our account's quota for a minute (OpenAI, Groq). */
 const largerThanQuota = /request too large\b[^]*tokens per/i;
@@ -106,8 +124,10 @@ function isAboutModel({ code = '', type = '', param = 'model' }: VendorError, sa
 }
 
 /** Anthropic and Google have no code for this. */
-const badSeal =
-  /invalid `?(signature|data)`? in `?(redacted_)?thinking`?|(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid/i;
+const badSeal = joinPatterns(
+  /invalid `?(signature|data)`? in `?(redacted_)?thinking`?/,
+  /(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid/,
+);
 
 /** Whether the vendor rejects the signature or the encryption of earlier reasoning. */
 function isAboutSeal({ code, message }: VendorError): boolean {

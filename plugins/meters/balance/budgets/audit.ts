@@ -86,7 +86,8 @@ export class BudgetAudit {
         this.#found(
           'I10',
           about,
-          `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, and its entries sum to ${of(booked)}`,
+          `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, ` +
+            `and its entries sum to ${of(booked)}`,
         );
       }
       if (ends !== never && (booked.first < start || booked.last >= ends)) {
@@ -94,7 +95,8 @@ export class BudgetAudit {
         this.#found(
           'I10',
           about,
-          `budget ${budget} counts calls that were not reserved in its period from ${new Date(start).toISOString()}`,
+          `budget ${budget} counts calls that were not reserved in its period ` +
+            `from ${new Date(start).toISOString()}`,
         );
       }
     }

@@ -27,7 +27,10 @@ export function budgetExceeded(
   const reset = resets === undefined ? '' : ` It resets at ${localMoment(resets, zone)}.`;
   return new GatewayError(
     'budget_exceeded',
-    `This call could cost ${formatUsd(needed)} USD, and the budget ${id} of the ${scope} "${subject}" has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} Shorten the input, lower the output limit, or have it raised: tollgate budgets raise ${id} <usd> --until <time>.`,
+    `This call could cost ${formatUsd(needed)} USD, and the budget ${id} of the ${scope} "${subject}" ` +
+      `has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} ` +
+      'Shorten the input, lower the output limit, or have it raised: ' +
+      `tollgate budgets raise ${id} <usd> --until <time>.`,
     resets !== undefined && resets - at <= near ? { retryAfter: Math.max(1, (resets - at) / 1000) } : {},
   );
 }

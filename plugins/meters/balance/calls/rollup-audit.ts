@@ -100,7 +100,8 @@ export class RollupAudit {
       const [cost, posts] = [integer(row, 'cost'), integer(row, 'posts')];
       if (cost !== sums.cost || posts !== sums.posts)
         this.#found(
-          `the roll-up ${table} has ${formatUsd(cost)} in ${posts} calls for ${shown(name)}, and the entries sum to ${formatUsd(sums.cost)} in ${sums.posts}`,
+          `the roll-up ${table} has ${formatUsd(cost)} in ${posts} calls for ${shown(name)}, ` +
+            `and the entries sum to ${formatUsd(sums.cost)} in ${sums.posts}`,
         );
     }
     for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${shown(name)}`);

@@ -24,9 +24,10 @@ export const seriesKey: Columns = ['dimension', 'unit', 'start', 'name'];
 
 /** Adds rows to a table of sums; `rows` selects or lists them. */
 export function addingSql(table: string, key: Columns, rows: string): string {
+  const sums = figures.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
   return `
     INSERT INTO ${table} (${[...key, ...figures].join(', ')}) ${rows}
-    ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${figures.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`).join(', ')}`;
+    ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 
 /** The figures of a group, in the order of `figures`; the first is the cost. */

@@ -64,7 +64,8 @@ export const budgetVerbs: readonly Verb[] = [
     name: 'budgets set <scope> <subject> <limit>',
     changes: true,
     description:
-      'limit what a key, an account, a team (an account with all below it) or a tag may cost: 10/day, 100/month, 5/hour, 50/week or 1000/total',
+      'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +
+      '10/day, 100/month, 5/hour, 50/week or 1000/total',
     options: [
       {
         flags: '--zone <name>',

@@ -125,7 +125,10 @@ function checkOperatorKey(
 async function creditAdvice(store: Store, account: string): Promise<string | undefined> {
   const balance = await store.balance(account);
   if (!balance || balance.total > 0n) return undefined;
-  return `The account "${account}" has no credit, so every call that costs something is refused. Add some: tollgate credit add ${account} 5`;
+  return (
+    `The account "${account}" has no credit, so every call that costs something is refused. ` +
+    `Add some: tollgate credit add ${account} 5`
+  );
 }
 
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };

@@ -43,7 +43,9 @@ const sql = statements('accounts', {
   key: `${keyRows} WHERE keys.id = left($1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
   keys: `${keyRows} WHERE keys.id > $1 AND keys.deleted IS NULL ORDER BY keys.id LIMIT $2`,
-  keysOfAccount: `${keyRows} WHERE accounts.name = $3 AND keys.id > $1 AND keys.deleted IS NULL ORDER BY keys.id LIMIT $2`,
+  keysOfAccount: `${keyRows}
+    WHERE accounts.name = $3 AND keys.id > $1 AND keys.deleted IS NULL
+    ORDER BY keys.id LIMIT $2`,
   keysWanted: `${keyRows}
     WHERE (keys.id = $4 OR keys.last_four = $4) AND ($3::text IS NULL OR accounts.name = $3) AND keys.id > $1
       AND keys.deleted IS NULL

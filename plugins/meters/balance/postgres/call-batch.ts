@@ -34,8 +34,10 @@ import { find, type Concerned, type Found, type Held, type Key, type Pending } f
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
-const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, reason, basis, ${consumption}, flags, budgets, vendor`;
-const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered, owed, ${consumption}, budgets`;
+const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key,
+  reservation, reason, basis, ${consumption}, flags, budgets, vendor`;
+const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered,
+  owed, ${consumption}, budgets`;
 
 const sql = statements('calls', {
   addEntries: `INSERT INTO entries (${entryColumns}) SELECT ${entryColumns} FROM json_populate_recordset(NULL::entries, $1)`,

@@ -17,7 +17,8 @@ export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
   database.exec(
-    `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; PRAGMA wal_autocheckpoint = 4000;`,
+    `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; ` +
+      'PRAGMA wal_autocheckpoint = 4000;',
   );
   migrate(database);
   return database;

@@ -34,7 +34,8 @@ function remedyFor(file: string): string {
     accessSync(dirname(file), constants.W_OK);
     return '';
   } catch {
-    return `; ${dirname(file)} has to belong to the user who runs the gateway${process.getuid ? `, ${process.getuid()}` : ''}`;
+    const user = process.getuid ? `, ${process.getuid()}` : '';
+    return `; ${dirname(file)} has to belong to the user who runs the gateway${user}`;
   }
 }
 
@@ -76,7 +77,8 @@ export async function openSqlite({
   } catch (error) {
     await writer.close();
     throw new Error(
-      `the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`,
+      `the ledger ${file} cannot be opened: ` +
+        `${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`,
       { cause: error },
     );
   }
