@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots -- <folder>`: pictures of every page of the console, in both themes, of a gateway with
- * a little traffic. Three of them are in the README.
+ * `npm run screenshots -- <folder>`: pictures of every page of the console, in both themes, on a wide screen and
+ * on a phone, of a gateway with a little traffic. Three of them are in the README.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ import { launchBrowser } from './browser.ts';
 import { openConsole, openPage, signInOn } from './operated-console.ts';
 
 const folder = process.argv[2] ?? 'data/screenshots';
+/** Whole pages instead of what the screen shows. */
+const isFull = process.argv.includes('--full');
 mkdirSync(folder, { recursive: true });
 const open = await openConsole({}, [health(), crossing(), configuration()]);
 const { gateway } = open.house;
@@ -62,18 +64,28 @@ const pages: Readonly<Record<string, string>> = {
   account: 'accounts/search',
   statement: 'accounts/search?show=statement',
   keys: 'accounts?show=keys',
+  operators: 'accounts?show=operators',
+  budgets: 'accounts?show=budgets',
+  'account-budgets': 'accounts/search?show=budgets',
+  usage: 'accounts/search?show=usage',
   models: 'models',
+  capabilities: 'crossing?view=capabilities',
 };
+const screens = [
+  ['', { width: 1280, height: 800 }],
+  ['-narrow', { width: 390, height: 844 }],
+] as const;
 
 const browser = await launchBrowser();
-for (const colorScheme of ['light', 'dark'] as const) {
-  const { page, complaints } = await openPage(browser, {
-    colorScheme,
-    viewport: { width: 1280, height: 800 },
-  });
+async function shootAll(
+  colorScheme: 'light' | 'dark',
+  [suffix, viewport]: (typeof screens)[number],
+): Promise<void> {
+  const { page, complaints } = await openPage(browser, { colorScheme, viewport });
+  const path = (name: string): string => join(folder, `${name}-${colorScheme}${suffix}.png`);
   const shoot = async (name: string): Promise<void> => {
     await page.waitForLoadState('networkidle');
-    await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+    await page.screenshot({ path: path(name), fullPage: isFull });
   };
   await page.goto(open.door);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
@@ -84,15 +96,16 @@ for (const colorScheme of ['light', 'dark'] as const) {
   const others = listed.map((href) => String(href).replace('#/', '')).filter((path) => path !== '');
   const all = {
     ...pages,
-    ...Object.fromEntries(others.filter((path) => !Object.hasOwn(pages, path)).map((path) => [path, path])),
+    ...Object.fromEntries(others.filter((each) => !Object.hasOwn(pages, each)).map((each) => [each, each])),
   };
-  for (const [name, path] of Object.entries(all)) {
-    await page.goto(`${open.door}/#/${path}`);
+  for (const [name, place] of Object.entries(all)) {
+    await page.goto(`${open.door}/#/${place}`);
     await page.locator('main h1').waitFor();
     if (name === 'live') await page.getByText('Live', { exact: true }).last().waitFor();
+    if (name === 'crossing') await page.locator('.crossings').waitFor();
     await page.locator('[aria-busy=true]').waitFor({ state: 'detached' });
     if (name !== 'live') await shoot(name);
-    else await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+    else await page.screenshot({ path: path(name) });
   }
   await page.goto(`${open.door}/#/calls?model=${encodeURIComponent('openai/gpt-4o')}`);
   await page.locator('td a').first().click();
@@ -109,6 +122,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
   if (complaints.length > 0) throw new Error(complaints.join('\n'));
   await page.close();
 }
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const screen of screens) await shootAll(colorScheme, screen);
 await browser.close();
 await open.close();
 process.exit(0);

@@ -137,8 +137,9 @@ function Use({ budget }: { readonly budget: Budget }) {
 function Actions({ of, done }: { readonly of: Budget; readonly done: () => void }) {
   if (session.value?.readOnly) return null;
   return html`<div class="row">
-    <button onClick=${() => openChange(of, done)}>Change</button>
+    <button class="quiet" onClick=${() => openChange(of, done)}>Change</button>
     <button
+      class="quiet"
       onClick=${() =>
         confirmThat(
           `Delete budget ${of.id}?`,

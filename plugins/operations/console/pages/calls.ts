@@ -15,6 +15,7 @@ interface Filter {
   readonly label: string;
   readonly options?: readonly string[];
   readonly type?: string;
+  readonly placeholder?: string;
 }
 
 const outcomes = ['', 'error', 'completed', 'aborted', 'cut', 'refused', 'failed', 'replayed'];
@@ -26,7 +27,7 @@ const filters: readonly Filter[] = [
   { name: 'provider', label: 'Provider' },
   { name: 'protocol', label: 'Protocol' },
   { name: 'outcome', label: 'Outcome', options: outcomes },
-  { name: 'tag', label: 'Tag (name:value or name)' },
+  { name: 'tag', label: 'Tag', placeholder: 'name or name:value' },
   { name: 'from', label: 'From', type: 'datetime-local' },
   { name: 'to', label: 'To', type: 'datetime-local' },
   { name: 'minCost', label: 'Least cost in USD' },
@@ -47,7 +48,7 @@ function Filters({ query }: { readonly query: Readonly<Record<string, string>> }
       const value = type === 'datetime-local' && text !== '' ? new Date(text).toISOString() : text;
       setQuery({ [name]: value });
     };
-  const field = ({ name, label, options, type }: Filter) =>
+  const field = ({ name, label, options, type, placeholder }: Filter) =>
     html`<label class="filter-field"
       ><span>${label}</span>${
         options
@@ -57,6 +58,7 @@ function Filters({ query }: { readonly query: Readonly<Record<string, string>> }
           : html`<input
               type=${type ?? (name === 'id' ? 'search' : 'text')}
               value=${type ? localTime(query[name]) : (query[name] ?? '')}
+              placeholder=${placeholder}
               onChange=${change(name, type)}
               spellcheck=${false}
             />`

@@ -72,7 +72,9 @@ function lines({ series }: ChartProps, top: number, height: number) {
     const points = values.flatMap((value, bucket) =>
       Number.isFinite(value) ? [`${bucket + 0.5},${(1 - value / top) * height}`] : [],
     );
-    return html`<polyline class=${`line ${colourClass(index)}`} points=${points.join(' ')} />`;
+    // A single point is drawn twice: round ends make it a dot.
+    const drawn = points.length === 1 ? [...points, ...points] : points;
+    return html`<polyline class=${`line ${colourClass(index)}`} points=${drawn.join(' ')} />`;
   });
 }
 

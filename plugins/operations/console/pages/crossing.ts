@@ -118,7 +118,13 @@ function Result({ preview, text }: { readonly preview: Preview; readonly text: s
   return html`<div class="crossings">
       <section class="card crossing" aria-label="The request">
         <h3>The client sends</h3>
-        ${marked && html`<p class="dim">Marked: what ${marked.provider} by ${marked.wire} loses.</p>`}
+        ${
+          marked &&
+          html`<p class="dim">
+            ${marked.losses.length === 0 ? 'Nothing to mark: nothing is lost to' : 'Marked: what is lost to'}
+            ${` ${marked.provider} by ${marked.wire}.`}
+          </p>`
+        }
         <${MarkedJson} label="Request with marks" text=${text} losses=${marked?.losses ?? []} />
         ${
           elsewhere.length > 0 &&
@@ -153,7 +159,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   const models = useData<ModelList>('/admin/models');
   const text = useSignal(example(protocol));
   const operation = useSignal('generate');
-  const everyWire = useSignal(false);
+  const everyWire = useSignal(true);
   const preview = useSignal<{ readonly of: Preview; readonly text: string } | undefined>(undefined);
   const fault = useSignal<string | undefined>(undefined);
   const first = models.data?.data[0]?.id ?? '';

@@ -18,12 +18,15 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
       done();
     }, text);
   return html`<div class="row">
-    <button onClick=${() => openLimits(of, done)}>Change</button>
-    ${of.rotatedTo === null && html`<button onClick=${() => openRotation(of, done)}>Rotate</button>`}
+    <button class="quiet" onClick=${() => openLimits(of, done)}>Change</button>
+    ${of.rotatedTo === null && html`<button class="quiet" onClick=${() => openRotation(of, done)}>Rotate</button>`}
     ${
       of.disabled
-        ? html`<button onClick=${() => void turn(false, 'The key works again.')}>Enable</button>`
+        ? html`<button class="quiet" onClick=${() => void turn(false, 'The key works again.')}>
+            Enable
+          </button>`
         : html`<button
+            class="quiet"
             onClick=${() =>
               confirmThat(
                 `Disable the key …${of.lastFour}?`,
@@ -37,6 +40,7 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
           </button>`
     }
     <button
+      class="quiet"
       onClick=${() =>
         confirmThat(
           `Delete the key …${of.lastFour}?`,
@@ -75,7 +79,7 @@ function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
       title: 'Key',
       value: ({ id, name, lastFour }) => `${name} ${id} …${lastFour}`,
       cell: ({ id, name, lastFour }) =>
-        html`${name || html`<span class="dim">unnamed</span>`}<br /><span class="mono dim"
+        html`${name || html`<span class="dim">unnamed</span>`}<br /><span class="mono dim nowrap"
             >${id} · …${lastFour}</span
           >`,
     },

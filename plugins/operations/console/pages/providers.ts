@@ -88,7 +88,7 @@ function targetColumns(provider: string, reload: () => void): Column<Target>[] {
         isChanging &&
         html`<button class="quiet" onClick=${() => openRest(provider, { key, model }, reload)}>Rest</button>
           ${
-            state !== 'well' &&
+            !['well', 'idle'].includes(state) &&
             html`<button class="quiet" onClick=${() => wake(provider, { key, model }, reload)}>Wake</button>`
           }`,
     },
@@ -99,7 +99,7 @@ function Holds({ of }: { readonly of: readonly Hold[] }) {
   return of.map(
     ({ key, model, until, reason }) =>
       html`<p class="hint">
-        Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`} until
+        Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`}${' until '}
         <${Time} at=${until} />${reason && `: ${reason}`}
       </p>`,
   );
@@ -128,12 +128,15 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
           isChanging &&
           html`${canTest && html`<button onClick=${() => openTest(provider)}>Test</button>`}
             <button onClick=${() => openRest(provider, {}, reload)}>Rest</button>
-            <button onClick=${() => wake(provider, {}, reload)}>Wake</button>`
+            ${
+              !['well', 'idle'].includes(state) &&
+              html`<button onClick=${() => wake(provider, {}, reload)}>Wake</button>`
+            }`
         }
       </div>
     </header>
     <p class="dim">
-      ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}.
+      ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}.${' '}
       ${`Speaks ${protocols.join(', ')}`}.
     </p>
     <${Holds} of=${holds} />
@@ -189,7 +192,7 @@ export function Page() {
     ${
       data &&
       html`<p class="dim">
-        Figures since
+        ${'Figures since '}
         <${Time}
           at=${data.since}
         />${data.workers === 1 ? ', of one process' : `, of ${data.workers} workers`}.

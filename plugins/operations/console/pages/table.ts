@@ -95,7 +95,11 @@ export function Table<Row>(props: TableProps<Row>) {
   const heading = ({ title, isFigure }: Column<Row>, index: number) => {
     const by = sorting.value?.column === index ? sorting.value : undefined;
     const order = by ? (by.isDown ? 'descending' : 'ascending') : undefined;
-    return html`<th scope="col" class=${isFigure ? 'figure' : ''} aria-sort=${order}>
+    return html`<th
+      scope="col"
+      class=${isFigure ? 'figure' : title === '' ? 'doings' : ''}
+      aria-sort=${order}
+    >
       ${
         isPlain || title === ''
           ? title || html`<span class="visually-hidden">Actions</span>`
@@ -157,8 +161,8 @@ export function Table<Row>(props: TableProps<Row>) {
             (row, index) =>
               html`<tr key=${rowKey?.(row) ?? index} class=${rowClass?.(row)}>
                 ${columns.map(
-                  ({ value, cell, isFigure, isWide }) =>
-                    html`<td class=${isFigure ? 'figure' : isWide ? 'wide' : ''}>
+                  ({ title, value, cell, isFigure, isWide }) =>
+                    html`<td class=${isFigure ? 'figure' : isWide ? 'wide' : title === '' ? 'doings' : ''}>
                       ${cell ? cell(row) : textOf(value(row))}
                     </td>`,
                 )}
