@@ -2,6 +2,8 @@
  * What the gateway charges above and below the provider's price: by rule, exactly, and recorded beside the
  * provider's bill.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,9 +12,11 @@ import {
   findMarkup,
   markPrice,
   markupSchema,
-  vendorPrice,
   type MarkupInput,
 } from '../../plugins/meters/balance/markup/marked-prices.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { vendorPrice } from '../../plugins/shared/vendor-price.ts';
+import { askAdmin } from '../support/admin-door.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { until } from '../support/operated.ts';
 
@@ -146,11 +150,25 @@ describe('a gateway with markups', () => {
   it("charges them, keeps the provider's bill, and shows the margin", async () => {
     house = opened = await openHouse({
       ledger: { markup: [{ account: 'tester', percent: '10', fixed: '0.001' }] },
+      plugins: [admin({ port: 0 })],
     });
+    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const operator = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const read = async (path: string) => (await askAdmin(door, operator, ['GET', path])).body;
     expect(await call()).toBe('0.001231');
     expect(await house.gateway.verb('usage', [], { by: 'account' })).toMatchObject([
       { account: 'tester', calls: 1, cost: '0.001231', vendorCost, margin: '0.001021' },
     ]);
+    const money = { cost: '0.001231', vendor_cost: vendorCost, margin: '0.001021' };
+    expect(await read('/calls')).toMatchObject({ data: [money] });
+    expect(await read('/overview?by=account')).toMatchObject({
+      totals: money,
+      series: [{ name: 'tester', totals: money, margin: expect.arrayContaining([money.margin]) }],
+    });
+    const own = await fetch(`${house.gateway.url}/v1/key`, {
+      headers: { authorization: `Bearer ${house.key}` },
+    });
+    expect(await own.text()).not.toContain('margin');
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 

@@ -45,6 +45,7 @@ function madeCall(
     cached: 0,
     reasoning: 0,
     cost: '7',
+    margin: '2',
     basis: 'usage',
     flags: '',
     tags: {},
@@ -67,6 +68,7 @@ function totalOf(rows: readonly OverviewRow[]) {
     rows.reduce((total, row) => total + read(row), 0);
   return {
     cost: rows.reduce((total, row) => total + row.cost, 0n),
+    margin: rows.reduce((total, row) => total + row.margin, 0n),
     posts: sum((row) => row.posts),
     calls: sum((row) => row.counts.calls),
     errors: sum((row) => row.counts.errors),
@@ -126,6 +128,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
         cached: 0,
         reasoning: 0,
         cost: 9_007_199_254_740_993n,
+        margin: 2n,
         basis: 'usage',
         flags: '',
         tags: { team: 'search', stage: 'test' },
@@ -209,6 +212,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
           provider: names,
           at: fc.integer({ min: 0, max: 3 * units['1d'] }),
           amount: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
+          vendor: fc.option(fc.bigInt({ min: 0n, max: 30n }), { nil: undefined }),
           outcome: fc.constantFrom('completed', 'failed', 'aborted', 'refused'),
           cached: fc.constantFrom(0, 0, 3),
           first: fc.option(fc.integer({ min: 0, max: 200_000 })),
@@ -245,7 +249,9 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
               const whom = { model: `m/${each.model}`, provider: each.provider };
               await store().reserve(request(id, name, { key, quotes: [{ ...quote(10n), ...whom }] }));
               const amount = each.amount === undefined ? undefined : BigInt(each.amount);
-              await store().settle(settlement(id, amount, { ...whom, at: each.at }));
+              await store().settle(
+                settlement(id, amount, { ...whom, at: each.at, vendor: amount && each.vendor }),
+              );
               if (!each.isStored) continue;
               const { outcome, cached, first } = each;
               const call = madeCall(id, name, each.at, {
@@ -291,7 +297,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
 /** Compares the overview by each dimension and step with sums that the test makes itself. */
 async function expectEqual(store: Store, name: string, calls: readonly MadeCall[]): Promise<void> {
   const entries = (await store.entries({ account: name, limit: 1000 })).filter(
-    ({ revenue, kind }) => revenue !== 0n || kind === 'post',
+    ({ revenue, vendor, kind }) => revenue !== 0n || (vendor ?? 0n) !== 0n || kind === 'post',
   );
   const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'account', 'provider'];
   for (const by of dimensions)
@@ -299,17 +305,34 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
       const query: OverviewQuery = { ...always, by, unit, account: name };
       const wanted = new Map<
         string,
-        { cost: bigint; posts: number; calls: number; hits: number; errors: number; timed: number }
+        {
+          cost: bigint;
+          margin: bigint;
+          posts: number;
+          calls: number;
+          hits: number;
+          errors: number;
+          timed: number;
+        }
       >();
       const cell = (group: unknown, at: number) => {
         const id = `${String(group)} ${Math.floor(at / units[unit]) * units[unit]}`;
-        const known = wanted.get(id) ?? { cost: 0n, posts: 0, calls: 0, hits: 0, errors: 0, timed: 0 };
+        const known = wanted.get(id) ?? {
+          cost: 0n,
+          margin: 0n,
+          posts: 0,
+          calls: 0,
+          hits: 0,
+          errors: 0,
+          timed: 0,
+        };
         wanted.set(id, known);
         return known;
       };
       for (const entry of entries) {
         const sums = cell(entry[by], entry.at);
         sums.cost += entry.revenue;
+        sums.margin += entry.vendor === undefined ? 0n : entry.revenue - entry.vendor;
         if (entry.kind === 'post') sums.posts += 1;
       }
       for (const call of calls) {
@@ -336,5 +359,9 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
     }
   const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
   const own = totalOf(tags.filter((row) => row.name === `of:${name}`));
-  expect(own).toMatchObject({ calls: calls.length, cost: BigInt(calls.length) * 7n });
+  expect(own).toMatchObject({
+    calls: calls.length,
+    cost: BigInt(calls.length) * 7n,
+    margin: BigInt(calls.length) * 2n,
+  });
 }

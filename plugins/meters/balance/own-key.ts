@@ -29,7 +29,8 @@ async function usageOf(store: Store, { account, key }: Principal, days: number) 
   const data = rows
     .toSorted((one, other) => other.start - one.start || one.place - other.place)
     .map((row) => {
-      const { cache_hits: _hits, first_event_ms: _times, ...sums } = totalsOf([row]);
+      const { cost, calls, errors, input, output, cached, reasoning } = totalsOf([row]);
+      const sums = { calls, errors, cost, input, output, cached, reasoning };
       return { day: new Date(row.start).toISOString().slice(0, 10), model: row.name ?? null, ...sums };
     });
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), data };

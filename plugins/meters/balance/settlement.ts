@@ -6,20 +6,18 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
   chargeSoFar,
-  costOf,
   formatUsd,
   isGatewayError,
   type Charge,
   type CostLine,
   type End,
   type Host,
-  type Nano,
   type Planned,
   type Replayed,
   type Routed,
   type Target,
 } from '../../../core/index.ts';
-import { vendorPrice } from './markup/marked-prices.ts';
+import { vendorCost } from '../../shared/vendor-price.ts';
 import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
@@ -64,12 +62,6 @@ export function unsent(id: string, reason: string, at: number, attempts = 0): Se
   return { ...noAttempt, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
 }
 
-/** What the vendor bills for a call that is charged at another price. */
-function vendorCost({ usage, rule, basis }: Charge, { price }: Target): Nano | undefined {
-  const own = basis === 'none' ? undefined : vendorPrice(price);
-  return own && costOf(rule ? { ...usage, rule } : usage, own);
-}
-
 /**
  * How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free
  * model) is posted.
@@ -85,7 +77,7 @@ export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlemen
     at,
     basis,
     suspect,
-    vendor: vendorCost(end.charge, end.exchange.attempt.target),
+    vendor: vendorCost(end.charge, end.exchange.attempt.target.price),
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
     outcome: end.recording,

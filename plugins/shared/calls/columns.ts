@@ -1,6 +1,7 @@
 /** The facts of an ended call by which calls are listed, stored and shown live. */
 import { formatUsd, type End } from '../../../core/index.ts';
 import { attributionOf } from '../attribution.ts';
+import { vendorCost } from '../vendor-price.ts';
 import { longestName } from './record.ts';
 
 /** A client that disconnected got no status; this is what the metrics call it. */
@@ -22,6 +23,8 @@ export function columnsOf(end: End) {
   const attempt = isAnswer ? end.exchange.attempt : undefined;
   const target = attempt?.target ?? (type === 'refused' ? end.exchange.targets?.[0] : undefined);
   const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
+  const cost = charge?.cost ?? 0n;
+  const bill = charge && attempt ? vendorCost(charge, attempt.target.price) : undefined;
   const isStreamed = type === 'answered' && end.exchange.call.stream;
   return {
     call: exchange.id,
@@ -48,7 +51,9 @@ export function columnsOf(end: End) {
     output,
     cached: cacheRead,
     reasoning,
-    cost: String(charge?.cost ?? 0n),
+    cost: String(cost),
+    // What is charged above the vendor's bill.
+    margin: String(bill === undefined ? 0n : cost - bill),
     basis: charge?.basis ?? 'none',
     flags: charge?.suspect ? 'suspect' : '',
     tags: attributionOf(exchange).byName,
@@ -58,7 +63,7 @@ export function columnsOf(end: End) {
 /** Columns as either store or an end has them. */
 export type ListedColumns = Omit<
   ReturnType<typeof columnsOf>,
-  'stream' | 'cost' | 'asked' | 'code' | 'outcome' | 'operation' | 'basis'
+  'stream' | 'cost' | 'margin' | 'asked' | 'code' | 'outcome' | 'operation' | 'basis'
 > & {
   readonly asked: string | null;
   readonly code: string | null;
@@ -67,6 +72,7 @@ export type ListedColumns = Omit<
   readonly basis: string;
   readonly stream: boolean | number;
   readonly cost: string | bigint;
+  readonly margin: string | bigint;
 };
 
 const iso = (time: number): string => new Date(time).toISOString();
@@ -100,11 +106,14 @@ export function ownCall(row: ListedColumns) {
 
 /** A call as operators see it in a list. */
 export function shownCall(row: ListedColumns) {
+  const margin = BigInt(row.margin);
   return {
     ...ownCall(row),
     account: row.account === '' ? null : row.account,
     key: row.key === '' ? null : row.key,
     status: row.status,
+    vendor_cost: formatUsd(BigInt(row.cost) - margin),
+    margin: formatUsd(margin),
     flags: row.flags.split(' ').filter((flag) => flag !== ''),
     tags: row.tags,
   };

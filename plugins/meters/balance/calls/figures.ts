@@ -1,6 +1,6 @@
 /**
- * What roll-ups sum up. `cost` and `posts` come from the entries of the ledger, the other figures from the
- * stored calls. Times to the first event are counted in buckets, from which percentiles are read.
+ * What roll-ups sum up. `cost`, `margin` (what was charged above the vendor's bill) and `posts` come from the
+ * entries of the ledger, the other figures from the stored calls. Times to the first event are counted in buckets, from which percentiles are read.
  */
 
 /** Upper bounds of the buckets in milliseconds; one more bucket is for what takes longer. */
@@ -11,7 +11,7 @@ export const bucketBounds: readonly number[] = [
 
 export const buckets: readonly string[] = [...bucketBounds, Infinity].map((_, index) => `bucket_${index}`);
 
-export const booked = ['cost', 'posts'] as const;
+export const booked = ['cost', 'margin', 'posts'] as const;
 export const counted = ['calls', 'errors', 'input', 'output', 'cached', 'reasoning', 'cache_hits'] as const;
 
 export const figures: readonly string[] = [...booked, ...counted, ...buckets];

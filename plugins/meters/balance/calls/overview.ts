@@ -32,6 +32,8 @@ export interface OverviewRow {
   /** How many series there are, with those that are summed up in one. */
   readonly names: number;
   readonly cost: bigint;
+  /** What was charged above the vendors' bills. */
+  readonly margin: bigint;
   readonly posts: number;
   readonly counts: Readonly<Record<(typeof counted)[number], number>>;
   /** How many first events came within each bucket. */
@@ -84,6 +86,7 @@ export function overviewRowOf(row: Row): OverviewRow {
     place: count(row, 'place'),
     names: count(row, 'names'),
     cost: integer(row, 'cost'),
+    margin: integer(row, 'margin'),
     posts: count(row, 'posts'),
     counts: {
       calls: calls ?? 0,

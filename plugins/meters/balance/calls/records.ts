@@ -26,6 +26,7 @@ export const callColumns = [
   'cached',
   'reasoning',
   'cost',
+  'margin',
   'basis',
   'flags',
   'tags',
@@ -58,6 +59,8 @@ export interface CallRow {
   readonly cached: number;
   readonly reasoning: number;
   readonly cost: bigint;
+  /** What was charged above the vendor's bill. */
+  readonly margin: bigint;
   readonly basis: string;
   readonly flags: string;
   readonly tags: Readonly<Record<string, string>>;
@@ -214,6 +217,7 @@ export function callRowOf(row: Row): CallRow {
     cached: count(row, 'cached'),
     reasoning: count(row, 'reasoning'),
     cost: integer(row, 'cost'),
+    margin: integer(row, 'margin'),
     basis: text(row, 'basis'),
     flags: text(row, 'flags'),
     tags: namedTexts(row, 'tags'),

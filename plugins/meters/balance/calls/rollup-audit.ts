@@ -26,8 +26,8 @@ const parties = ['account', 'key', 'model', 'provider'] as const;
 function checkOf(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
   const groups = by.map((each, index) => `${each} AS group_${index}`).join(', ');
   const text = `
-    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(posts) AS bigint) AS posts
-    FROM (${kept} UNION ALL SELECT account, key, model, provider, at, cost, posts FROM (${entriesBeyond}) AS rest) AS parts
+    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin, CAST(sum(posts) AS bigint) AS posts
+    FROM (${kept} UNION ALL SELECT account, key, model, provider, at, cost, margin, posts FROM (${entriesBeyond}) AS rest) AS parts
     GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
   return { table, step, text };
 }
@@ -35,7 +35,7 @@ function checkOf(table: string, kept: string, by: readonly string[], step?: numb
 function checkSteps(dimension: Dimension, unit: Unit): RollupCheck {
   const step = units[unit];
   const kept = `
-    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, posts FROM series
+    SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts FROM series
     WHERE dimension = '${dimension}' AND unit = ${step}`;
   return checkOf(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
 }
@@ -48,7 +48,7 @@ const steps = [
 ];
 const everything = checkOf(
   'rollups',
-  'SELECT account, key, model, provider, hour AS at, cost, posts FROM rollups',
+  'SELECT account, key, model, provider, hour AS at, cost, margin, posts FROM rollups',
   parties,
 );
 
@@ -62,15 +62,18 @@ export function rollupChecks(audit: number): readonly RollupCheck[] {
 
 interface Sums {
   cost: Nano;
+  /** What was charged above the vendors' bills. */
+  margin: Nano;
   posts: bigint;
 }
 
 type Groups = Map<string, Sums>;
 
-function add(groups: Groups, name: string, cost: Nano, posts: bigint): void {
+function add(groups: Groups, name: string, { cost, margin, posts }: Readonly<Sums>): void {
   const sums = groups.get(name);
-  if (!sums) return void groups.set(name, { cost, posts });
+  if (!sums) return void groups.set(name, { cost, margin, posts });
   sums.cost += cost;
+  sums.margin += margin;
   sums.posts += posts;
 }
 
@@ -83,11 +86,11 @@ export class RollupAudit {
     this.#found = found;
   }
 
-  entry({ account, key = '', model = '', provider = '', at, revenue, kind }: Entry): void {
-    const posts = kind === 'post' ? 1n : 0n;
-    if (revenue === 0n && posts === 0n) return;
-    add(this.#byParties, [account, key, model, provider].join('\n'), revenue, posts);
-    add(this.#byHour, String(Math.floor(at / units['1h']) * units['1h']), revenue, posts);
+  entry({ account, key = '', model = '', provider = '', at, revenue, vendor = revenue, kind }: Entry): void {
+    const sums = { cost: revenue, margin: revenue - vendor, posts: kind === 'post' ? 1n : 0n };
+    if (revenue === 0n && vendor === 0n && sums.posts === 0n) return;
+    add(this.#byParties, [account, key, model, provider].join('\n'), sums);
+    add(this.#byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
   }
 
   compare({ table, step, rows }: CheckedRollups): void {
@@ -96,12 +99,13 @@ export class RollupAudit {
     for (const row of rows) {
       const name = nameOf(row);
       missing.delete(name);
-      const sums = wanted.get(name) ?? { cost: 0n, posts: 0n };
-      const [cost, posts] = [integer(row, 'cost'), integer(row, 'posts')];
-      if (cost !== sums.cost || posts !== sums.posts)
+      const sums = wanted.get(name) ?? { cost: 0n, margin: 0n, posts: 0n };
+      const [cost, margin] = [integer(row, 'cost'), integer(row, 'margin')];
+      const posts = integer(row, 'posts');
+      if (cost !== sums.cost || margin !== sums.margin || posts !== sums.posts)
         this.#found(
-          `the roll-up ${table} has ${formatUsd(cost)} in ${posts} calls for ${shown(name)}, ` +
-            `and the entries sum to ${formatUsd(sums.cost)} in ${sums.posts}`,
+          `the roll-up ${table} has ${told({ cost, margin, posts })} for ${shown(name)}, ` +
+            `and the entries sum to ${told(sums)}`,
         );
     }
     for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${shown(name)}`);
@@ -109,8 +113,7 @@ export class RollupAudit {
 
   #inSteps(step: number): Groups {
     const groups: Groups = new Map();
-    for (const [at, { cost, posts }] of this.#byHour)
-      add(groups, String(Math.floor(Number(at) / step) * step), cost, posts);
+    for (const [at, sums] of this.#byHour) add(groups, String(Math.floor(Number(at) / step) * step), sums);
     return groups;
   }
 }
@@ -119,6 +122,11 @@ function nameOf(row: Row): string {
   return 'group_1' in row
     ? parties.map((_, index) => String(row[`group_${index}`])).join('\n')
     : String(row.group_0);
+}
+
+function told({ cost, margin, posts }: Sums): string {
+  const above = margin === 0n ? '' : ` (margin ${formatUsd(margin)})`;
+  return `${formatUsd(cost)}${above} in ${posts} calls`;
 }
 
 function shown(name: string): string {

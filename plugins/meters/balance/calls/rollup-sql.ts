@@ -35,15 +35,16 @@ const callFigures = `
 function source(log: Log, range: string): string {
   return log === 'entries'
     ? `SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
-        coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost, ${flag("entries.kind = 'post'")} AS posts
+        coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost,
+        coalesce(revenue - vendor, 0) AS margin, ${flag("entries.kind = 'post'")} AS posts
       FROM entries JOIN accounts ON accounts.id = entries.account
-      WHERE ${range} AND (revenue <> 0 OR entries.kind = 'post')`
+      WHERE ${range} AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`
     : `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
 }
 
-/** One row for each tag of a call. Entries know no tags, so the cost is that of the call. */
+/** One row for each tag of a call. Entries know no tags, so the money is that of the call. */
 function tagSource(range: string): string {
-  return `SELECT tag, calls.ended AS at, cost, ${callFigures}
+  return `SELECT tag, calls.ended AS at, cost, margin, ${callFigures}
     FROM calls JOIN call_tags ON call_tags.number = calls.number WHERE ${range}`;
 }
 
@@ -80,7 +81,7 @@ export function tails(query: TailQuery): string {
 }
 
 export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
-  return `SELECT tag AS name, at / ${unit} * ${unit} AS start, ${padded(['cost', ...columnsOf.calls])}
+  return `SELECT tag AS name, at / ${unit} * ${unit} AS start, ${padded(['cost', 'margin', ...columnsOf.calls])}
     FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
 }
 

@@ -10,11 +10,12 @@ import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension
 export const sliceSql = {
   entries: `
     SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
-      coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost, entries.kind AS kind
+      coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost,
+      coalesce(revenue - vendor, 0) AS margin, entries.kind AS kind
     FROM entries JOIN accounts ON accounts.id = entries.account
-    WHERE entries.number > $1 AND entries.number <= $2 AND (revenue <> 0 OR entries.kind = 'post')`,
+    WHERE entries.number > $1 AND entries.number <= $2 AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`,
   calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost, first_event, tags
+    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost, margin, first_event, tags
     FROM calls WHERE number > $1 AND number <= $2`,
 } as const;
 
@@ -30,14 +31,21 @@ export function addingSql(table: string, key: Columns, rows: string): string {
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 
-/** The figures of a group, in the order of `figures`; the first is the cost. */
+interface Money {
+  readonly cost: bigint;
+  readonly margin: bigint;
+}
+
+/** The figures of a group, in the order of `figures`: money, and then counts. */
 interface Sums {
   readonly key: readonly (string | number)[];
   cost: bigint;
+  margin: bigint;
   readonly counts: number[];
 }
 
-const places = new Map(figures.map((figure, index) => [figure, index - 1]));
+const counts = figures.slice(2);
+const places = new Map(counts.map((figure, index) => [figure, index]));
 const place = (figure: string): number => places.get(figure) ?? 0;
 const [posts, calls, errors, hits, firstBucket] = ['posts', 'calls', 'errors', 'cache_hits', 'bucket_0'].map(
   place,
@@ -57,13 +65,19 @@ function bucketOf(milliseconds: number): number {
   return found < 0 ? bucketBounds.length : found;
 }
 
+const none: Money = { cost: 0n, margin: 0n };
+
+function moneyOf(row: Row): Money {
+  return { cost: integer(row, 'cost'), margin: integer(row, 'margin') };
+}
+
 export class SliceSums {
   readonly #rollups = new Map<string, Sums>();
   readonly #series = new Map<string, Sums>();
 
   addEntry(row: Row): void {
     const counts: Additions = text(row, 'kind') === 'post' ? [[posts, 1]] : [];
-    this.#add(row, integer(row, 'cost'), counts);
+    this.#add(row, moneyOf(row), counts);
   }
 
   addCall(row: Row): void {
@@ -76,10 +90,10 @@ export class SliceSums {
       ...(first === undefined ? [] : [[(firstBucket ?? 0) + bucketOf(first), 1] as const]),
     ];
     // The money of a call is in its entries, which know no tags.
-    this.#add(row, 0n, counts);
+    this.#add(row, none, counts);
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(namedTexts(row, 'tags')))
-      this.#addSeries('tag', tagText(name, value), count(row, 'at'), integer(row, 'cost'), counts);
+      this.#addSeries('tag', tagText(name, value), count(row, 'at'), moneyOf(row), counts);
   }
 
   /** Rows of the table of roll-ups: its key and its figures. */
@@ -91,38 +105,40 @@ export class SliceSums {
     return valuesOf(this.#series);
   }
 
-  #add(row: Row, cost: bigint, counts: Additions): void {
+  #add(row: Row, money: Money, counts: Additions): void {
     const [account, key, model, provider] = ['account', 'key', 'model', 'provider'].map((name) =>
       text(row, name),
     );
     const at = count(row, 'at');
     const hour = Math.floor(at / units['1h']) * units['1h'];
-    sum(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], cost, counts);
-    for (const dimension of untagged) this.#addSeries(dimension, text(row, dimension), at, cost, counts);
+    sum(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], money, counts);
+    for (const dimension of untagged) this.#addSeries(dimension, text(row, dimension), at, money, counts);
   }
 
-  #addSeries(dimension: Dimension, name: string, at: number, cost: bigint, counts: Additions): void {
+  #addSeries(dimension: Dimension, name: string, at: number, money: Money, counts: Additions): void {
     for (const unit of steps)
-      sum(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], cost, counts);
+      sum(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], money, counts);
   }
 }
 
 function sum(
   groups: Map<string, Sums>,
   key: readonly (string | number)[],
-  cost: bigint,
-  counts: Additions,
+  { cost, margin }: Money,
+  additions: Additions,
 ): void {
   const id = key.join('\n');
   let sums = groups.get(id);
-  if (!sums) groups.set(id, (sums = { key, cost: 0n, counts: figures.slice(1).map(() => 0) }));
+  if (!sums) groups.set(id, (sums = { key, ...none, counts: counts.map(() => 0) }));
   sums.cost += cost;
-  for (const [at, amount] of counts) if (at !== undefined) sums.counts[at] = (sums.counts[at] ?? 0) + amount;
+  sums.margin += margin;
+  for (const [at, amount] of additions)
+    if (at !== undefined) sums.counts[at] = (sums.counts[at] ?? 0) + amount;
 }
 
 /** In the order of their keys, so that two processes that write the same rows lock them in the same order. */
 function valuesOf(groups: Map<string, Sums>): (string | number | bigint)[][] {
   return [...groups]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { key, cost, counts }]) => [...key, cost, ...counts]);
+    .map(([, { key, cost, margin, counts: summed }]) => [...key, cost, margin, ...summed]);
 }

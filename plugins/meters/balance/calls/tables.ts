@@ -16,7 +16,10 @@ export interface Dialect {
 }
 
 export function callTables({ identity, integer, text, table, keyed }: Dialect): string {
-  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
+  const sums = figures
+    .filter((figure) => figure !== 'margin')
+    .map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`)
+    .join(',\n  ');
   return `
 CREATE TABLE calls (
   number ${identity},

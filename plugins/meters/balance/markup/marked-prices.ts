@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';
+import { rememberVendorPrice } from '../../../shared/vendor-price.ts';
 
 /** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */
 const percent = z
@@ -83,20 +84,13 @@ function markAll<Part>(part: Part, millionths: bigint): Part {
   ) as Part;
 }
 
-const origins = new WeakMap<Price, Price>();
-
-/** The vendor's price behind a price with a markup; undefined without one. */
-export function vendorPrice(price: Price): Price | undefined {
-  return origins.get(price);
-}
-
 /** A price with a rule. The fixed sum is part of the fee for each call. */
 export function markPrice(price: Price, { percent: millionths = 0n, fixed: sum = 0n }: Markup): Price {
   const scaled = markAll(price, millionths);
   const withSum = <Terms extends { request?: Nano | undefined }>(terms: Terms): Terms =>
     sum === 0n ? terms : { ...terms, request: (terms.request ?? 0n) + sum };
   const marked = { ...withSum(scaled), ...(scaled.rules ? { rules: scaled.rules.map(withSum) } : {}) };
-  origins.set(marked, price);
+  rememberVendorPrice(marked, price);
   return marked;
 }
 

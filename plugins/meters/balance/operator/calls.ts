@@ -87,6 +87,8 @@ const columns = [
   'cached',
   'reasoning',
   'cost',
+  'vendor_cost',
+  'margin',
   'cost_basis',
   'flags',
   'tags',

@@ -65,6 +65,13 @@ function rangeOf(query: Query): Range {
   return range;
 }
 
+/** What was charged, what the vendors bill for it, and the difference. */
+function moneyOf(rows: readonly OverviewRow[]) {
+  const cost = rows.reduce((total, row) => total + row.cost, 0n);
+  const margin = rows.reduce((total, row) => total + row.margin, 0n);
+  return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
+}
+
 export function totalsOf(rows: readonly OverviewRow[]) {
   const sum = (read: (row: OverviewRow) => number): number =>
     rows.reduce((total, row) => total + read(row), 0);
@@ -72,7 +79,7 @@ export function totalsOf(rows: readonly OverviewRow[]) {
   return {
     calls: sum((row) => row.counts.calls),
     errors: sum((row) => row.counts.errors),
-    cost: formatUsd(rows.reduce((total, { cost }) => total + cost, 0n)),
+    ...moneyOf(rows),
     input: sum((row) => row.counts.input),
     output: sum((row) => row.counts.output),
     cached: sum((row) => row.counts.cached),
@@ -98,6 +105,8 @@ function columnsOf(rows: readonly OverviewRow[], starts: readonly number[]) {
     calls: column(({ counts }) => counts.calls, 0),
     errors: column(({ counts }) => counts.errors, 0),
     cost: column(({ cost }) => formatUsd(cost), '0'),
+    vendor_cost: column(({ cost, margin }) => formatUsd(cost - margin), '0'),
+    margin: column(({ margin }) => formatUsd(margin), '0'),
     input: column(({ counts }) => counts.input, 0),
     output: column(({ counts }) => counts.output, 0),
     cached: column(({ counts }) => counts.cached, 0),

@@ -5,6 +5,7 @@
  * what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
+import { marginColumns } from '../calls/margins.ts';
 import { callTables } from '../calls/tables.ts';
 import { correctionTables } from '../corrections.ts';
 import { documentTable } from '../documents.ts';
@@ -177,6 +178,7 @@ const migrations: Migrations = {
     readOnlyKeys,
     vendorColumn('bigint'),
     corrections,
+    marginColumns('bigint'),
   ],
 };
 

@@ -4,6 +4,7 @@
  * pending reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's
  * version.
  */
+import { marginColumns } from '../calls/margins.ts';
 import { callTables } from '../calls/tables.ts';
 import { correctionTables } from '../corrections.ts';
 import { documentTable } from '../documents.ts';
@@ -169,5 +170,6 @@ export const migrations: Migrations = {
     readOnlyKeys,
     vendorColumn('INTEGER'),
     corrections,
+    marginColumns('INTEGER'),
   ],
 };

@@ -30,6 +30,8 @@ export interface Call {
   readonly cached: number;
   readonly reasoning: number;
   readonly cost: string;
+  readonly vendor_cost?: string;
+  readonly margin?: string;
   readonly cost_basis: string;
   readonly flags?: readonly string[];
   readonly tags?: Readonly<Record<string, string>>;

@@ -242,6 +242,8 @@ export function CallDetail({ id }: { readonly id: string }) {
             <${Facts}
               of=${[
                 ['Cost', html`<${Amount} usd=${call.cost} /> <span class="dim">by ${call.cost_basis}</span>`],
+                ['Vendor', html`<${Amount} usd=${call.vendor_cost} />`],
+                ['Margin', html`<${Amount} usd=${call.margin} />`],
                 ['Input tokens', count(call.input)],
                 ['of them cached', count(call.cached)],
                 ['Output tokens', count(call.output)],

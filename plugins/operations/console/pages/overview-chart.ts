@@ -1,8 +1,9 @@
 /** The chart of the overview and the table under it, which has the same figures. */
 import { Chart, colourClass, type Series } from './chart.ts';
+import { amountColumn } from './columns.ts';
 import { clock, count, day, duration, minute, percent, short } from './format.ts';
 import { html, useMemo } from './kit.ts';
-import { Amount, dollars } from './money.ts';
+import { dollars } from './money.ts';
 import { href } from './router.ts';
 import type { Column } from './table.ts';
 
@@ -10,6 +11,8 @@ interface Totals {
   readonly calls: number;
   readonly errors: number;
   readonly cost: string;
+  readonly vendor_cost: string;
+  readonly margin: string;
   readonly input: number;
   readonly output: number;
   readonly cached: number;
@@ -177,12 +180,9 @@ export function breakdown(data: Overview, tag: string | undefined): Column<Row>[
                   >`
           }`,
     },
-    {
-      title: 'Spend',
-      value: ({ series }) => series.totals.cost,
-      cell: ({ series }) => html`<${Amount} usd=${series.totals.cost} />`,
-      isFigure: true,
-    },
+    amountColumn('Spend', ({ series }) => series.totals.cost),
+    amountColumn('Vendor', ({ series }) => series.totals.vendor_cost),
+    amountColumn('Margin', ({ series }) => series.totals.margin),
     figure(
       'Calls',
       ({ calls }) => calls,

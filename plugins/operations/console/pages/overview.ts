@@ -21,7 +21,11 @@ function Tiles({ data }: { readonly data: Overview | undefined }) {
   const range = data && { from: data.from, to: data.to };
   const audit = data?.audit;
   return html`<div class="tiles">
-    <${Tile} label="Spend" value=${html`<${Amount} usd=${totals?.cost} />`} note="in the range" />
+    <${Tile}
+      label="Spend"
+      value=${html`<${Amount} usd=${totals?.cost} />`}
+      note=${totals && html`vendors <${Amount} usd=${totals.vendor_cost} />, margin <${Amount} usd=${totals.margin} />`}
+    />
     <${Tile}
       label="Calls"
       value=${totals ? short(totals.calls) : '–'}

@@ -1,0 +1,20 @@
+/** What vendors bill for calls that are charged at another price: records show it, and the ledger books it. */
+import { costOf, type Charge, type Nano, type Price } from '../../core/index.ts';
+
+const origins = new WeakMap<Price, Price>();
+
+/** Remembers the vendor's price behind a price with a markup. */
+export function rememberVendorPrice(price: Price, origin: Price): void {
+  origins.set(price, origin);
+}
+
+/** The vendor's price behind a price with a markup; undefined without one. */
+export function vendorPrice(price: Price): Price | undefined {
+  return origins.get(price);
+}
+
+/** What the vendor bills for a charge; undefined if it is what was charged. */
+export function vendorCost({ usage, rule, basis }: Charge, price: Price): Nano | undefined {
+  const own = basis === 'none' ? undefined : origins.get(price);
+  return own && costOf(rule ? { ...usage, rule } : usage, own);
+}
