@@ -3,11 +3,18 @@
  * worker asks the parent process, which asks every worker.
  */
 import cluster from 'node:cluster';
-import { AggregatorRegistry, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Registry } from 'prom-client';
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 
 export const metrics = new Registry();
+
+/** Counted by the process that starts the workers. A gateway of one process reports 0. */
+export const workerDeaths = new Counter({
+  name: 'tollgate_worker_deaths_total',
+  help: 'Worker processes that ended though nothing stopped the gateway.',
+  registers: cluster.isWorker ? [] : [metrics],
+});
 
 export const scrapeRequest = z.object({ type: z.literal('tollgate:scrape'), id: z.number() });
 export const scrapeReply = z.object({

@@ -51,7 +51,7 @@ async function start(): Promise<void> {
   flushCompileCache();
   const config = await loadConfig(configFile());
   const { workers } = config.server;
-  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins);
+  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
   const first = isFirstStart(config);
   const service = await serve(config, logger);
   serves(service);

@@ -6,9 +6,10 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { z } from 'zod';
-import { scrapeRequest, type scrapeReply } from '../host/metrics.ts';
+import { metrics, scrapeRequest, workerDeaths, type scrapeReply } from '../host/metrics.ts';
 import type { Plugin } from '../plugin.ts';
 import { openSwitchboard } from './worker-messages.ts';
 
@@ -77,21 +78,26 @@ async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
   }
 }
 
-/** Answers workers that ask for everyone's metrics. */
+/** Answers workers that ask for everyone's metrics, and adds those of this process. */
 function answerScrapes(): void {
   const all = new AggregatorRegistry();
+  const collect = async (): Promise<string> => `${await all.clusterMetrics()}\n${await metrics.metrics()}`;
   cluster.on('message', (worker, message) => {
     const request = scrapeRequest.safeParse(message);
     if (!request.success) return;
     const { id } = request.data;
     const answer = (text?: string): boolean =>
       worker.send({ type: 'tollgate:scraped', id, text } satisfies z.output<typeof scrapeReply>);
-    figuresOfAll(() => all.clusterMetrics()).then(answer, () => answer());
+    figuresOfAll(collect).then(answer, () => answer());
   });
 }
 
 /** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */
-export async function superviseWorkers(count: number, plugins: readonly Plugin[]): Promise<void> {
+export async function superviseWorkers(
+  count: number,
+  plugins: readonly Plugin[],
+  logger: Logger,
+): Promise<void> {
   let stopping = false;
   answerScrapes();
   const supervisor = openSwitchboard();
@@ -104,6 +110,14 @@ export async function superviseWorkers(count: number, plugins: readonly Plugin[]
     }
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, pass(signal));
+  const noteDeath = ({ process: { pid } }: Worker, code: number | null, signal: string | null): void => {
+    if (stopping) return;
+    workerDeaths.inc();
+    logger.error(
+      { pid, code, signal },
+      'a worker died and is replaced: see its last log lines, or after SIGKILL the kernel log for a lack of memory',
+    );
+  };
   const keep = async (number: number): Promise<void> => {
     const worker = await startWorker(number);
     worker.once('exit', (code) => {
@@ -126,6 +140,8 @@ export async function superviseWorkers(count: number, plugins: readonly Plugin[]
     if (error instanceof EarlyEnd && error.signal === null) process.exit(1);
     throw error;
   }
+  // A first worker that cannot start prints the reason itself.
+  cluster.on('exit', noteDeath);
   await Promise.all(
     Array.from({ length: count - 1 }, (_, index) => keep(index + 2).catch(() => again(index + 2))),
   );

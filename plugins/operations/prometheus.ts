@@ -222,8 +222,13 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
 
 export const prometheus = definePlugin({
   name: 'prometheus',
-  options: z.strictObject({}),
-  apply(host) {
+  options: z.strictObject({
+    /** `admin` serves `/metrics` on the admin listener only. */
+    listener: z.enum(['both', 'admin']).default('both'),
+  }),
+  apply(host, { listener }) {
+    if (listener === 'admin' && !host.plugins.has('admin'))
+      throw new Error('listener: "admin" needs the plugin "admin", which opens the admin listener');
     const registry = host.metrics;
     const metrics = createMetrics(registry);
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
@@ -242,7 +247,7 @@ export const prometheus = definePlugin({
       method: 'GET',
       path: '/metrics',
       access: 'public',
-      everywhere: true,
+      ...(listener === 'admin' ? { adminOnly: true } : { everywhere: true }),
       openapi: async () => (await import('./prometheus/description.ts')).metricsPage,
       handle: async () => ({
         status: 200,

@@ -33,6 +33,7 @@ function heartbeat(): Heartbeat {
     longestCall: 1e9,
     logger: pino({ level: 'silent' }),
     onBeat: async () => undefined,
+    onRound: () => undefined,
     onRecovered: ({ id }) => void recovered.push(id),
   });
 }
@@ -215,6 +216,7 @@ describe('the heartbeat loop', () => {
       longestCall: 1e9,
       logger: pino({ level: 'silent' }),
       onBeat: async () => undefined,
+      onRound: () => undefined,
       onRecovered: () => undefined,
     });
     owners.mockRejectedValueOnce(new Error('away'));
@@ -244,6 +246,7 @@ describe('a reservation that is too old', () => {
       longestCall,
       logger: pino({ level: 'silent' }),
       onBeat: async () => undefined,
+      onRound: () => undefined,
       onRecovered: () => undefined,
     });
     own.start();
@@ -299,6 +302,7 @@ describe('a ledger full of calls of dead processes', () => {
       longestCall: 1e15,
       logger: pino({ level: 'silent' }),
       onBeat: async () => undefined,
+      onRound: () => undefined,
       onRecovered: ({ id }) => void ended.push(id),
     });
     own.start();

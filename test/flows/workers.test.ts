@@ -110,6 +110,10 @@ describe.runIf(onLinux)('several workers', () => {
     expect(await call(gateway)).toBe(200);
     await until(() => readyIn(gateway) === 3);
     expect(workersOf(gateway)).not.toContain(victim);
+    expect(gateway.printed()).toMatch(
+      new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL",.*a worker died`),
+    );
+    expect(await metric(gateway, /tollgate_worker_deaths_total (\d+)/)).toBe(1);
     expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(
       Array.from({ length: 8 }, () => 200),
     );

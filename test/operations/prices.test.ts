@@ -13,6 +13,7 @@ import { formatUsd, parseUsd } from '../../core/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { perMillion } from '../../plugins/operations/catalogue/litellm.ts';
+import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { until } from '../support/operated.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -61,7 +62,7 @@ const updates = z.array(
 
 let house: House;
 async function open(prices?: NonNullable<Parameters<typeof catalogue>[0]>['prices']): Promise<void> {
-  house = await openHouse({ plugins: [catalogue(prices ? { prices } : {})] });
+  house = await openHouse({ plugins: [catalogue(prices ? { prices } : {}), prometheus()] });
   opened.push(house);
   house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
 }
@@ -309,12 +310,31 @@ describe('the automatic feed', () => {
     expect(house.gateway.log.join('')).not.toContain('secret');
   });
 
-  it('leaves prices unchanged when it fails, and writes to the log', async () => {
-    web.conduct((response) => void response.writeHead(500).end());
-    await open({ feed: `${web.origin}/feed` });
-    await until(() => house.gateway.log.some((line) => line.includes('the price feed failed')));
-    expect(await paid()).toBe(catalogueCost);
-  });
+  it.each([
+    ['answers 500', 500, ''],
+    ['has a wrong signature', 200, 'the signature of something else'],
+  ])(
+    'leaves prices unchanged when it %s, and says so in the log and in metrics',
+    async (_, status, signature) => {
+      const { publicKey } = generateKeyPairSync('ed25519');
+      web.conduct(
+        (response, { url }) =>
+          void response.writeHead(status).end(url?.endsWith('.sig') ? signature : modelsDev(0.2, 0.8)),
+      );
+      await open({
+        feed: `${web.origin}/feed`,
+        publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      });
+      await until(() => house.gateway.log.some((line) => line.includes('the price feed failed')));
+      const figure = async (name: string): Promise<number> => {
+        const text = await (await fetch(`${house.gateway.url}/metrics`)).text();
+        return Number(new RegExp(`^tollgate_price_feed_${name} (\\d+)$`, 'm').exec(text)?.[1]);
+      };
+      await until(async () => (await figure('ok')) === 0);
+      expect(await figure('failures_total')).toBeGreaterThan(0);
+      expect(await paid()).toBe(catalogueCost);
+    },
+  );
 });
 
 describe('LiteLLM’s numbers', () => {

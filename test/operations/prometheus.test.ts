@@ -13,9 +13,11 @@ import {
   type Target,
 } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { received, routed, type Routing } from '../support/exchange.ts';
+import { startGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
@@ -107,6 +109,28 @@ describe('GET /metrics', () => {
       path: '/metrics',
       access: 'public',
     });
+  });
+
+  it.each([
+    ['both', 200],
+    ['admin', 404],
+  ] as const)(
+    'with the listener "%s" gets %i on the public listener, 200 on the other',
+    async (listener, status) => {
+      const gateway = await startGateway({ plugins: [demo(), admin({ port: 0 }), prometheus({ listener })] });
+      const operators = /http:\S+(?=, its secret)/.exec(gateway.told.join('\n'))?.[0] ?? '';
+      expect((await fetch(`${gateway.url}/metrics`)).status).toBe(status);
+      const page = await fetch(`${operators}/metrics`);
+      expect([page.status, await page.text()]).toEqual([
+        200,
+        expect.stringContaining('tollgate_requests_total'),
+      ]);
+      await gateway.close();
+    },
+  );
+
+  it('cannot be for the admin listener alone where there is none', () => {
+    expect(() => hostWith([prometheus({ listener: 'admin' })])).toThrow(/needs the plugin "admin"/);
   });
 
   it('keeps counting after a reload', async () => {

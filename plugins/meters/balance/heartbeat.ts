@@ -20,6 +20,8 @@ export interface HeartbeatOptions {
   readonly longestCall: number;
   /** Called after each beat that succeeded. Rejects where the ledger fails meanwhile. */
   onBeat(): Promise<void>;
+  /** Called after each round, with why the ledger failed in it. */
+  onRound(failure: unknown): void;
   /** Called with each call that was recovered. */
   onRecovered(call: RecoveredCall): void;
 }
@@ -104,9 +106,9 @@ export class Heartbeat {
         await this.#options.onBeat();
         await this.look(performance.now());
         if (round % expireEvery === expireEvery - 1) await this.#expire();
+        this.#options.onRound(undefined);
       } catch (error) {
-        // Only a debug line: refused calls and the readiness page report the same failure.
-        this.#options.logger.debug({ error }, 'the ledger could not be asked for a beat');
+        this.#options.onRound(error);
         this.forget();
       }
       await pauseFor(this.#options.every, undefined, { signal, ref: false }).catch(() => undefined);

@@ -44,6 +44,7 @@ export class LedgerService {
   readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
   readonly #settling = new Running<Promise<unknown>>();
+  #isDown = false;
   /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
@@ -61,6 +62,7 @@ export class LedgerService {
       longestCall,
       onRecovered,
       onBeat: () => this.#giveBack(),
+      onRound: (failure) => this.#noteOutage(failure),
     });
     this.#heartbeat.start();
     this.calls = new CallKeeper({
@@ -125,6 +127,20 @@ export class LedgerService {
         await this.store.settle(unsent(id, 'ledger_unavailable', Date.now()));
         this.#doubtful.delete(id);
       }),
+    );
+  }
+
+  /** Writes one line when the ledger fails, and one when it works again. */
+  #noteOutage(failure: unknown): void {
+    const { logger } = this.#options;
+    const isDown = failure !== undefined;
+    if (isDown === this.#isDown) return;
+    this.#isDown = isDown;
+    if (!isDown) return logger.info('the ledger can be used again');
+    const error = this.store.health() ?? failure;
+    logger.error(
+      { error },
+      'the ledger cannot be used and new calls get 503: check its disk or database server; `tollgate doctor` says more',
     );
   }
 

@@ -62,6 +62,12 @@ function registerTotals(metrics: Metrics): void {
   for (const [name, help, read] of gauges) registerTotal(metrics, `tollgate_ledger_${name}`, help, read);
 }
 
+/** Registers a gauge that is 0 while the ledger fails. */
+function registerHealth(metrics: Metrics): void {
+  const up = gauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', 'min');
+  Object.assign(up, { collect: () => up.set(watched?.health() ? 0 : 1) });
+}
+
 /** Returns a function that sets the gauges of the last audit. */
 function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
   const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
@@ -102,6 +108,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     operations,
   );
   registerTotals(metrics);
+  registerHealth(metrics);
   const count = (name: string, help: string): Counter =>
     counter(metrics, `tollgate_ledger_${name}_total`, help);
   return {

@@ -57,8 +57,14 @@ export function watchPriceAges({ catalog, examinations, hooks, logger, metrics }
       for (const { provider, days } of findPriceAges(catalog, Date.now())) age.set({ provider }, days);
     },
   });
-  hooks.ready.tap('prices', () => {
+  const warn = (): void => {
     for (const { provider, asOf, days } of findPriceAges(catalog, Date.now()))
       if (days > most) logger.warn({ provider, asOf, days }, `old prices may be wrong: ${remedy}`);
+  };
+  let daily: NodeJS.Timeout | undefined;
+  hooks.ready.tap('prices', () => {
+    warn();
+    daily = setInterval(warn, day).unref();
   });
+  hooks.close.tapPromise('prices', async () => clearInterval(daily));
 }

@@ -133,7 +133,10 @@ export class PriceService {
     } catch (error) {
       fault = messageOf(error);
       this.#metrics.failures.inc();
-      this.#logger.error({ error, source: nameOf(source) }, 'the price feed failed');
+      this.#logger.error(
+        { error, source: nameOf(source) },
+        'the price feed failed and prices stay as they are: check it, or run `tollgate prices update <file>`',
+      );
     }
     await this.#use((documents) => noteRead(documents, fault));
   }

@@ -1,0 +1,86 @@
+/**
+ * Faults that an operator has to hear of: each writes a line to the log that says what to do, moves a metric, and
+ * has an alert rule that reads this metric. `workers.test.ts` kills a worker, `prices.test.ts` breaks a feed.
+ */
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { definePlugin, readCatalogue } from '../../core/index.ts';
+import { catalogue } from '../../plugins/operations/catalogue.ts';
+import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { troubledStore } from '../balance/troubles.ts';
+import { openHouse, type House } from '../support/house.ts';
+import { until } from '../support/operated.ts';
+
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0).toReversed()) await each.close();
+});
+
+async function open(options: Parameters<typeof openHouse>[0]): Promise<House> {
+  const house = await openHouse(options);
+  opened.push(house);
+  return house;
+}
+
+async function metric({ gateway: { url } }: House, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((line) => line.startsWith(name)) ?? '';
+  return Number(line.slice(name.length));
+}
+
+function logged({ gateway: { log } }: House, words: string): boolean {
+  return log.some((line) => line.includes(words));
+}
+
+it('a PostgreSQL that stops is in the log once, in a metric, and in the log again when it is back', async () => {
+  const store = await troubledStore('stopped');
+  opened.push(store);
+  const house = await open({ ledger: { store: store.options, lease: 0.3 }, plugins: [prometheus()] });
+  expect(await metric(house, 'tollgate_ledger_up ')).toBe(1);
+  await store.begin();
+  await until(() => logged(house, 'the ledger cannot be used and new calls get 503'));
+  expect(await metric(house, 'tollgate_ledger_up ')).toBe(0);
+  await store.end();
+  await until(() => logged(house, 'the ledger can be used again'));
+  expect(await metric(house, 'tollgate_ledger_up ')).toBe(1);
+  expect(house.gateway.log.filter((line) => line.includes('the ledger cannot be used'))).toHaveLength(1);
+});
+
+it('prices of an old date are in the log and in a metric', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'prices-')), 'stale.json');
+  const facts = { upstream: 'one', name: 'One', description: 'A model.', created: '2026-01-01' };
+  const limits = { contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'] };
+  const models = [{ id: 'stale/one', ...facts, ...limits, price: { input: '1', output: '2' } }];
+  writeFileSync(file, JSON.stringify({ vendor: 'stale', asOf: '2026-01-02', source: 'a test', models }));
+  const stale = definePlugin({
+    name: 'stale',
+    options: z.strictObject({}),
+    apply: ({ catalog }) =>
+      catalog.offer(
+        { name: 'stale', endpoints: {}, sign: (request) => request },
+        readCatalogue(pathToFileURL(file)),
+      ),
+  });
+  const house = await open({ plugins: [stale(), catalogue(), prometheus()] });
+  expect(house.gateway.log.find((line) => line.includes('"stale"'))).toContain('tollgate prices update');
+  expect(await metric(house, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
+});
+
+it('each of these faults has an alert that says what to do', () => {
+  const rules = z
+    .object({ groups: z.tuple([z.object({ rules: z.array(z.object({ expr: z.string() })) })]) })
+    .parse(parse(readFileSync(join(import.meta.dirname, '../../examples/prometheus/alerts.yaml'), 'utf8')));
+  const expressions = rules.groups[0].rules.map(({ expr }) => expr);
+  for (const expression of [
+    'increase(tollgate_worker_deaths_total[15m]) > 0',
+    'min(tollgate_ledger_up) == 0',
+    'min(tollgate_price_feed_ok) == 0',
+    'max by (provider) (tollgate_price_age_days) > 60',
+  ])
+    expect(expressions).toContain(expression);
+});
