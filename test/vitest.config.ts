@@ -3,7 +3,7 @@
  * Both keep loaded modules from file to file, because most files take longer to load the gateway than to test
  * it. `apart` holds files that replace Node's own modules, or measure, and so need modules of their own.
  */
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
@@ -48,6 +48,8 @@ function project(
       ],
       // Only for what hangs: a slow machine may take ten times as long as a usual one.
       testTimeout: 300_000,
+      // Each gateway starts threads, which would strip and compile the same TypeScript every time.
+      env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
       hookTimeout: 300_000,
       expect: { poll: { timeout: 120_000 } },
     },
