@@ -2,29 +2,62 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { startMeasured } from '../bench/measured.ts';
 import { fill, reserveOne, settleOne } from '../bench/pairs.ts';
+import { calls as examples } from '../bench/payload.ts';
+import { openWorld } from '../bench/world.ts';
+import { withDatabase } from './ledger-file.ts';
 
 /** The offset of the number of pages in the header of the log's index. */
 const pagesAt = 16;
+/** So few that the log does not reach the 4000 pages after which it restarts. */
+const calls = 150;
 
-it('a call that shares its commits with no other writes at most twelve pages to the log', async () => {
+function pagesOf(file: string): number {
+  return readFileSync(`${file}-shm`).readUInt32LE(pagesAt);
+}
+
+it('a call that shares its commits with no other writes at most eleven pages to the log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pages-'));
   const file = join(folder, 'ledger.db');
   const store = await openSqlite({ file });
-  const pages = (): number => readFileSync(`${file}-shm`).readUInt32LE(pagesAt);
   try {
     await fill(store);
-    const calls = 100;
-    const before = pages();
+    const before = pagesOf(file);
     for (let call = 0; call < calls; call += 1) await settleOne(store, await reserveOne(store));
-    const written = pages() - before;
-    // The log restarts after 4000 pages, which so few calls do not reach.
+    const written = pagesOf(file) - before;
     expect(written).toBeGreaterThan(2 * calls);
-    expect(written / calls).toBeLessThanOrEqual(12);
+    expect(written / calls).toBeLessThanOrEqual(11);
   } finally {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const unfinished = `
+  SELECT (SELECT count(*) FROM calls) AS stored,
+    (SELECT max(number) FROM entries) - (SELECT last FROM folds WHERE log = 'entries') AS entries,
+    (SELECT coalesce(max(number), 0) FROM calls) - (SELECT last FROM folds WHERE log = 'calls') AS calls`;
+
+it('a call of the delivered gateway writes at most twelve, with its record and its share of the roll-ups', async () => {
+  const world = await openWorld();
+  const gateway = await startMeasured('rest', world.origin);
+  try {
+    const file = join(gateway.folder, 'ledger.db');
+    const before = pagesOf(file);
+    await gateway.work(examples.json, calls, 1);
+    const isDone = (): boolean => {
+      const row = withDatabase(file, (database) => database.prepare(unfinished).get());
+      return Number(row?.stored) >= calls && Number(row?.entries) === 0 && Number(row?.calls) === 0;
+    };
+    await vi.waitFor(() => expect(isDone()).toBe(true), { timeout: 90_000, interval: 500 });
+    const written = pagesOf(file) - before;
+    expect(written).toBeGreaterThan(2 * calls);
+    expect(written / calls).toBeLessThanOrEqual(12);
+  } finally {
+    gateway.stop();
+    world.close();
   }
 });

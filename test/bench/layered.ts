@@ -26,22 +26,22 @@ Object.assign(process.env, {
   TOLLGATE_ADMIN_PORT: '0',
 });
 
-/** Answers the port and a key. */
-async function open(): Promise<{ port: number; key: string }> {
+/** Answers the port, a key, and the folder of the ledger. */
+async function open(): Promise<{ port: number; key: string; folder: string }> {
   const { default: delivered } = await import('../../gateway.config.ts');
   const config = checkConfig({ ...delivered, dataFolder: folder, server: { port: 0 } }, 'bench');
   const depth = isGatewayLayer(layer) ? layer : 'core';
   const plugins = config.plugins.filter(({ name }) => hasPlugin(depth, name));
   const logger = createLogger('/dev/null');
   const gateway = createGateway({ ...config, plugins }, logger);
-  if (isStep(layer)) return { port: await openParts(layer, gateway, { vendor, folder }), key: '' };
+  if (isStep(layer)) return { port: await openParts(layer, gateway, { vendor, folder }), key: '', folder };
   await gateway.open();
   const server = await openServer(gateway, config.server);
   const command = [...gateway.commands.all()].find(({ name }) => name.startsWith('keys create'));
   const created = (await command?.run([], { credit: '1000000' }, () => undefined))?.json;
   if (typeof created !== 'object' || created === null || !('key' in created))
     throw new Error('no key was made');
-  return { port: Number(new URL(server.url).port), key: String(created.key) };
+  return { port: Number(new URL(server.url).port), key: String(created.key), folder };
 }
 
 /** Microseconds of the main thread, and bytes that it allocated on its heap. */

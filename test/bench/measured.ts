@@ -6,13 +6,15 @@ import { z } from 'zod';
 import type { Call } from './payload.ts';
 import { makeCalls } from './world.ts';
 
-const openedSchema = z.object({ port: z.int(), key: z.string() });
+const openedSchema = z.object({ port: z.int(), key: z.string(), folder: z.string() });
 const countersSchema = z.object({ time: z.number(), bytes: z.number() });
 
 /** What one call costs: microseconds of the main thread, and bytes allocated. */
 export type Work = z.output<typeof countersSchema>;
 
 export interface Measured {
+  /** The folder of its ledger. */
+  readonly folder: string;
   /** Makes so many calls, and answers what one of them cost. */
   work(call: Call, calls: number, connections?: number): Promise<Work>;
   stop(): void;
@@ -33,6 +35,7 @@ export async function startMeasured(layer: string, vendor: string): Promise<Meas
     return countersSchema.parse(await answer());
   };
   return {
+    folder: opened.folder,
     async work(call, count, connections = 32) {
       const before = await counters();
       await makeCalls(call, { ...opened, connections, calls: count });

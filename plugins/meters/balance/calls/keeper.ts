@@ -1,7 +1,9 @@
 /**
  * Keeps ended calls: it queues them behind the calls, stores them in batches, adds them to the roll-ups, and
  * deletes them after their time. No call waits for any of it, and when the database is away for long, calls
- * are lost and counted, never memory.
+ * are lost and counted, never memory. A batch, and a fold, touch about as many pages for one call as for
+ * hundreds, so both wait for more calls. Readers still see every call: they flush first, and a query adds what
+ * the roll-ups lack.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
@@ -17,8 +19,11 @@ export interface CallKeeperOptions {
   onLost(calls: number): void;
 }
 
-/** Milliseconds between two batches. */
-const pause = 1000;
+/** Milliseconds for which calls wait at most for a batch to fill. */
+const pause = 3000;
+/** Pauses between two folds, and calls that are stored at most between them. */
+const pausesPerFold = 4;
+const callsPerFold = 2500;
 /** Milliseconds between two looks for old calls, and for entries that no call of this process made. */
 const idlePause = 60_000;
 /** Calls of one batch, and numbers of one fold: so few that the ledger's writes wait for milliseconds. */
@@ -30,8 +35,8 @@ const mostSlices = 40;
 /** Calls and characters that may wait. */
 const mostWaiting = 20_000;
 const mostCharacters = 32 * 1024 * 1024;
-/** Turns after the last call: PostgreSQL folds an entry once all earlier transactions have ended. */
-const lastTurns = 3;
+/** Folds after the last call: PostgreSQL folds an entry once all earlier transactions have ended. */
+const lastFolds = 3;
 
 function isOutage(error: unknown): boolean {
   return isGatewayError(error) && error.code === 'ledger_unavailable';
@@ -43,7 +48,11 @@ export class CallKeeper {
   #waiting: string[] = [];
   #characters = 0;
   #lost = 0;
+  /** False while the database is away: then full batches wait for the next turn too. */
+  #isOpen = true;
+  #turn = 0;
   #turnsLeft = 0;
+  #storedSinceFold = 0;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -69,6 +78,7 @@ export class CallKeeper {
       this.#waiting.push(text);
       this.#characters += text.length;
     }
+    if (this.#waiting.length >= batchSize && this.#isOpen) void this.flush();
     this.#schedule();
   }
 
@@ -76,6 +86,7 @@ export class CallKeeper {
   flush(): Promise<void> {
     return (this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
+      this.#lose(0, new Error('too many calls waited to be stored'));
     }));
   }
 
@@ -89,19 +100,24 @@ export class CallKeeper {
   }
 
   #schedule(): void {
-    this.#turnsLeft = lastTurns;
-    this.#timer ??= setTimeout(() => this.#turn(), pause).unref();
+    this.#turnsLeft = lastFolds * pausesPerFold;
+    this.#wait();
   }
 
-  #turn(): void {
+  #wait(): void {
+    this.#timer ??= setTimeout(() => this.#takeTurn(), pause).unref();
+  }
+
+  #takeTurn(): void {
     this.#timer = undefined;
     this.#turnsLeft -= 1;
+    const isForFold = this.#turn % pausesPerFold === 0 || this.#storedSinceFold >= callsPerFold;
+    this.#turn += 1;
     this.#work(async () => {
       await this.flush();
-      await this.#fold();
+      if (isForFold) await this.#fold();
     });
-    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted)
-      this.#timer = setTimeout(() => this.#turn(), pause).unref();
+    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted) this.#wait();
   }
 
   /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
@@ -114,14 +130,16 @@ export class CallKeeper {
   }
 
   async #flush(): Promise<void> {
-    this.#lose(0, new Error('too many calls waited to be stored'));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, batchSize);
       try {
         await this.#options.store.addCalls({ text: `[${batch.join(',')}]` });
+        this.#isOpen = true;
+        this.#storedSinceFold += batch.length;
       } catch (error) {
+        this.#isOpen = !isOutage(error);
         // They wait for the database, and are lost only when too many do.
-        if (isOutage(error)) return;
+        if (!this.#isOpen) return;
         this.#lose(batch.length, error);
       }
       this.#waiting = this.#waiting.slice(batch.length);
@@ -141,6 +159,7 @@ export class CallKeeper {
   }
 
   async #fold(): Promise<void> {
+    this.#storedSinceFold = 0;
     for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1) {
       const began = performance.now();
       if ((await this.#options.store.fold({ limit: foldSize })).isDone) return;

@@ -160,6 +160,9 @@ CREATE TRIGGER actions_remain BEFORE DELETE ON operator_actions
 
 const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only INTEGER NOT NULL DEFAULT 0';
 
+// No query can use it, and each end wrote a page of it.
+const fewerIndexes = 'DROP INDEX booked_of_account';
+
 export const migrations: Migrations = {
   first: 3,
   steps: [
@@ -171,5 +174,6 @@ export const migrations: Migrations = {
     vendorColumn('INTEGER'),
     corrections,
     marginColumns('INTEGER'),
+    fewerIndexes,
   ],
 };
