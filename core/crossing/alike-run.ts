@@ -1,13 +1,18 @@
 /**
- * Forwards runs of events that differ from the one before only in their piece of text, as bytes. Most of a
- * stream is such events. To make strings and objects of each would cost more than all else done for it.
+ * Takes runs of events that differ from the one before only in their piece of text, as bytes. Most of a stream
+ * is such events. To make strings and objects of each would cost more than all else done for it.
  */
+import type { CanonicalEvent } from '../canonical/events.ts';
+import type { SseReader } from './sse.ts';
+
 /** An event that only added text to an open block: its JSON before and after the text. */
 export interface AlikeEvent {
   readonly before: string;
   readonly after: string;
   /** Whether a string of padding follows `after`, and ends the event. */
   readonly padded: boolean;
+  /** What the decoder made of it. */
+  readonly delta: Extract<CanonicalEvent, { type: 'block-delta' }>;
 }
 
 const [quote, backslash, firstPrintable] = [34, 92, 32];
@@ -16,44 +21,50 @@ const [quote, backslash, firstPrintable] = [34, 92, 32];
 const paddingEnd = Buffer.from('"}\n\n');
 
 export class AlikeRun {
-  /** The bytes around the text of an event, from the provider and for the client. */
+  readonly event: AlikeEvent;
+  /** The bytes before and after the text of an event. */
   readonly #before: Buffer;
-  readonly #sent: Buffer;
   readonly #after: Buffer;
-  readonly #padded: boolean;
+  /** What the client is sent instead of `#before`; undefined: only the texts are taken. */
+  readonly #sent: Buffer | undefined;
+  /** Where the text ends of the event found last. */
+  #textEnd = 0;
   /** Bytes of text in the events taken last. */
   textBytes = 0;
 
-  private constructor(before: string, sent: string, after: string, padded: boolean) {
+  private constructor(before: string, sent: string | undefined, event: AlikeEvent) {
+    this.event = event;
     this.#before = Buffer.from(before);
-    this.#sent = Buffer.from(sent);
-    this.#after = Buffer.from(after);
-    this.#padded = padded;
+    this.#sent = sent === undefined ? undefined : Buffer.from(sent);
+    this.#after = Buffer.from(event.padded ? event.after : `${event.after}\n\n`);
   }
 
-  /** The run that may follow a block, forwarded as `written`; undefined if its bytes identify no event. */
-  static after(raw: string, data: string, written: string, event: AlikeEvent): AlikeRun | undefined {
+  /**
+   * The run that may follow a block; undefined if its bytes do not identify the next event. If the block was
+   * forwarded as `written`, the run takes whole events, otherwise their texts alone.
+   */
+  static after(raw: string, data: string, event: AlikeEvent, written?: string): AlikeRun | undefined {
     const offset = raw.indexOf(data);
     const before = raw.slice(0, offset + event.before.length);
     const rest = raw.slice(before.length);
-    if (offset < 0 || !raw.endsWith(`${data}\n\n`) || !written.endsWith(rest)) return undefined;
-    const sent = written.slice(0, written.length - rest.length);
-    return new AlikeRun(before, sent, event.padded ? event.after : `${event.after}\n\n`, event.padded);
+    if (offset < 0 || !raw.endsWith(`${data}\n\n`) || written?.endsWith(rest) === false) return undefined;
+    return new AlikeRun(before, written?.slice(0, written.length - rest.length), event);
   }
 
-  /** Takes the events of this run from the start of a chunk. Returns how far they reach and what to send. */
+  /** Takes the events of this run at the start of a chunk. Returns how far they reach, and their bytes. */
   take(chunk: Buffer): { readonly end: number; readonly bytes: Buffer } | undefined {
-    const [before, sent] = [this.#before, this.#sent];
+    const before = this.#before.length;
+    const sent = this.#sent;
     this.textBytes = 0;
     let end = 0;
     let bytes: Buffer | undefined;
     let length = 0;
     for (let next = this.#eventEnd(chunk, 0); next > 0; next = this.#eventEnd(chunk, next)) {
       // No more of these events fit into the chunk than this.
-      const most = Math.ceil(chunk.length / (before.length + this.#after.length));
-      bytes ??= Buffer.allocUnsafe(chunk.length + most * Math.max(0, sent.length - before.length));
-      length += sent.copy(bytes, length);
-      length += chunk.copy(bytes, length, end + before.length, next);
+      const most = Math.ceil(chunk.length / (before + this.#after.length));
+      bytes ??= Buffer.allocUnsafe(chunk.length + most * Math.max(0, (sent?.length ?? 0) - before));
+      if (sent) length += sent.copy(bytes, length);
+      length += chunk.copy(bytes, length, end + before, sent ? next : this.#textEnd);
       end = next;
     }
     return bytes && { end, bytes: bytes.subarray(0, length) };
@@ -67,10 +78,37 @@ export class AlikeRun {
     const textEnd = plainEnd(chunk, text);
     const after = textEnd + this.#after.length;
     if (textEnd === text || !isAt(chunk, this.#after, textEnd)) return 0;
-    const end = this.#padded ? paddedEnd(chunk, after) : after;
+    const end = this.event.padded ? paddedEnd(chunk, after) : after;
     if (end > 0) this.textBytes += textEnd - text;
+    this.#textEnd = textEnd;
     return end;
   }
+}
+
+/** Events at the start of a stream after each of which a run may begin. Few streams begin theirs later. */
+const mostSingle = 16;
+
+/** Says how much of a chunk to read as blocks before a run may begin in it, or go on. */
+export class RunSeeker {
+  readonly #reader: SseReader;
+  #single = 0;
+
+  constructor(reader: SseReader) {
+    this.#reader = reader;
+  }
+
+  /** The end of the next event, where a run can go on after an event that was cut; or else all of the chunk. */
+  blocksEnd(chunk: Buffer, run: AlikeRun | undefined): number {
+    const isSingle = run ? this.#reader.waiting > 0 : this.#single < mostSingle;
+    if (!isSingle) return chunk.length;
+    this.#single += 1;
+    const blankLine = chunk.indexOf('\n\n');
+    return blankLine < 0 ? chunk.length : blankLine + 2;
+  }
+}
+
+export function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function paddedEnd(chunk: Buffer, from: number): number {

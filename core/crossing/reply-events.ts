@@ -9,6 +9,7 @@ import type { Routed } from '../exchange.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
+import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
 /** Bytes of an error body or a token count at most. */
@@ -36,29 +37,56 @@ export async function* decodeStream(
   { tally, memory }: Reading,
 ): Batches {
   const reader = new SseReader();
+  const seeker = new RunSeeker(reader);
   const held = memory.slot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
-  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => {
+  let alike: AlikeEvent | undefined;
+  let run: AlikeRun | undefined;
+  const decode = ({ raw, event }: SseBlock): readonly CanonicalEvent[] => {
     if (!event) return noEvents;
     const events = decoder.push(event);
     if (events.length === 0) tally.keptLength += event.data.length;
+    if (alike !== decoder.alike) {
+      alike = decoder.alike;
+      run = alike && AlikeRun.after(raw, event.data, alike);
+    }
     return events;
   };
-  for await (const chunk of response.body) {
-    if (tally.complete) continue;
-    const blocks = reader.push(chunk);
+  /** Takes the events at the start of a chunk, counts them, and returns the rest of the chunk. */
+  const take = (chunk: Buffer, batch: CanonicalEvent[]): Buffer => {
+    const taken = run && reader.waiting === 0 ? run.take(chunk) : undefined;
+    if (run && taken) {
+      const delta = { ...run.event.delta, text: taken.bytes.toString() };
+      tally.read(delta);
+      batch.push(delta);
+      return chunk.subarray(taken.end);
+    }
+    const end = seeker.blocksEnd(chunk, run);
+    const blocks = reader.push(chunk.subarray(0, end));
     held.set(
       reader.waiting +
         weighLongest(blocks) +
         tally.keptLength +
         (client.repeatsText ? tally.deliveredBytes : 0),
     );
-    memory.add(call.stream ? sumLarge(blocks) : chunk.length + weighBytes(chunk));
-    yield* countEvents(blocks, decode, tally);
+    if (call.stream) memory.add(sumLarge(blocks));
+    countEvents(blocks, decode, tally, batch);
+    return chunk.subarray(end);
+  };
+  for await (const chunk of response.body) {
+    if (tally.complete) continue;
+    if (!call.stream) memory.add(chunk.length + weighBytes(chunk));
+    // If decoding throws, the events before that are sent first.
+    const batch: CanonicalEvent[] = [];
+    try {
+      for (let rest = toBuffer(chunk); rest.length > 0 && !tally.complete;) rest = take(rest, batch);
+    } finally {
+      if (batch.length > 0) yield batch;
+    }
   }
   if (tally.complete) return;
-  yield* countEvents(reader.end(), decode, tally);
-  if (!tally.complete) yield* countEvents([decoder.end()], asDecoded, tally);
+  yield* countBatch(reader.end(), decode, tally);
+  if (!tally.complete) yield* countBatch([decoder.end()], asDecoded, tally);
 }
 
 /** The memory of the longest event when its JSON is parsed. */
@@ -85,31 +113,38 @@ export async function* decodeWholeReply(
   { tally, memory }: Reading,
 ): Batches {
   // Passed on without a variable: this generator would keep the text alive while it runs.
-  yield* countEvents(
+  yield* countBatch(
     [await readWhole(response, memory).then((text) => decodeReply(protocol, exchange, text))],
     asDecoded,
     tally,
   );
 }
 
-/**
- * Counts events as they are decoded, up to the end of the reply. If decoding throws, it yields the events
- * before that first.
- */
-function* countEvents<Source>(
+/** Counts events as they are decoded, and adds them to a batch, up to the end of the reply. */
+function countEvents<Source>(
+  sources: readonly Source[],
+  decode: (source: Source) => readonly CanonicalEvent[],
+  tally: Tally,
+  batch: CanonicalEvent[],
+): void {
+  for (const source of sources) {
+    for (const event of decode(source)) {
+      tally.read(event);
+      if (event.type !== 'unreadable') batch.push(event);
+      if (tally.complete) return;
+    }
+  }
+}
+
+/** The same as a batch of its own. If decoding throws, it yields the events before that first. */
+function* countBatch<Source>(
   sources: readonly Source[],
   decode: (source: Source) => readonly CanonicalEvent[],
   tally: Tally,
 ): Generator<readonly CanonicalEvent[]> {
   const batch: CanonicalEvent[] = [];
   try {
-    for (const source of sources) {
-      for (const event of decode(source)) {
-        tally.read(event);
-        if (event.type !== 'unreadable') batch.push(event);
-        if (tally.complete) return;
-      }
-    }
+    countEvents(sources, decode, tally, batch);
   } finally {
     if (batch.length > 0) yield batch;
   }

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { AlikeRun, type AlikeEvent } from './alike-run.ts';
+import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
@@ -57,7 +57,7 @@ export async function* forwardStream(
       else text += written;
       if (alike !== decoder.alike) {
         alike = decoder.alike;
-        run = event && alike && !isLast ? AlikeRun.after(raw, event.data, written, alike) : undefined;
+        run = event && alike && !isLast ? AlikeRun.after(raw, event.data, alike, written) : undefined;
       }
       if (lastText.length > longestBlock)
         throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
@@ -70,6 +70,7 @@ export async function* forwardStream(
     return { text: all, last: false, opening: !begun };
   };
   const reader = new SseReader();
+  const seeker = new RunSeeker(reader);
   const held = memory.slot();
   for await (const chunk of response.body) {
     if (tally.complete) continue;
@@ -83,10 +84,7 @@ export async function* forwardStream(
           yield takePiece(taken.bytes);
           continue;
         }
-        // A run can begin after the first output, and go on where a cut event ends.
-        const mayRun = begun ? run && reader.waiting > 0 : true;
-        const blockEnd = mayRun ? rest.indexOf('\n\n') + 2 : 0;
-        const end = blockEnd > 1 ? blockEnd : rest.length;
+        const end = seeker.blocksEnd(rest, run);
         const blocks = reader.push(rest.subarray(0, end));
         rest = rest.subarray(end);
         held.set(reader.waiting + weighLongest(blocks) + text.length + lastText.length + tally.keptLength);
@@ -109,10 +107,6 @@ export async function* forwardStream(
     last: true,
     opening: false,
   };
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Writes the events of a stream as elements of one JSON array. The caller closes the array. */

@@ -10,6 +10,7 @@ import { crossReply, textOf } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
+import { protocol as messages } from '../messages/bodies.ts';
 import { routed } from '../support/exchange.ts';
 import { readCall } from '../support/families.ts';
 
@@ -44,7 +45,11 @@ function streamOf(said: readonly Said[], model: string): string {
   return `${start}${said.map((each) => written(each, model)).join('')}${finish}${usage}data: [DONE]\n\n`;
 }
 
-async function cross(text: string, cuts: readonly number[]): Promise<{ sent: string; tally: Tally }> {
+async function cross(
+  text: string,
+  cuts: readonly number[],
+  client = chat,
+): Promise<{ sent: string; tally: Tally }> {
   const bytes = Buffer.from(text);
   const places = [...new Set(cuts.map((cut) => cut % bytes.length))].toSorted((one, other) => one - other);
   const stream = async function* (): AsyncGenerator<Uint8Array> {
@@ -52,12 +57,12 @@ async function cross(text: string, cuts: readonly number[]): Promise<{ sent: str
       yield bytes.subarray(from, places[index] ?? bytes.length);
   };
   const call = readCall('chat-completions', body);
-  const exchange = { ...routed(target), call, protocol: chat };
+  const exchange = { ...routed(target), call, protocol: client };
   const tally = new Tally();
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: stream() };
   const memory = new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 }));
   let sent = '';
-  const lane = { verbatim: true, stops: [], expects: undefined, transform: undefined };
+  const lane = { verbatim: client === chat, stops: [], expects: undefined, transform: undefined };
   for await (const piece of crossReply(exchange, response, { tally, memory }, lane)) sent += textOf(piece);
   return { sent, tally };
 }
@@ -81,6 +86,25 @@ it('the gateway sends every byte but the model, and counts the same text, howeve
     fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
       const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts);
       expect(sent).toBe(streamOf(said, target.model.id));
+      expect(tally.deliveredBytes).toBe(said.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
+      expect(tally.complete).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** The text of a stream of messages. */
+function textIn(stream: string): string {
+  const deltas = stream.matchAll(/^data: (\{"type":"content_block_delta".*\})$/gm);
+  return [...deltas].map(([, data = '']) => JSON.parse(data).delta.text).join('');
+}
+
+it('a client of another protocol gets and is charged for all the text, however a stream is cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
+      const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts, messages);
+      const all = said.map(({ text }) => text).join('');
+      expect(textIn(sent)).toBe(all.toWellFormed());
       expect(tally.deliveredBytes).toBe(said.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
       expect(tally.complete).toBe(true);
     }),

@@ -10,8 +10,6 @@ import {
   type WireEvent,
 } from '../../../core/index.ts';
 
-type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
-
 /** Characters that JSON text only contains in escapes. */
 const escaped = /[\\\p{Cc}]/u;
 
@@ -26,10 +24,8 @@ export class AlikeEvents implements EventDecoder {
   readonly #decoder: EventDecoder;
   /** The text block that started last. */
   #block: number | undefined;
-  /**
-   * The last event that only added text to that block.
-   */
-  #known: (AlikeEvent & { readonly name: string | undefined; readonly delta: Delta }) | undefined;
+  /** The last event that only added text to that block. */
+  #known: (AlikeEvent & { readonly name: string | undefined }) | undefined;
 
   constructor(decoder: EventDecoder) {
     this.#decoder = decoder;
@@ -37,10 +33,7 @@ export class AlikeEvents implements EventDecoder {
 
   push(event: WireEvent): CanonicalEvent[] {
     const text = this.#extractText(event);
-    if (text !== undefined && this.#known)
-      return [
-        { type: 'block-delta', candidate: this.#known.delta.candidate, block: this.#known.delta.block, text },
-      ];
+    if (text !== undefined && this.#known) return [{ ...this.#known.delta, text }];
     const events = this.#decoder.push(event);
     this.#learn(event, events);
     return events;
