@@ -1,4 +1,4 @@
-/** What vendors bill for calls that are charged at another price: records show it, and the ledger books it. */
+/** What vendors bill for calls charged at another price: records show it, and the ledger books it. */
 import { costOf, type Charge, type Nano, type Price } from '../../core/index.ts';
 
 const origins = new WeakMap<Price, Price>();

@@ -1,6 +1,7 @@
 /**
  * What roll-ups sum up. `cost`, `margin` (what was charged above the vendor's bill) and `posts` come from the
- * entries of the ledger, the other figures from the stored calls. Times to the first event are counted in buckets, from which percentiles are read.
+ * entries of the ledger, the other figures from the stored calls. Times to the first event are counted in
+ * buckets, from which percentiles are read.
  */
 
 /** Upper bounds of the buckets in milliseconds; one more bucket is for what takes longer. */

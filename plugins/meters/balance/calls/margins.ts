@@ -1,6 +1,6 @@
 /**
- * The step of both databases that adds what was charged above vendors' bills to calls and roll-ups, and sums up
- * the margins of entries that are folded already. The stored calls of before do not know theirs.
+ * The step of both databases that adds what was charged above vendors' bills to calls and roll-ups, and sums
+ * up the margins of entries that are folded already. The stored calls of before do not know theirs.
  */
 import { dimensions, units } from './figures.ts';
 

@@ -58,12 +58,13 @@ export function overviewSql(query: OverviewQuery): Asked {
   });
   const prefix = tag === undefined ? [] : [`name >= ${place(`${tag}:`)}`, `name < ${place(`${tag};`)}`];
   const where = ['at >= $1', 'at < $2', ...narrowed].join(' AND ');
+  const inSeries = [`dimension = '${by}'`, `unit = ${length}`, 'start >= $1', 'start < $2', ...prefix];
   const kept =
     narrowed.length > 0
       ? `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${figures.join(', ')} FROM rollups
          WHERE ${['hour >= $1', 'hour < $2', ...narrowed].join(' AND ')}`
       : `SELECT name, start, ${figures.join(', ')} FROM series
-         WHERE ${[`dimension = '${by}'`, `unit = ${length}`, 'start >= $1', 'start < $2', ...prefix].join(' AND ')}`;
+         WHERE ${inSeries.join(' AND ')}`;
   const fresh = by === 'tag' ? tagTail({ unit: length, where }) : tails({ name: by, unit: length, where });
   const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
   const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');

@@ -132,7 +132,9 @@ export function probeSql(query: CallQuery): CallSelect | undefined {
   const conditions = new Conditions();
   conditions.cost(query);
   return {
-    text: `SELECT count(*) AS found FROM (SELECT 1 FROM calls ${conditions.where} LIMIT ${fewCalls + 1}) AS probe`,
+    text: `
+      SELECT count(*) AS found
+      FROM (SELECT 1 FROM calls ${conditions.where} LIMIT ${fewCalls + 1}) AS probe`,
     values: conditions.values,
   };
 }
@@ -183,7 +185,9 @@ export const callSql = 'SELECT * FROM calls WHERE call = $1';
 export const sweepSql = {
   tags: deleting('call_tags', 'number'),
   calls: `${deleting('calls', 'number')} RETURNING number`,
-  steps: `DELETE FROM series WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') AND unit = $1 AND start < $2`,
+  steps: `
+    DELETE FROM series
+    WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') AND unit = $1 AND start < $2`,
 };
 
 function deleting(table: string, column: string): string {
@@ -231,7 +235,8 @@ export function storedCallOf(row: Row): StoredCall {
 /** Sums of an account before a time: what it was credited, and what it used. */
 export const statementSql = {
   credited: `
-    SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries JOIN accounts ON accounts.id = entries.account
+    SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited
+    FROM entries JOIN accounts ON accounts.id = entries.account
     WHERE credits <> 0 AND accounts.name = $1 AND entries.at < $2`,
 };
 

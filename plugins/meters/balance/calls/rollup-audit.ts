@@ -26,8 +26,12 @@ const parties = ['account', 'key', 'model', 'provider'] as const;
 function checkOf(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
   const groups = by.map((each, index) => `${each} AS group_${index}`).join(', ');
   const text = `
-    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin, CAST(sum(posts) AS bigint) AS posts
-    FROM (${kept} UNION ALL SELECT account, key, model, provider, at, cost, margin, posts FROM (${entriesBeyond}) AS rest) AS parts
+    SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin,
+      CAST(sum(posts) AS bigint) AS posts
+    FROM (
+      ${kept}
+      UNION ALL SELECT account, key, model, provider, at, cost, margin, posts FROM (${entriesBeyond}) AS rest
+    ) AS parts
     GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
   return { table, step, text };
 }

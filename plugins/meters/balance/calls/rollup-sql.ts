@@ -34,9 +34,10 @@ const callFigures = `
 /** One row for each row of a log that counts, before it is summed up. */
 function source(log: Log, range: string): string {
   return log === 'entries'
-    ? `SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
-        coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost,
-        coalesce(revenue - vendor, 0) AS margin, ${flag("entries.kind = 'post'")} AS posts
+    ? `SELECT accounts.name AS account, coalesce(entries.key, '') AS key,
+        coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
+        entries.at AS at, revenue AS cost, coalesce(revenue - vendor, 0) AS margin,
+        ${flag("entries.kind = 'post'")} AS posts
       FROM entries JOIN accounts ON accounts.id = entries.account
       WHERE ${range} AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`
     : `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
@@ -81,7 +82,8 @@ export function tails(query: TailQuery): string {
 }
 
 export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
-  return `SELECT tag AS name, at / ${unit} * ${unit} AS start, ${padded(['cost', 'margin', ...columnsOf.calls])}
+  return `SELECT tag AS name, at / ${unit} * ${unit} AS start,
+    ${padded(['cost', 'margin', ...columnsOf.calls])}
     FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
 }
 

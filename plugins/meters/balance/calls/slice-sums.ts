@@ -13,9 +13,11 @@ export const sliceSql = {
       coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost,
       coalesce(revenue - vendor, 0) AS margin, entries.kind AS kind
     FROM entries JOIN accounts ON accounts.id = entries.account
-    WHERE entries.number > $1 AND entries.number <= $2 AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`,
+    WHERE entries.number > $1 AND entries.number <= $2
+      AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`,
   calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost, margin, first_event, tags
+    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost,
+      margin, first_event, tags
     FROM calls WHERE number > $1 AND number <= $2`,
 } as const;
 

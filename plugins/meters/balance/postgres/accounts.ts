@@ -25,19 +25,21 @@ const keyRows = `
 const sql = statements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
-  accounts:
-    'SELECT name, created, total, used, pending, line, state FROM accounts WHERE name > $1 ORDER BY name LIMIT $2',
+  accounts: `
+    SELECT name, created, total, used, pending, line, state FROM accounts WHERE name > $1
+    ORDER BY name LIMIT $2`,
   lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
   setState: 'UPDATE accounts SET state = $2 WHERE name = $1',
   deleteKey: 'UPDATE keys SET deleted = $2, disabled = true WHERE id = $1 AND deleted IS NULL RETURNING id',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
   addCredit: `
     WITH credited AS (UPDATE accounts SET total = total + $2 WHERE id = $1)
-    INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference, reason, author,
-      input, output, attempts, flags)
+    INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference,
+      reason, author, input, output, attempts, flags)
     VALUES (nextval('entry_numbers'), 'credit', $1, $5, -$2::bigint, $2, 0, 0, $3, $4, $6, $7, 0, 0, 0, '')`,
   addKey: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute,
+      created, tags, read_only, root)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = left($1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
@@ -51,15 +53,22 @@ const sql = statements('accounts', {
       AND keys.deleted IS NULL
     ORDER BY keys.id LIMIT $2`,
   changeKey: `
-    UPDATE keys SET name = coalesce(change.name, keys.name), disabled = coalesce(change.disabled, keys.disabled), tags = coalesce(change.tags, keys.tags),
+    UPDATE keys SET
+      name = coalesce(change.name, keys.name),
+      disabled = coalesce(change.disabled, keys.disabled),
+      tags = coalesce(change.tags, keys.tags),
       spend_cap = CASE WHEN 'spend_cap' = ANY($3::text[]) THEN change.spend_cap ELSE keys.spend_cap END,
       models = CASE WHEN 'models' = ANY($3::text[]) THEN change.models ELSE keys.models END,
       expires = CASE WHEN 'expires' = ANY($3::text[]) THEN change.expires ELSE keys.expires END,
-      calls_per_minute = CASE WHEN 'calls_per_minute' = ANY($3::text[]) THEN change.calls_per_minute ELSE keys.calls_per_minute END
-    FROM json_populate_record(NULL::keys, $2) change WHERE keys.id = $1 AND keys.deleted IS NULL RETURNING keys.id`,
+      calls_per_minute = CASE WHEN 'calls_per_minute' = ANY($3::text[])
+        THEN change.calls_per_minute ELSE keys.calls_per_minute END
+    FROM json_populate_record(NULL::keys, $2) change WHERE keys.id = $1 AND keys.deleted IS NULL
+    RETURNING keys.id`,
   rotate: `
-    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
-    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, read_only, root FROM keys
+    INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute,
+      created, tags, read_only, root)
+    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags,
+      read_only, root FROM keys
     WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
   rotated: 'UPDATE keys SET rotated_to = $2, expires = least(expires, $3) WHERE id = $1',
 });

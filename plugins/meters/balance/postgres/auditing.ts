@@ -21,16 +21,20 @@ const sql = statements('audit', {
   snapshot: 'SELECT pg_current_snapshot()::text AS snapshot',
   prices: 'SELECT version, rates FROM prices',
   entries: `
-    SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries LEFT JOIN accounts ON accounts.id = entries.account
-    WHERE entries.number > $1 AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2)) ORDER BY entries.number LIMIT $3`,
+    SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries
+    LEFT JOIN accounts ON accounts.id = entries.account
+    WHERE entries.number > $1
+      AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2))
+    ORDER BY entries.number LIMIT $3`,
   accounts: 'SELECT name, created, total, used, pending, line, state FROM accounts',
   everyPeriod: 'SELECT * FROM budget_periods',
   keys: `
     SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
       accounts.state AS account_state
     FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
-  pending:
-    'SELECT call, number, amount, accounts.name AS account_name FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
+  pending: `
+    SELECT call, number, amount, accounts.name AS account_name FROM pending
+    LEFT JOIN accounts ON accounts.id = pending.account`,
 });
 
 /** Rows read at a time: so few that they do not hold up the rest of the event loop. */

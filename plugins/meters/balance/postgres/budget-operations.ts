@@ -34,7 +34,8 @@ const sql = statements('budget operations', {
   account: 'SELECT name AS subject FROM accounts WHERE name = $1',
   root: "SELECT root AS subject FROM keys WHERE id = $1 AND kind = 'user'",
   add: `
-    INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (scope, subject, per) WHERE deleted IS NULL DO NOTHING RETURNING id`,
   same: 'SELECT id FROM budgets WHERE scope = $1 AND subject = $2 AND per = $3 AND deleted IS NULL',
   lock: 'SELECT * FROM budgets WHERE id = $1 AND deleted IS NULL FOR NO KEY UPDATE',
@@ -43,25 +44,32 @@ const sql = statements('budget operations', {
   remove: 'UPDATE budgets SET deleted = $2 WHERE id = $1 AND deleted IS NULL RETURNING id',
   period: 'SELECT * FROM budget_periods WHERE budget = $1 AND start = $2',
   list: `
-    SELECT * FROM budgets WHERE id > $1 AND deleted IS NULL AND ($2::text IS NULL OR scope = $2) AND ($3::text IS NULL OR subject = $3)
+    SELECT * FROM budgets WHERE id > $1 AND deleted IS NULL AND ($2::text IS NULL OR scope = $2)
+      AND ($3::text IS NULL OR subject = $3)
     ORDER BY id LIMIT $4`,
   one: 'SELECT * FROM budgets WHERE id = $1',
   // Only one account moves at a time, or two moves could make a cycle together.
   moving: 'SELECT pg_advisory_xact_lock(7461188902)',
   lines: `
-    SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR strpos(line, $3) > 0 ORDER BY id FOR NO KEY UPDATE`,
+    SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR strpos(line, $3) > 0 ORDER BY id
+    FOR NO KEY UPDATE`,
   move: `
-    UPDATE accounts SET line = change.line FROM json_populate_recordset(NULL::accounts, $1) change WHERE accounts.name = change.name`,
+    UPDATE accounts SET line = change.line FROM json_populate_recordset(NULL::accounts, $1) change
+    WHERE accounts.name = change.name`,
   isDue: 'SELECT id FROM budget_warnings WHERE due <= $1 LIMIT 1',
   take: `
     WITH taken AS (
       UPDATE budget_warnings SET due = $2, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM budget_warnings WHERE due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING *)
-    SELECT taken.*, budgets.scope, budgets.subject, budgets.per, budgets.zone FROM taken JOIN budgets ON budgets.id = taken.budget ORDER BY taken.id`,
+      WHERE id IN (
+        SELECT id FROM budget_warnings WHERE due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
+      RETURNING *)
+    SELECT taken.*, budgets.scope, budgets.subject, budgets.per, budgets.zone FROM taken
+    JOIN budgets ON budgets.id = taken.budget ORDER BY taken.id`,
   // Looks at the oldest only, however many there are.
   forget: `
     DELETE FROM budget_warnings WHERE id IN (
-      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) oldest WHERE due IS NULL AND at < $1)`,
+      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) oldest
+      WHERE due IS NULL AND at < $1)`,
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
   warnings: `
     ${warningRows} WHERE budget_warnings.id > $1 AND ($2::bigint IS NULL OR budget_warnings.budget = $2)

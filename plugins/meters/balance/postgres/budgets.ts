@@ -14,10 +14,14 @@ const sql = statements('budgets', {
   // Those of accounts, of their teams, of keys and tags, and those in which the ending calls count.
   lock: `
     SELECT * FROM budgets WHERE id IN (
-      SELECT id FROM budgets WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])
+      SELECT id FROM budgets
+        WHERE deleted IS NULL AND scope IN ('account', 'team') AND subject = ANY($1::text[])
       UNION ALL SELECT budgets.id FROM accounts, json_array_elements_text(accounts.line::json) above
-        JOIN budgets ON scope = 'team' AND subject = above AND budgets.deleted IS NULL WHERE accounts.name = ANY($1::text[])
-      UNION ALL SELECT budgets.id FROM keys JOIN budgets ON scope = 'key' AND subject = keys.root AND budgets.deleted IS NULL WHERE keys.id = ANY($2::text[])
+        JOIN budgets ON scope = 'team' AND subject = above AND budgets.deleted IS NULL
+        WHERE accounts.name = ANY($1::text[])
+      UNION ALL SELECT budgets.id FROM keys
+        JOIN budgets ON scope = 'key' AND subject = keys.root AND budgets.deleted IS NULL
+        WHERE keys.id = ANY($2::text[])
       UNION ALL SELECT id FROM budgets WHERE deleted IS NULL AND scope = 'tag' AND subject = ANY($3::text[])
       UNION ALL SELECT (share->>0)::bigint FROM entries, json_array_elements(entries.budgets::json) share
         WHERE kind = 'reserve' AND call = ANY($4::text[]))
@@ -27,11 +31,13 @@ const sql = statements('budgets', {
     JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
   change: `
     INSERT INTO budget_periods SELECT * FROM json_populate_recordset(NULL::budget_periods, $1)
-    ON CONFLICT (budget, start) DO UPDATE SET used = budget_periods.used + excluded.used, pending = budget_periods.pending + excluded.pending,
+    ON CONFLICT (budget, start) DO UPDATE SET used = budget_periods.used + excluded.used,
+      pending = budget_periods.pending + excluded.pending,
       warned = excluded.warned, exhausted = excluded.exhausted`,
   warn: `
     INSERT INTO budget_warnings (budget, event, threshold, used, allowed, start, at, due)
-    SELECT budget, event, threshold, used, allowed, start, at, at FROM json_populate_recordset(NULL::budget_warnings, $1)`,
+    SELECT budget, event, threshold, used, allowed, start, at, at
+    FROM json_populate_recordset(NULL::budget_warnings, $1)`,
 });
 
 /** What budgets are found by: accounts and keys by name and id, and the ids of calls that end. */

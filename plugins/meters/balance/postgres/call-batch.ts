@@ -40,8 +40,12 @@ const pendingColumns = `call, number, account, key, root, amount, owner, claim, 
   owed, ${consumption}, budgets`;
 
 const sql = statements('calls', {
-  addEntries: `INSERT INTO entries (${entryColumns}) SELECT ${entryColumns} FROM json_populate_recordset(NULL::entries, $1)`,
-  addPending: `INSERT INTO pending (${pendingColumns}) SELECT ${pendingColumns} FROM json_populate_recordset(NULL::pending, $1)`,
+  addEntries: `
+    INSERT INTO entries (${entryColumns}) SELECT ${entryColumns}
+    FROM json_populate_recordset(NULL::entries, $1)`,
+  addPending: `
+    INSERT INTO pending (${pendingColumns}) SELECT ${pendingColumns}
+    FROM json_populate_recordset(NULL::pending, $1)`,
   endPending: 'DELETE FROM pending WHERE call = ANY($1::text[])',
   changeAccounts: `
     UPDATE accounts SET used = accounts.used + change.used, pending = accounts.pending + change.pending

@@ -34,22 +34,30 @@ const sql = statements('calls', {
       INSERT INTO calls (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::calls, $1)
       ON CONFLICT (call) DO NOTHING RETURNING number, ended, tags)
     INSERT INTO call_tags (tag, ended, number)
-    SELECT tag.key || CASE tag.value WHEN '' THEN '' ELSE ':' || tag.value END, ended, number FROM added CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
+    SELECT tag.key || CASE tag.value WHEN '' THEN '' ELSE ':' || tag.value END, ended, number FROM added
+    CROSS JOIN LATERAL json_each_text(tags::json) AS tag WHERE tags <> '{}'`,
   // A process that finds another one folding leaves the work to it.
   fold: 'SELECT log, last, safe FROM folds ORDER BY log FOR UPDATE SKIP LOCKED',
   folded: 'UPDATE folds SET last = $2 WHERE log = $1',
-  confirm:
-    'UPDATE folds SET safe = next, horizon = 0 WHERE log = $1 AND safe < next AND horizon > 0 AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon',
+  confirm: `
+    UPDATE folds SET safe = next, horizon = 0
+    WHERE log = $1 AND safe < next AND horizon > 0
+      AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon`,
   aim: `
-    UPDATE folds SET next = CASE log WHEN 'entries' THEN (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers)
+    UPDATE folds SET next = CASE log WHEN 'entries' THEN
+      (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers)
       ELSE (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM calls_number_seq) END
     WHERE log = $1 AND safe = next`,
   // A statement of its own: its snapshot comes after the number was read.
   horizon: `
-    UPDATE folds SET horizon = pg_snapshot_xmax(pg_current_snapshot())::text::bigint WHERE log = $1 AND safe < next AND horizon = 0`,
+    UPDATE folds SET horizon = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    WHERE log = $1 AND safe < next AND horizon = 0`,
   behind: `
-    SELECT greatest(0, (SELECT coalesce(max(number), 0) FROM entries) - (SELECT last FROM folds WHERE log = 'entries'))
-      + greatest(0, (SELECT coalesce(max(number), 0) FROM calls) - (SELECT last FROM folds WHERE log = 'calls')) AS numbers`,
+    SELECT
+      greatest(0, (SELECT coalesce(max(number), 0) FROM entries)
+        - (SELECT last FROM folds WHERE log = 'entries'))
+      + greatest(0, (SELECT coalesce(max(number), 0) FROM calls)
+        - (SELECT last FROM folds WHERE log = 'calls')) AS numbers`,
 });
 
 async function within<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {

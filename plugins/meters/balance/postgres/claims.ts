@@ -8,12 +8,15 @@ const sql = statements('claims', {
   find: 'SELECT * FROM claims WHERE name = $1',
   take: `
     INSERT INTO claims (name, fingerprint, expires, call, state) VALUES ($1, $2, $3, $4, 'running')
-    ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires, call = excluded.call, state = 'running',
+    ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires,
+      call = excluded.call, state = 'running',
       status = NULL, headers = NULL, body = NULL, whole = NULL`,
   free: 'DELETE FROM claims WHERE name = $1',
   done: "UPDATE claims SET state = 'done', status = $2, headers = $3, body = $4, whole = $5 WHERE name = $1",
   sweep: `
-    DELETE FROM claims WHERE name IN (SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING name`,
+    DELETE FROM claims WHERE name IN
+      (SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING name`,
 });
 
 export async function findClaim(

@@ -5,9 +5,11 @@ import { statements, type Query } from './connection.ts';
 
 const sql = statements('documents', {
   read: 'SELECT version, body FROM documents WHERE name = $1',
-  add: 'INSERT INTO documents (name, version, body) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING RETURNING version',
-  replace:
-    'UPDATE documents SET version = version + 1, body = $2 WHERE name = $1 AND version = $3 RETURNING version',
+  add: `
+    INSERT INTO documents (name, version, body) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING RETURNING version`,
+  replace: `
+    UPDATE documents SET version = version + 1, body = $2 WHERE name = $1 AND version = $3
+    RETURNING version`,
 });
 
 export async function readDocument(query: Query, name: string): Promise<StoredDocument | undefined> {

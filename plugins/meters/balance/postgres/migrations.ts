@@ -109,8 +109,12 @@ CREATE UNIQUE INDEX one_credit ON entries (reference) WHERE reference IS NOT NUL
 CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN RAISE EXCEPTION 'entries are never changed or deleted' USING ERRCODE = 'integrity_constraint_violation'; END $$;
-CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+  BEGIN
+    RAISE EXCEPTION 'entries are never changed or deleted'
+      USING ERRCODE = 'integrity_constraint_violation';
+  END $$;
+CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Reservations that have not ended; what is known of their calls is written by their owner's beats.
 CREATE TABLE pending (
@@ -130,7 +134,8 @@ CREATE TABLE pending (
 ) WITH (fillfactor = 70);
 CREATE INDEX pending_of_owner ON pending (owner);
 
-CREATE TABLE owners (owner text COLLATE "C" PRIMARY KEY, beat bigint NOT NULL, lease bigint NOT NULL) WITH (fillfactor = 50);
+CREATE TABLE owners (owner text COLLATE "C" PRIMARY KEY, beat bigint NOT NULL, lease bigint NOT NULL)
+  WITH (fillfactor = 50);
 
 CREATE TABLE claims (
   name text COLLATE "C" PRIMARY KEY,

@@ -10,19 +10,25 @@ const sql = statements('owners', {
   // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
   // seen before.
   beat: `
-    INSERT INTO owners (owner, beat, lease) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
+    INSERT INTO owners (owner, beat, lease)
+    VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
     ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease`,
   beatWhilePending: `
-    INSERT INTO owners (owner, beat, lease) SELECT $1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2
+    INSERT INTO owners (owner, beat, lease)
+    SELECT $1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2
     WHERE EXISTS (SELECT FROM pending WHERE pending.owner = $1)
     ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease RETURNING owner`,
   progress: `
-    UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model, provider = come.provider, price = come.price,
-      input = come.input, output = come.output, usage = come.usage, costs = come.costs, attempts = come.attempts
-    FROM json_populate_recordset(NULL::pending, $1) come WHERE pending.call = come.call AND pending.owner = $2`,
+    UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model,
+      provider = come.provider, price = come.price, input = come.input, output = come.output,
+      usage = come.usage, costs = come.costs, attempts = come.attempts
+    FROM json_populate_recordset(NULL::pending, $1) come
+    WHERE pending.call = come.call AND pending.owner = $2`,
   owners: `
-    SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
-    FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
+    SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease,
+      (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
+    FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names
+    LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
   // Locks the owner: a beat that comes now waits, and then finds the calls ended.
   beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
   pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',

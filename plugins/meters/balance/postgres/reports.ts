@@ -14,7 +14,8 @@ import { statements, type Query } from './connection.ts';
 
 const sql = statements('reports', {
   listPending: `
-    SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account
+    SELECT pending.*, accounts.name AS account_name FROM pending
+    JOIN accounts ON accounts.id = pending.account
     WHERE call > $1 AND ($3::text IS NULL OR accounts.name = $3) ORDER BY call LIMIT $2`,
   totals: `
     SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM keys) AS keys,
@@ -37,9 +38,12 @@ function conditions(stated: readonly (readonly [sql: (place: string) => string, 
 const ofCall = (call: string): string => `entries.number IN (
   WITH made AS MATERIALIZED (SELECT number FROM entries WHERE kind = 'reserve' AND call = ${call})
   SELECT number FROM made
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind IN ('post', 'void', 'expire')
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'overage'
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind IN ('post', 'void', 'expire')
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind = 'overage'
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
 
 export async function entries(
   query: Query,
@@ -56,7 +60,8 @@ export async function entries(
     [(place) => `entries.number > ${place}`, after],
   ]);
   const text = `
-    SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries JOIN accounts ON accounts.id = entries.account
+    SELECT entries.*, entries.call AS call_id, accounts.name AS account_name
+    FROM entries JOIN accounts ON accounts.id = entries.account
     WHERE TRUE${where} ORDER BY entries.number LIMIT $${values.length + 1}`;
   const rows = await query({ text }, [...values, limit]);
   return rows.map(entryOf);
@@ -84,8 +89,10 @@ export async function usage(
   const groups = by.map((group) => `coalesce(${groupColumns[group]}, '') COLLATE "C"`);
   const text = `
     SELECT ${by.map((group, index) => `${groups[index]} AS group_${group}, `).join('')}
-      count(*) FILTER (WHERE entries.kind = 'post') AS calls, coalesce(sum(input) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS input,
-      coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS output, coalesce(sum(revenue), 0)::bigint AS cost,
+      count(*) FILTER (WHERE entries.kind = 'post') AS calls,
+      coalesce(sum(input) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS input,
+      coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0)::bigint AS output,
+      coalesce(sum(revenue), 0)::bigint AS cost,
       coalesce(sum(coalesce(vendor, revenue)), 0)::bigint AS vendor
     FROM entries JOIN accounts ON accounts.id = entries.account
     WHERE entries.kind <> 'reserve' AND entries.kind IN ('post', 'overage', 'adjustment')${where}

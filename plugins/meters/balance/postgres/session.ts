@@ -15,8 +15,9 @@ import { runTransaction, type Write } from './transaction.ts';
 const sql = statements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
   // Ends what the server still does for the connection before this one, and waits for the end.
-  endLast:
-    'SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()',
+  endLast: `
+    SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity
+    WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()`,
 });
 
 const firstPause = 50;

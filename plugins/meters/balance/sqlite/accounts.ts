@@ -21,13 +21,14 @@ function prepare(database: DatabaseSync) {
     setState: database.prepare('UPDATE accounts SET state = ? WHERE name = ?'),
     deleteKey: database.prepare('UPDATE keys SET deleted = ?, disabled = 1 WHERE id = ? AND deleted IS NULL'),
     addAccount: database.prepare('INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    accounts: database.prepare(
-      'SELECT name, created, total, used, pending, line, state FROM accounts WHERE name > ? ORDER BY name LIMIT ?',
-    ),
+    accounts: database.prepare(`
+      SELECT name, created, total, used, pending, line, state FROM accounts WHERE name > ?
+      ORDER BY name LIMIT ?`),
     everyAccount: database.prepare('SELECT name, created, total, used, pending, line, state FROM accounts'),
     everyKey: database.prepare(keyRows),
     addKey: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires,
+        calls_per_minute, created, tags, read_only, root)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?1)`),
     // The id is the start of the hash, so one index finds both.
     key: database.prepare(
@@ -44,8 +45,10 @@ function prepare(database: DatabaseSync) {
       ORDER BY keys.id LIMIT ?3`,
     ),
     rotate: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root)
-      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags, read_only, root FROM keys
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires,
+        calls_per_minute, created, tags, read_only, root)
+      SELECT ?1, ?2, ?3, name, kind, account, spend_cap, models, expires, calls_per_minute, ?4, tags,
+        read_only, root FROM keys
       WHERE id = ?5 AND rotated_to IS NULL AND deleted IS NULL`),
     rotated: database.prepare(
       'UPDATE keys SET rotated_to = ?, expires = min(coalesce(expires, ?2), ?2) WHERE id = ?3',

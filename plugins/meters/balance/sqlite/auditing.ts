@@ -26,9 +26,9 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
   const entries = database.prepare(
     `SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`,
   );
-  const pending = database.prepare(
-    'SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
-  );
+  const pending = database.prepare(`
+    SELECT call, number, accounts.name AS account_name, amount FROM pending
+    LEFT JOIN accounts ON accounts.id = pending.account`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
   const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
   const price = priceReader((version) => {

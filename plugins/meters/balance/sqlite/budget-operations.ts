@@ -37,7 +37,8 @@ function prepare(database: DatabaseSync) {
       'SELECT id FROM budgets WHERE scope = ? AND subject = ? AND per = ? AND deleted IS NULL',
     ),
     add: database.prepare(`
-      INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+      INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     budget: database.prepare('SELECT * FROM budgets WHERE id = ? AND deleted IS NULL'),
     change: database.prepare(
       'UPDATE budgets SET allowed = ?, hard = ?, thresholds = ?, raises = ? WHERE id = ?',
@@ -48,7 +49,8 @@ function prepare(database: DatabaseSync) {
     remove: database.prepare('UPDATE budgets SET deleted = ? WHERE id = ? AND deleted IS NULL'),
     period: database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?'),
     list: database.prepare(`
-      SELECT * FROM budgets WHERE id > ?1 AND deleted IS NULL AND (?2 IS NULL OR scope = ?2) AND (?3 IS NULL OR subject = ?3)
+      SELECT * FROM budgets WHERE id > ?1 AND deleted IS NULL AND (?2 IS NULL OR scope = ?2)
+        AND (?3 IS NULL OR subject = ?3)
       ORDER BY id LIMIT ?4`),
     one: database.prepare('SELECT * FROM budgets WHERE id = ?'),
     lines: database.prepare(
@@ -62,7 +64,8 @@ function prepare(database: DatabaseSync) {
     // Looks at the oldest only, however many there are.
     forget: database.prepare(`
       DELETE FROM budget_warnings WHERE id IN (
-        SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) WHERE due IS NULL AND at < ?)`),
+        SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100)
+        WHERE due IS NULL AND at < ?)`),
     claim: database.prepare('UPDATE budget_warnings SET due = ?, attempts = attempts + 1 WHERE id = ?'),
     ended: database.prepare('UPDATE budget_warnings SET due = ? WHERE id = ?'),
     warnings: database.prepare(`

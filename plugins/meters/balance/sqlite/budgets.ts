@@ -23,11 +23,13 @@ function prepare(database: DatabaseSync) {
     budget: database.prepare('SELECT * FROM budgets WHERE id = ?'),
     period: database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?'),
     change: database.prepare(`
-      INSERT INTO budget_periods (budget, start, ends, used, pending, warned, exhausted) VALUES (?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO budget_periods (budget, start, ends, used, pending, warned, exhausted)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET used = used + excluded.used, pending = pending + excluded.pending,
         warned = excluded.warned, exhausted = excluded.exhausted`),
     warn: database.prepare(`
-      INSERT INTO budget_warnings (budget, event, threshold, used, allowed, start, at, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)`),
+      INSERT INTO budget_warnings (budget, event, threshold, used, allowed, start, at, due)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)`),
   };
 }
 

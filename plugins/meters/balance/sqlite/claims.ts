@@ -9,15 +9,16 @@ function prepare(database: DatabaseSync) {
     claim: database.prepare('SELECT * FROM claims WHERE name = ?'),
     take: database.prepare(`
       INSERT INTO claims (name, fingerprint, expires, call, state) VALUES (?, ?, ?, ?, 'running')
-      ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires, call = excluded.call, state = 'running',
+      ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires,
+        call = excluded.call, state = 'running',
         status = NULL, headers = NULL, body = NULL, whole = NULL`),
     free: database.prepare('DELETE FROM claims WHERE name = ?'),
     done: database.prepare(
       "UPDATE claims SET state = 'done', status = ?, headers = ?, body = ?, whole = ? WHERE name = ?",
     ),
-    sweep: database.prepare(
-      "DELETE FROM claims WHERE rowid IN (SELECT rowid FROM claims WHERE state = 'done' AND expires <= ? LIMIT ?)",
-    ),
+    sweep: database.prepare(`
+      DELETE FROM claims WHERE rowid IN
+        (SELECT rowid FROM claims WHERE state = 'done' AND expires <= ? LIMIT ?)`),
   };
 }
 

@@ -4,16 +4,19 @@ import type { DatabaseSync } from 'node:sqlite';
 export function prepareLedger(database: DatabaseSync) {
   return {
     addReserve: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price, budgets) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addPending: database.prepare(
-      'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input, budgets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
+      INSERT INTO entries
+        (kind, account, at, available, reserved, call, key, model, provider, price, budgets)
+      VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addPending: database.prepare(`
+      INSERT INTO pending
+        (call, number, account, key, root, amount, owner, claim, created, owed, input, budgets)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     takePending: database.prepare(
       'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim, budgets',
     ),
     addEnd: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
-        input, output, usage, costs, attempts, flags, budgets, vendor)
+      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis,
+        model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare(
       `INSERT INTO entries (kind, account, at, credits, available, source, reference, reason, author)
@@ -21,11 +24,13 @@ export function prepareLedger(database: DatabaseSync) {
     ),
     creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
     ended: database.prepare(`
-      SELECT made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags, ended.revenue,
+      SELECT made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
+        ended.revenue,
         (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage') AS overage,
         EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
       FROM entries made
-      JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
+      JOIN entries ended ON ended.reservation = made.number
+        AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
       LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
     // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
     // seen before.
@@ -33,17 +38,24 @@ export function prepareLedger(database: DatabaseSync) {
       INSERT INTO owners (owner, beat, lease) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?)
       ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease`),
     progress: database.prepare(`
-      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ?
+      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?,
+        output = ?, usage = ?, costs = ?, attempts = ?
       WHERE call = ? AND owner = ?`),
     owners: database.prepare(`
       SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
-      FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) GROUP BY owner`),
+      FROM (
+        SELECT owner, beat, lease, 0 AS calls FROM owners
+        UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner
+      ) GROUP BY owner`),
     beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
     // For a call that no beat has reported, the rest of what is presumed of it is read from its reservation.
     pendingOf: database.prepare(`
-      SELECT pending.call, sent, delivered, owed, coalesce(pending.model, made.model) AS model, coalesce(pending.provider, made.provider) AS provider,
-        iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price, pending.input, pending.output,
-        iif(pending.attempts = 0, json_object('input', pending.input, 'output', 0), pending.usage) AS usage, pending.costs, pending.attempts
+      SELECT pending.call, sent, delivered, owed, coalesce(pending.model, made.model) AS model,
+        coalesce(pending.provider, made.provider) AS provider,
+        iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price,
+        pending.input, pending.output,
+        iif(pending.attempts = 0, json_object('input', pending.input, 'output', 0), pending.usage) AS usage,
+        pending.costs, pending.attempts
       FROM pending JOIN entries made ON made.number = pending.number WHERE owner = ? LIMIT ?`),
     dropOwner: database.prepare(
       'DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)',

@@ -76,9 +76,11 @@ CREATE TABLE pending (
   attempts INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE owners (owner TEXT PRIMARY KEY, beat INTEGER NOT NULL, lease INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE owners (owner TEXT PRIMARY KEY, beat INTEGER NOT NULL, lease INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
 
-CREATE TABLE prices (version TEXT PRIMARY KEY, rates TEXT NOT NULL, created INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE prices (version TEXT PRIMARY KEY, rates TEXT NOT NULL, created INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
 
 CREATE TABLE claims (
   name TEXT PRIMARY KEY,
@@ -133,8 +135,10 @@ CREATE UNIQUE INDEX one_adjustment ON entries (reservation) WHERE kind = 'adjust
 CREATE UNIQUE INDEX one_credit ON entries (reference) WHERE reference IS NOT NULL;
 CREATE INDEX booked_of_account ON entries (account) WHERE kind <> 'reserve';
 
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
-CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
+  BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_remain BEFORE DELETE ON entries
+  BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
 `;
 
 const storedCalls = callTables({

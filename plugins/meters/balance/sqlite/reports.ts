@@ -14,7 +14,8 @@ import type {
 
 export const entryColumns = `
   entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
-  FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
+  FROM entries JOIN accounts ON accounts.id = entries.account
+  LEFT JOIN entries made ON made.number = entries.reservation`;
 
 /** The conditions that are stated, each with its value. */
 function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): {
@@ -32,9 +33,12 @@ function conditions(stated: readonly (readonly [sql: string, value: SQLInputValu
 const ofCall = `
   WITH made AS (SELECT number FROM entries WHERE kind = 'reserve' AND call = ?)
   SELECT number FROM made
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND (kind = 'post' OR kind = 'void' OR kind = 'expire')
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'overage'
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'adjustment'`;
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND (kind = 'post' OR kind = 'void' OR kind = 'expire')
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind = 'overage'
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind = 'adjustment'`;
 
 const groupColumns: Readonly<Record<UsageGroup, string>> = {
   account: 'accounts.name',
@@ -90,8 +94,10 @@ export class Reports {
     const groups = by.map((group) => groupColumns[group]);
     const sql = `
       SELECT ${by.map((group) => `coalesce(${groupColumns[group]}, '') AS group_${group}, `).join('')}
-        coalesce(sum(entries.kind = 'post'), 0) AS calls, coalesce(sum(iif(entries.kind = 'post', input, 0)), 0) AS input,
-        coalesce(sum(iif(entries.kind = 'post', output, 0)), 0) AS output, coalesce(sum(revenue), 0) AS cost, coalesce(sum(coalesce(vendor, revenue)), 0) AS vendor
+        coalesce(sum(entries.kind = 'post'), 0) AS calls,
+        coalesce(sum(iif(entries.kind = 'post', input, 0)), 0) AS input,
+        coalesce(sum(iif(entries.kind = 'post', output, 0)), 0) AS output,
+        coalesce(sum(revenue), 0) AS cost, coalesce(sum(coalesce(vendor, revenue)), 0) AS vendor
       FROM entries JOIN accounts ON accounts.id = entries.account
       WHERE entries.kind IN ('post', 'overage', 'adjustment')${where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
@@ -109,7 +115,8 @@ export class Reports {
     const { where, values } = conditions([['accounts.name = ?', account]]);
     return this.#database
       .prepare(`
-        SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account
+        SELECT pending.*, accounts.name AS account_name FROM pending
+        JOIN accounts ON accounts.id = pending.account
         WHERE call > ?${where} ORDER BY call LIMIT ?`)
       .all(after, ...values, limit)
       .map(pendingOf);

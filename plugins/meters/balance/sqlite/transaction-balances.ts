@@ -47,7 +47,8 @@ function prepare(database: DatabaseSync) {
     ),
     total: database.prepare('SELECT total FROM accounts WHERE id = ?'),
     key: database.prepare(`
-      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls
+      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate,
+        root.minute, root.calls
       FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
     changeAccount: database.prepare(
       'UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?',
