@@ -32,12 +32,14 @@ export function marginColumns(integer: string): string {
         ),
       ),
     );
+  const key = ['account', 'key', 'hour', 'model', 'provider'];
+  const hours = key.map((column) => (column === 'hour' ? `at / ${hour} * ${hour}` : column));
   return `
     ALTER TABLE calls ${column};
     ALTER TABLE rollups ${column};
     ALTER TABLE series ${column};
     CREATE TABLE folded_margins AS ${margins};
-    ${adding('rollups', ['account', 'key', 'hour', 'model', 'provider'], ['account', 'key', `at / ${hour} * ${hour}`, 'model', 'provider'])}
+    ${adding('rollups', key, hours)}
     ${series.join('')}
     DROP TABLE folded_margins;`;
 }
