@@ -195,7 +195,8 @@ describe('a network that fails', () => {
     const end =
       "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'tollgate reads' AND datname = current_database()";
     const script =
-      "const client = new (require('pg').Client)(process.argv[1]); client.connect().then(() => client.query(process.argv[2])).then(() => client.end())";
+      "const client = new (require('pg').Client)(process.argv[1]); " +
+      'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
     execFileSync(process.execPath, ['-e', script, url, end]);
     expect(await asked).toMatchObject({ total: 1000n });
     expect(await store.balance('a')).toMatchObject({ total: 1000n });

@@ -112,7 +112,8 @@ describe('faults', () => {
     let started = 0;
     const dying = () =>
       new Worker(
-        "const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); parentPort.once('message', () => { throw new Error('out of memory'); })",
+        "const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); " +
+          "parentPort.once('message', () => { throw new Error('out of memory'); })",
         { eval: true },
       );
     const thread = new Thread(() => {

@@ -57,7 +57,8 @@ async function compare(
   const many = await measure(store, most);
   await store.close();
   process.stdout.write(
-    `${name}: ${one.toFixed(0)} us a look-up with 1 key, ${many.toFixed(0)} us with ${most} keys (${inFlight} in flight)\n`,
+    `${name}: ${one.toFixed(0)} us a look-up with 1 key, ${many.toFixed(0)} ` +
+      `us with ${most} keys (${inFlight} in flight)\n`,
   );
 }
 

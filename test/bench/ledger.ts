@@ -64,7 +64,9 @@ if (process.argv.includes('--json')) {
 } else if (best) {
   const { perSecond, loopMicroseconds, writerMicroseconds } = best;
   process.stdout.write(
-    `ledger (${name}): ${perSecond.toFixed(0)} reserve+settle/s at best of ${rounds} rounds of ${pairs}, ${inFlight} in flight, ${keys} keys; ` +
-      `processor time a call: ${loopMicroseconds.toFixed(1)} us on the event loop, ${writerMicroseconds.toFixed(1)} us in other threads\n`,
+    `ledger (${name}): ${perSecond.toFixed(0)} reserve+settle/s at best of ${rounds} rounds of ${pairs}, ` +
+      `${inFlight} in flight, ${keys} keys; ` +
+      `processor time a call: ${loopMicroseconds.toFixed(1)} ` +
+      `us on the event loop, ${writerMicroseconds.toFixed(1)} us in other threads\n`,
   );
 }

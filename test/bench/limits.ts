@@ -66,7 +66,8 @@ try {
   }
   for (const [index, { rate, long }] of ratios.entries()) {
     process.stdout.write(
-      `${parts[index]?.name}: ${median(rate).toFixed(2)} × bare in JSON calls a second at 32 connections; a conversation of 1 MB takes ${median(long).toFixed(1)} × as long\n`,
+      `${parts[index]?.name}: ${median(rate).toFixed(2)} × bare in JSON calls a second at 32 connections; ` +
+        `a conversation of 1 MB takes ${median(long).toFixed(1)} × as long\n`,
     );
   }
 } finally {

@@ -61,7 +61,10 @@ async function compare(path: string, tollgate: Served, folder: string): Promise<
   const rate = median(figures.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond));
   const time = median(figures.map(({ ours, theirs }) => theirs.microseconds / ours.microseconds));
   const perSecond = median(figures.map(({ ours }) => ours.perSecond));
-  return `${path.padEnd(32)} ${bytes.length} bytes, ${perSecond.toFixed(0)} a second, ${rate.toFixed(2)} × static Koa (by processor time ${time.toFixed(2)} ×)`;
+  return (
+    `${path.padEnd(32)} ${bytes.length} bytes, ${perSecond.toFixed(0)} a second, ${rate.toFixed(2)} ` +
+    `× static Koa (by processor time ${time.toFixed(2)} ×)`
+  );
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-listings-'));

@@ -66,7 +66,8 @@ async function loaded(
   const fresh = accepted - opened.accepted;
   if (fresh > 2 * connections + 8)
     setting.warn(
-      `${target.name} keeps no connections: ${fresh} new ones to the vendor for ${result.requests} ${kind} calls`,
+      `${target.name} keeps no connections: ` +
+        `${fresh} new ones to the vendor for ${result.requests} ${kind} calls`,
     );
   return {
     perSecond: (result.requests / result.microseconds) * 1e6,

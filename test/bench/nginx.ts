@@ -21,7 +21,9 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
  */
 function configuration(folder: string, port: number): string {
   const type = 'internal; default_type text/event-stream;';
-  const stream = `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; add_after_body /done.sse;`;
+  const stream =
+    `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; ` +
+    'add_after_body /done.sse;';
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/temporary;`)
     .join(' ');

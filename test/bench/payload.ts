@@ -75,7 +75,8 @@ export const replies = {
 
 function request(stream: boolean): string {
   const system =
-    'You are the service of a toll gate. Answer in full sentences, in the manner of a clerk, and never tell a lie. ';
+    'You are the service of a toll gate. Answer in full sentences, in the manner of a clerk, ' +
+    'and never tell a lie. ';
   return JSON.stringify({
     model: 'openai/gpt-4o-mini',
     messages: [

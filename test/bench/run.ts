@@ -123,7 +123,8 @@ async function bench(folder: string): Promise<void> {
   const others = median(Object.values(samples.others ?? {}).flat());
   if (others > 5)
     warnings.add(
-      `programs outside the run took ${others.toFixed(0)} % of the processors: measure again on a quiet machine`,
+      `programs outside the run took ${others.toFixed(0)} % of the processors: ` +
+        'measure again on a quiet machine',
     );
   const names = targets.map(({ name }) => name);
   const results = resultsOf(samples, names);
@@ -139,11 +140,16 @@ async function bench(folder: string): Promise<void> {
     process.stdout.write(`${JSON.stringify({ machine, results, warnings: [...warnings] }, undefined, 2)}\n`);
     return;
   }
-  const heading = `${rounds} rounds of ${seconds} s; ${machine.processors} × ${machine.processor}; Node ${machine.node}, ${tools.join(', ')}`;
+  const heading =
+    `${rounds} rounds of ${seconds} s; ${machine.processors} × ${machine.processor}; ` +
+    `Node ${machine.node}, ${tools.join(', ')}`;
   const notes = [
-    'Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. The bare proxy does none of it.',
-    'Processor time is that of the process measured: of the vendor itself under direct. Spread: how far rounds lie apart at most.',
-    'Where a rate comes near that of direct, the vendor is the limit, and processor time is what tells the proxies apart.',
+    'Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. ' +
+      'The bare proxy does none of it.',
+    'Processor time is that of the process measured: of the vendor itself under direct. ' +
+      'Spread: how far rounds lie apart at most.',
+    'Where a rate comes near that of direct, the vendor is the limit, ' +
+      'and processor time is what tells the proxies apart.',
     ...[...warnings].map((text) => `Warning: ${text}`),
   ];
   process.stdout.write(`\n${heading}\n\n${tableOf(results, names)}\n\n${notes.join('\n')}\n`);

@@ -34,7 +34,9 @@ function eachMessage(socket: Socket, take: (head: string) => void): void {
 }
 
 const head = 'HTTP/1.1 200 OK\r\nx-request-id: req_5d1c2b7a90e34f68\r\nopenai-version: 2020-10-01\r\n';
-const completion = `${head}content-type: application/json\r\ncontent-length: ${replies.completion.length}\r\n\r\n${replies.completion}`;
+const completion =
+  `${head}content-type: application/json\r\ncontent-length: ${replies.completion.length}\r\n\r\n` +
+  `${replies.completion}`;
 
 function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -99,7 +101,9 @@ export async function makeCalls({ path, accept, body, headers }: Call, load: Loa
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
   });
-  const request = `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+  const request =
+    `POST ${path} HTTP/1.1\r\n` +
+    `${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
   let left = load.calls;
   const client = async (): Promise<void> => {
     const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });

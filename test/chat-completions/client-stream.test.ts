@@ -323,7 +323,8 @@ describe('a stream of chunks', () => {
       true,
     );
     expect(frame).toBe(
-      'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":"upstream_error"}}\n\n',
+      'data: {"error":{"message":"It broke off.","type":"server_error","param":null,' +
+        '"code":"upstream_error"}}\n\n',
     );
     const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: callWith() });
     expect(encoder.push({ type: 'error', message: 'It broke off.' })).toBe(frame);

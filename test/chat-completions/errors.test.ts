@@ -114,11 +114,13 @@ describe("a provider's error about the gateway", () => {
     [403, '{"error":{"message":"sk-secret may not"}}'],
     [
       400,
-      '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key sk-secret.","status":"INVALID_ARGUMENT"}}]',
+      '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key sk-secret.",' +
+        '"status":"INVALID_ARGUMENT"}}]',
     ],
     [
       429,
-      '{"error":{"message":"You exceeded your current quota, sk-secret","type":"insufficient_quota","code":"insufficient_quota"}}',
+      '{"error":{"message":"You exceeded your current quota, sk-secret","type":"insufficient_quota",' +
+        '"code":"insufficient_quota"}}',
     ],
   ])('with status %i is not blamed on the client, and does not quote the provider', (status, text) => {
     const error = decodeError(status, text);

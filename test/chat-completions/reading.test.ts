@@ -372,7 +372,9 @@ describe('a call', () => {
 
   it('keeps all digits of a seed that is too large for a double, and takes no other seed for it', () => {
     const text =
-      '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": 9223372036854775807,"model":"a/b","tools":[{"type":"function","function":{"name":"f","parameters":{"seed":12345678901234567890}}}]}';
+      '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": ' +
+      '9223372036854775807,"model":"a/b","tools":[{"type":"function","function":{"name":"f",' +
+      '"parameters":{"seed":12345678901234567890}}}]}';
     expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode().seed).toBe(
       '9223372036854775807',
     );

@@ -21,7 +21,10 @@ const messages = '"messages":[{"role":"user","content":"x"}]';
 describe('a request that is passed on verbatim', () => {
   it('gets another model and keeps every other byte', () => {
     const text =
-      '\n{ "messages" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 , "seed":9223372036854775807,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"metadata":{"model":"kept","provider":"kept"},"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string"},"max_tokens":{}}}}}] }\n';
+      '\n{ "messages" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n' +
+      ' "temperature": 1.0 , "seed":9223372036854775807,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,' +
+      '"metadata":{"model":"kept","provider":"kept"},"tools":[{"type":"function","function":{"name":"f",' +
+      '"parameters":{"properties":{"model":{"type":"string"},"max_tokens":{}}}}}] }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 
@@ -39,8 +42,10 @@ describe('a request that is passed on verbatim', () => {
       `{"stream_options":{"include_usage":true},"model":"up","stream":true,${messages}}`,
     ],
     [
-      `{"model":"a/b","stream":true,"stream_options":{"include_usage" : false, "include_obfuscation":false},${messages}}`,
-      `{"model":"up","stream":true,"stream_options":{"include_usage" : true, "include_obfuscation":false},${messages}}`,
+      '{"model":"a/b","stream":true,"stream_options":{"include_usage" : ' +
+        `false, "include_obfuscation":false},${messages}}`,
+      '{"model":"up","stream":true,"stream_options":{"include_usage" : ' +
+        `true, "include_obfuscation":false},${messages}}`,
     ],
     [
       `{"model":"a/b","stream":true,"stream_options":{},${messages}}`,

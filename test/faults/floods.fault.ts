@@ -51,7 +51,8 @@ describe('a million invalid keys', () => {
       await house.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
     const microseconds = (performance.now() - began) / 1000;
     process.stdout.write(
-      `${microseconds.toFixed(2)} µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
+      `${microseconds.toFixed(2)} ` +
+        `µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
     );
     expect(house.asked).toBe(0);
     expect(microseconds).toBeLessThan(50);

@@ -86,7 +86,9 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
       draw: drawer(seed),
     });
     process.stdout.write(
-      `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ms of a restart\n`,
+      `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
+        `${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ` +
+        'ms of a restart\n',
     );
     expect(verdict).toMatchObject({
       wrong: [],
@@ -162,7 +164,8 @@ describe('a disk that is slow', () => {
       atOnce: 100,
     });
     process.stdout.write(
-      `${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
+      `${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ` +
+        `ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
     );
     expect(Object.keys(statuses)).toEqual(['200']);
     expect(slowest).toBeLessThan(8000);

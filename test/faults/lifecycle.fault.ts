@@ -89,7 +89,8 @@ describe('a configuration that is replaced ten times a second for a minute', () 
     expect([...outcomes.keys()]).toEqual(['whole']);
     const reloads = gateway.printed().split('the configuration was read again').length - 1;
     process.stdout.write(
-      `${outcomes.get('whole')} calls during ${reloads} reloads, ${(memoryOf(gateway) / megabyte).toFixed(0)} MB at the end\n`,
+      `${outcomes.get('whole')} calls during ${reloads} reloads, ` +
+        `${(memoryOf(gateway) / megabyte).toFixed(0)} MB at the end\n`,
     );
     expect(reloads).toBeGreaterThan(50);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -174,7 +175,8 @@ describe('two thousand clients that never finish, and return for five minutes wh
       'their bodies',
       240,
       () =>
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\ncontent-length: 100000\r\n\r\n{"model":`,
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\n` +
+        'content-length: 100000\r\n\r\n{"model":',
       ' ',
     ],
   ])('%s only delay others, and none of them by %i seconds', async (_, longest, beginning, drop) => {
@@ -235,7 +237,8 @@ describe('two thousand clients that never finish, and return for five minutes wh
     await expect.poll(() => sockets.size, { timeout: longest * 1000, interval: 500 }).toBe(0);
     clearInterval(drip);
     process.stdout.write(
-      `p99 ${p99(before).toFixed(1)} ms before, ${p99(during).toFixed(1)} ms beside them; ${gone} cut off, after ${(oldest / 1000).toFixed(1)} s at most\n`,
+      `p99 ${p99(before).toFixed(1)} ms before, ${p99(during).toFixed(1)} ms beside them; ` +
+        `${gone} cut off, after ${(oldest / 1000).toFixed(1)} s at most\n`,
     );
     expect(gone).toBeGreaterThan(2 * 2000 - 1);
     expect(oldest).toBeLessThan(longest * 1000);

@@ -38,7 +38,8 @@ it.each(wires)(
     const rates = [warm, await round(), await round()];
     const grown = (memoryOf(gateway) - before) / megabyte;
     process.stdout.write(
-      `${wire}: ${rates.map((rate) => rate.toFixed(0)).join(', ')} events/s, ${grown.toFixed(1)} MB more after two more rounds\n`,
+      `${wire}: ${rates.map((rate) => rate.toFixed(0)).join(', ')} events/s, ${grown.toFixed(1)} ` +
+        'MB more after two more rounds\n',
     );
     expect(Math.max(...rates)).toBeGreaterThan(least);
     expect(grown).toBeLessThan(50);

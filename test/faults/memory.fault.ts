@@ -80,7 +80,8 @@ describe('two hundred clients that read a kilobyte a second', () => {
     for (const socket of sockets) {
       socket.on('error', () => undefined).pause();
       socket.write(
-        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\n` +
+          `anthropic-version: 2023-06-01\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
       );
     }
     let most = 0;
@@ -99,7 +100,9 @@ describe('two hundred clients that read a kilobyte a second', () => {
       (bytes / megabyte).toFixed(1),
     );
     print(
-      `${client} from ${wire}: ${kept} MB held for them, the process grown by ${more} from ${idle}; with garbage ${worked} after quick ones, ${peak} with slow ones; ${late} of ${poured.at(-1)} events in the last ten seconds`,
+      `${client} from ${wire}: ${kept} MB held for them, the process grown by ${more} from ${idle}; ` +
+        `with garbage ${worked} after quick ones, ${peak} with slow ones; ${late} of ${poured.at(-1)} ` +
+        'events in the last ten seconds',
     );
     expect(held).toBeLessThan(50 * megabyte);
     expect(grown).toBeLessThan(50 * megabyte);
@@ -159,7 +162,9 @@ describe('a stream of a million events', () => {
       const growth = (samples: readonly number[]): number =>
         Math.max(...samples.slice(-third)) - Math.max(...samples.slice(0, third));
       print(
-        `${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} MB more of heap in the last third, ${growth(resident).toFixed(1)} MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`,
+        `${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} ` +
+          `MB more of heap in the last third, ${growth(resident).toFixed(1)} ` +
+          `MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`,
       );
       expect(read).toBe(events);
       // A translated response keeps its text, 7 MB, for its end.

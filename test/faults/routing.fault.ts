@@ -113,7 +113,8 @@ describe('one slow provider of two', () => {
     async (routing) => {
       const { routed, alone } = await sideBySide(routing);
       process.stdout.write(
-        `${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ms for the quick one alone\n`,
+        `${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ` +
+          'ms for the quick one alone\n',
       );
       expect(routed).toBeLessThanOrEqual(1.3 * alone);
     },

@@ -76,7 +76,8 @@ describe('ten thousand reservations that dead processes left, of every state and
     // Three of every twenty had been settled.
     const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await dangling(store, 12_000);
     process.stdout.write(
-      `ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ms later, ${statuses.length} calls meanwhile\n`,
+      `ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ` +
+        `ms later, ${statuses.length} calls meanwhile\n`,
     );
     expect(wrong).toEqual([]);
     expect(used).toBe(due);

@@ -158,7 +158,8 @@ describe(`a gateway that runs for ${minutes} minutes`, () => {
         .filter((_, index) => index % Math.ceil(steady.length / 12) === 0)
         .map((sample) => `${(sample.heap / megabyte).toFixed(1)}/${(sample.memory / megabyte).toFixed(0)}`);
       process.stdout.write(
-        `MB in ten minutes: heap ${slopes.heap.toFixed(2)}, process ${slopes.memory.toFixed(2)}; heap/process over time: ${shown.join(' ')}\n`,
+        `MB in ten minutes: heap ${slopes.heap.toFixed(2)}, process ${slopes.memory.toFixed(2)}; ` +
+          `heap/process over time: ${shown.join(' ')}\n`,
       );
       expect(wrong).toEqual([]);
       expect(slopes.heap).toBeLessThan(1);

@@ -168,7 +168,8 @@ async function openBystander(): Promise<{
 }> {
   const child = spawn(process.execPath, [
     '-e',
-    "const server = require('node:http').createServer((_, reply) => reply.writeHead(401).end()).listen(0, '127.0.0.1', () => console.log(server.address().port))",
+    "const server = require('node:http').createServer((_, reply) => reply.writeHead(401).end()).listen(0, " +
+      "'127.0.0.1', () => console.log(server.address().port))",
   ]);
   const [port]: unknown[] = await once(child.stdout, 'data');
   return { url: `http://127.0.0.1:${String(port).trim()}`, pid: child.pid, close: () => void child.kill() };
@@ -180,7 +181,9 @@ async function openBystander(): Promise<{
  */
 async function callWith(url: string, key: string, calls: number): Promise<Record<string, number>> {
   const answered: Record<string, number> = {};
-  const one = `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\r\n{}`;
+  const one =
+    `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+    'anthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\r\n{}';
   const line = async (): Promise<void> => {
     const socket = await openSocket(url);
     for (let call = 0; call < calls / 10; call += 1) {
@@ -277,7 +280,9 @@ describe('half a million guessed keys, five thousand a second,', () => {
       const more = memoryOf(gateway) - memory;
       bystander.close();
       process.stdout.write(
-        `p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ms beside a flood of somebody else, ${during.toFixed(1)} ms during one of ${told.perSecond} a second; ${(more / megabyte).toFixed(0)} MB more at its end\n`,
+        `p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ` +
+          `ms beside a flood of somebody else, ${during.toFixed(1)} ms during one of ${told.perSecond} ` +
+          `a second; ${(more / megabyte).toFixed(0)} MB more at its end\n`,
       );
       expect(told.answered).toEqual({ 401: 500_000 });
       expect(told.perSecond).toBeGreaterThan(perSecond / 2);

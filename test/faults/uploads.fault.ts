@@ -14,9 +14,12 @@ it('a hundred slow uploads get an error at the request timeout, and leave nothin
   const dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-uploads-'));
   const folder = join(dataFolder, 'uploads');
   const gallery = await openGallery({ settings: { dataFolder } });
-  const head = `POST /v1/images/edits HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gallery.key}\r\ncontent-type: multipart/form-data; boundary=there\r\ncontent-length: 900000\r\n\r\n`;
+  const head =
+    `POST /v1/images/edits HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gallery.key}\r\n` +
+    'content-type: multipart/form-data; boundary=there\r\ncontent-length: 900000\r\n\r\n';
   const part =
-    '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n';
+    '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
+    'Content-Type: image/png\r\n\r\n';
   const began = performance.now();
   const answers: string[] = [];
   const sockets = await Promise.all(Array.from({ length: 100 }, () => openSocket(gallery.gateway.url)));

@@ -119,7 +119,8 @@ describe('the tags of a call', () => {
       headers: { authorization: `Bearer ${door.secret}` },
     });
     expect(await csv.text()).toContain(
-      '"team:search, research, env:prod, session:session-1, agent:agent-1, parent-agent:agent-0, user:ann, job:nightly run"',
+      '"team:search, research, env:prod, session:session-1, agent:agent-1, parent-agent:agent-0, user:ann, ' +
+        'job:nightly run"',
     );
     const { body } = await door.ask('GET', '/overview?by=tag');
     const { series } = z

@@ -74,7 +74,8 @@ describe('a body', () => {
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
         socket.write(
-          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+            'transfer-encoding: chunked\r\n\r\n',
         );
         for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
       });
@@ -169,7 +170,8 @@ describe('a field named like a property of every object', () => {
     'is treated like any other field and changes no other call: %s',
     async (name) => {
       const response = await house.post(
-        `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],"metadata":{"${name}":"x"},"user":"u"}`,
+        `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],` +
+          `"metadata":{"${name}":"x"},"user":"u"}`,
       );
       expect(response.status).toBe(200);
       expect(Reflect.get({}, 'x')).toBeUndefined();
@@ -214,7 +216,8 @@ describe('an address', () => {
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () =>
         socket.write(
-          'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\ncontent-length: 2\r\n\r\n{}',
+          'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\n' +
+            'content-length: 2\r\n\r\n{}',
         ),
       );
       socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
@@ -223,7 +226,8 @@ describe('an address', () => {
     const ended = house.gateway.ends.length;
     const half = connect(Number(port), '127.0.0.1', () =>
       half.write(
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 50\r\n\r\n{"a`,
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+          'content-length: 50\r\n\r\n{"a',
       ),
     );
     await new Promise((resolve) => setTimeout(resolve, 50));

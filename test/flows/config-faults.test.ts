@@ -35,7 +35,8 @@ const by = (name: string, rest: string): string => `{ name: '${name}', interface
 const route = (rest: string): string =>
   by(
     'mine',
-    `apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`,
+    "apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: " +
+      `() => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`,
   );
 let written = 0;
 
@@ -44,7 +45,9 @@ function write(plugins: readonly string[], before = ''): string {
   const file = join(folder, `${written}.config.ts`);
   writeFileSync(
     file,
-    `${before}\n${imports}export default defineConfig({ server: { port: Number(process.env.PORT) }, dataFolder: process.env.TOLLGATE_DATA, plugins: [${plugins.join(', ')}] });\n`,
+    `${before}\n${imports}export default defineConfig({ server: { port: ` +
+      'Number(process.env.PORT) }, dataFolder: process.env.TOLLGATE_DATA, plugins: ' +
+      `[${plugins.join(', ')}] });\n`,
   );
   return file;
 }
@@ -206,7 +209,8 @@ const faults: readonly (readonly [
   [
     'a route where a protocol is',
     [...usual, route("path: '/v1/chat/completions', method: 'POST'")],
-    'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an endpoint of the protocol "chat-completions"',
+    'plugin "mine": route "r" cannot be reached: ' +
+      'POST /v1/chat/completions is an endpoint of the protocol "chat-completions"',
   ],
   [
     'a route for nobody',
@@ -221,7 +225,8 @@ const faults: readonly (readonly [
   [
     'a verb that is there',
     [...usual, verbs(verb('keys create <account>'))],
-    'plugin "mine": command "keys create <account>": the verb "keys create" already belongs to the plugin "balance"',
+    'plugin "mine": command "keys create <account>": ' +
+      'the verb "keys create" already belongs to the plugin "balance"',
   ],
   [
     'a verb twice',
@@ -255,7 +260,10 @@ const faults: readonly (readonly [
       ...usual,
       by(
         'mine',
-        "apply: ({ catalog }) => catalog.offer({ name: 'mine', endpoints: {} }, [checkModel({ id: 'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', contextLength: 8, outputLimit: 8, input: ['text'], output: ['text'], free: true, capabilities: { wire: { 'chat-completions': { extra: true } } } })])",
+        "apply: ({ catalog }) => catalog.offer({ name: 'mine', endpoints: {} }, [checkModel({ id: " +
+          "'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', contextLength: " +
+          "8, outputLimit: 8, input: ['text'], output: ['text'], free: true, capabilities: { wire: " +
+          "{ 'chat-completions': { extra: true } } } })])",
       ),
     ],
     'provider "mine": model "mine/one": capabilities.wire["chat-completions"]: Unrecognized key: "extra"',
@@ -269,7 +277,8 @@ const faults: readonly (readonly [
   [
     'a family that is not there',
     ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)],
-    'plugin "bearer": option "families": "chat-completion" does not exist; these do: chat-completions, balance',
+    'plugin "bearer": option "families": "chat-completion" does not exist; these do: ' +
+      'chat-completions, balance',
   ],
   [
     'PostgreSQL without its address',

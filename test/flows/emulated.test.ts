@@ -101,7 +101,9 @@ describe('a stop sequence on a wire without stop sequences', () => {
 
 const overflow: TappedReply = {
   status: 400,
-  text: '{"error":{"message":"This model\'s maximum context length is 1000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}',
+  text:
+    '{"error":{"message":"This model\'s maximum context length is 1000 tokens.",' +
+    '"type":"invalid_request_error","code":"context_length_exceeded"}}',
 };
 const completion: TappedReply = { text: golden('chat-completions/text/reply.json') };
 

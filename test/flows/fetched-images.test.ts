@@ -189,7 +189,9 @@ describe('a picture that cannot be fetched', () => {
         {
           error: {
             param: fields[wire],
-            message: `The picture of "${fields[wire]}" has to be at one of the ports ${server.port}. Send the picture itself as base64.`,
+            message:
+              `The picture of "${fields[wire]}" has to be at one of the ports ${server.port}. ` +
+              'Send the picture itself as base64.',
           },
         },
       ]);

@@ -307,7 +307,9 @@ describe('doctor', () => {
     const config = join(copy.folder, 'keys.config.mjs');
     writeFileSync(
       config,
-      "import { openai } from 'tollgate/plugins/providers/openai';\nexport default { server: { port: 0 }, plugins: [openai({ apiKey: ['good-key', 'bad-key-one'] })] };\n",
+      "import { openai } from 'tollgate/plugins/providers/openai';\n" +
+        'export default { server: { port: 0 }, plugins: [openai({ apiKey: ' +
+        "['good-key', 'bad-key-one'] })] };\n",
     );
     const many = await runDoctor(copy, { TOLLGATE_CONFIG: config, OPENAI_BASE_URL: `${vendor.url}/v1` });
     expect([many.code, many.of('openai, key 1'), many.of('openai, key 2')]).toMatchObject([
@@ -349,7 +351,9 @@ describe('doctor', () => {
     );
     writeFileSync(
       config,
-      `${imports.join('')}export default { server: { port: 0 }, plugins: [azure(), amazonBedrock(), googleVertex({ credentials: { client_email: 'a@b', private_key: 'none' } })] };\n`,
+      `${imports.join('')}export default { server: { port: 0 }, plugins: ` +
+        "[azure(), amazonBedrock(), googleVertex({ credentials: { client_email: 'a@b', private_key: " +
+        "'none' } })] };\n",
     );
     const keys = {
       AZURE_OPENAI_ENDPOINT: vendor.url,

@@ -40,7 +40,8 @@ describe('more connections than the limit', () => {
     for (const socket of crowd) socket.on('error', () => undefined).resume();
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(4 * most);
     early.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+        `content-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`,
     );
     await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 200/);
     expect((await fetch(`${door}/healthz`)).status).toBe(200);

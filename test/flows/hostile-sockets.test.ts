@@ -68,7 +68,8 @@ describe('an upgrade', () => {
   it('to a WebSocket is refused at once, and the error names the alternative', async () => {
     const { statuses, closed, text } = await sendRaw(
       house.gateway.url,
-      'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
+      'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+        'sec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
       5000,
     );
     expect([statuses, closed]).toEqual([[426], true]);

@@ -60,7 +60,8 @@ describe('a configuration that changes', () => {
     ['a syntax error', '((', 'gateway.config.ts'],
     [
       'a plugin that does not start',
-      "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => { throw new Error('out of luck'); }) }",
+      "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', " +
+        "async () => { throw new Error('out of luck'); }) }",
       'out of luck',
     ],
   ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, told) => {
@@ -107,7 +108,10 @@ describe('a configuration that changes', () => {
         }),
       );
     offer('house/first');
-    const house = `{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, baseUrl: 'http://127.0.0.1:9', endpoints: { 'chat-completions': '/' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
+    const house =
+      "{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, baseUrl: " +
+      "'http://127.0.0.1:9', endpoints: { 'chat-completions': '/' }, models: " +
+      `new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
     operated.configure('', `defineProvider(${house})({ apiKey: 'k' })`);
     const gateway = await operated.start();
     expect(await hasModel(gateway, 'house/first')).toBe(true);
@@ -129,7 +133,9 @@ describe('a configuration that changes', () => {
     const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
     operated.configure(
       '',
-      `defineProvider({ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/' }, models: { discover: '/models' } })({ baseUrl: '${baseUrl}', free: true })`,
+      "defineProvider({ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: " +
+        "{ 'chat-completions': '/' }, models: { discover: '/models' } })({ baseUrl: " +
+        `'${baseUrl}', free: true })`,
     );
     const gateway = await operated.start();
     await until(() => hasModel(gateway, 'house/local'));
@@ -240,7 +246,8 @@ describe('a gateway that receives a stop signal', () => {
   it('because of an uncaught error lets calls finish and exits with a failure code', async () => {
     operated.configure(
       '',
-      "{ name: 'careless', interface: 1, apply: () => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }",
+      "{ name: 'careless', interface: 1, apply: " +
+        "() => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }",
     );
     const gateway = await operated.start();
     const letGo = operated.hold();

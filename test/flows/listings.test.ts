@@ -318,7 +318,9 @@ describe('a provider that lists its own models', () => {
     const file = join(makeDataFolder(), 'gateway.config.mjs');
     writeFileSync(
       file,
-      `import { catalogue } from 'tollgate/plugins/operations/catalogue';\nimport { openrouter } from 'tollgate/plugins/providers/openrouter';\nexport default { plugins: [openrouter(), catalogue()] };\n`,
+      "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
+        "import { openrouter } from 'tollgate/plugins/providers/openrouter';\n" +
+        'export default { plugins: [openrouter(), catalogue()] };\n',
     );
     const { output } = await runVerb(['models'], {
       TOLLGATE_CONFIG: file,

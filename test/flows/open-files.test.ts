@@ -43,7 +43,8 @@ function callOn(socket: Socket): { heard(): string } {
   let heard = '';
   socket.on('data', (bytes) => void (heard += bytes.toString()));
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`,
   );
   return { heard: () => heard };
 }

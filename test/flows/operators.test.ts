@@ -354,7 +354,8 @@ describe('the admin API', () => {
     });
     expect((await admin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
       new RegExp(
-        `^key,model,day,calls,input,output,cost,vendorCost,margin\r\n${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,([\\d.]+),\\1,0\r\n$`,
+        '^key,model,day,calls,input,output,cost,vendorCost,margin\r\n' +
+          `${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,([\\d.]+),\\1,0\r\n$`,
       ),
     );
     expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({

@@ -51,7 +51,8 @@ const said = (content: string): string =>
     usage: figures,
   });
 const chunk = (choices: object[]): string =>
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+  'data: ' +
+  `${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
 const text = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
 const usual = (response: ServerResponse, content = 'Hello!'): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));

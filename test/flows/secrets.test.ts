@@ -409,13 +409,15 @@ describe('an outgoing head', () => {
       (
         await sendRaw(
           house.gateway.url,
-          `POST /beta/v1beta/models/openai/x${evil}:generateContent HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 2\r\n\r\n{}`,
+          `POST /beta/v1beta/models/openai/x${evil}:generateContent HTTP/1.1\r\nhost: x\r\n` +
+            `connection: close\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 2\r\n\r\n{}`,
         )
       ).text,
       (
         await sendRaw(
           house.gateway.url,
-          `GET /v1/models/openai/${evil} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-request-id: <script>\r\n\r\n`,
+          `GET /v1/models/openai/${evil} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
+            'x-request-id: <script>\r\n\r\n',
         )
       ).text,
     ];
@@ -428,7 +430,9 @@ describe('an outgoing head', () => {
     heads.push(
       (
         await sendRaw(house.gateway.url, [
-          `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\nanthropic-version: 2023-06-01\r\nx-request-id: evil\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${Buffer.byteLength(lossy)}\r\n\r\n`,
+          'POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n' +
+            `anthropic-version: 2023-06-01\r\nx-request-id: evil\r\nauthorization: Bearer ${house.key}\r\n` +
+            `content-length: ${Buffer.byteLength(lossy)}\r\n\r\n`,
           lossy,
         ])
       ).text,

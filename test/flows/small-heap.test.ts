@@ -55,7 +55,8 @@ const start = {
 };
 
 const head =
-  '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"';
+  '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,' +
+  '"finish_reason":"stop","message":{"role":"assistant","content":"';
 const tail = `"}}],"usage":${JSON.stringify(usage)}}`;
 
 /** What providers do, by a word of the prompt. */

@@ -24,7 +24,8 @@ describe('the request', () => {
 
   it('loses the provider object, which is ours', async () => {
     await house.post(
-      '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},"messages":[{"role":"user","content":"a"}]}',
+      '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},' +
+        '"messages":[{"role":"user","content":"a"}]}',
     );
     expect(arrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
   });
@@ -59,7 +60,10 @@ describe('the request', () => {
 
 describe('the reply', () => {
   const body =
-    '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18","odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant","content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
+    '{ "id":"chatcmpl-1", "object":"chat.completion","created":1,  "model":"gpt-4o-mini-2024-07-18",' +
+    '"odd":1.0,"big":9007199254740993,"choices":[{"index":0,"message":{"role":"assistant",' +
+    '"content":"caf\\u00e9 \\"model\\":\\"x\\"","refusal":null},"finish_reason":"stop"}],' +
+    '"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
 
   it("differs from the provider's by the model's name alone", async () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
@@ -71,9 +75,11 @@ describe('the reply', () => {
   });
 
   const chunk = (rest: string): string =>
-    `data: {"id":"c","object":"chat.completion.chunk","created":1, "model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
+    'data: {"id":"c","object":"chat.completion.chunk","created":1, ' +
+    `"model":"gpt-4o-mini-2024-07-18",${rest}}\n\n`;
   const words = chunk(
-    '"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},"finish_reason":null}],"usage":null,"obfuscation":"x"',
+    '"choices":[{"index":0,"delta":{"role":"assistant","content":"h\\u00e9 橋 \\"model\\":\\"gpt\\""},' +
+      '"finish_reason":null}],"usage":null,"obfuscation":"x"',
   );
   const finish = chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null');
   const usage = chunk('"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}');
@@ -96,13 +102,15 @@ describe('the reply', () => {
       'with its usage on the last chunk',
       words +
         chunk(
-          '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}',
+          '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,' +
+            '"completion_tokens":2,"total_tokens":3}',
         ) +
         'data: [DONE]\n\n',
       renamed(
         words +
           chunk(
-            '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}',
+            '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,' +
+              '"completion_tokens":2,"total_tokens":3}',
           ),
       ) + 'data: [DONE]\n\n',
     ],

@@ -88,7 +88,9 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
     quartet.vendors[wire].script(upstream, scenario);
     const body = { ...offering(tide, chart)[client], ...settings[client](kind), ...told(client, entries) };
     const crossing = await quartet.ask(client, id, body, stream);
-    const place = `step ${index}, ${client} to ${wire} (${kind}${stream ? ', streamed' : ''}): ${crossing.text.slice(0, 500)}\nsent: ${JSON.stringify(crossing.sent)}`;
+    const place =
+      `step ${index}, ${client} to ${wire} (${kind}${stream ? ', streamed' : ''}): ` +
+      `${crossing.text.slice(0, 500)}\nsent: ${JSON.stringify(crossing.sent)}`;
     expect([crossing.status, crossing.end.type === 'answered' && crossing.end.outcome], place).toEqual([
       200,
       'completed',

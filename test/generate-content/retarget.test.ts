@@ -50,7 +50,8 @@ describe('a body on the verbatim lane', () => {
     const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
     expect(
       retarget(
-        `{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents},"provider":{"order":["google"]}}}`,
+        `{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents},` +
+          '"provider":{"order":["google"]}}}',
         undefined,
         count,
       ),

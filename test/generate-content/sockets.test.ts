@@ -32,7 +32,8 @@ function startGoogle(): Server {
 const model = 'google/gemini-3-flash-preview';
 const usage = '"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 5,"totalTokenCount": 12}';
 const chunk = (parts: string, reason = ''): string =>
-  `{"candidates": [{"content": {"parts": [${parts}],"role": "model"}${reason},"index": 0}],${usage},"modelVersion": "gemini-3-flash-preview","responseId": "r1"}`;
+  `{"candidates": [{"content": {"parts": [${parts}],"role": "model"}${reason},"index": ` +
+  `0}],${usage},"modelVersion": "gemini-3-flash-preview","responseId": "r1"}`;
 const stop = ',"finishReason": "STOP"';
 const sse = (...chunks: string[]): string => chunks.map((each) => `data: ${each}\r\n\r\n`).join('');
 const renamed = (text: string): string => text.replaceAll('"gemini-3-flash-preview"', JSON.stringify(model));
@@ -116,7 +117,10 @@ describe('a Google client and a Google provider', () => {
   it('are charged what the vendor counted, thoughts included', async () => {
     reply = {
       type: 'application/json',
-      body: '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10,"thoughtsTokenCount":90,"totalTokenCount":1100}}',
+      body:
+        '{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],' +
+        '"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10,"thoughtsTokenCount":90,' +
+        '"totalTokenCount":1100}}',
     };
     const before = (await house.balance()).used;
     await ai.models.generateContent(question);
@@ -165,7 +169,9 @@ describe('a refused call', () => {
     reply = {
       type: 'application/json',
       status: 400,
-      body: '{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}',
+      body:
+        '{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT",' +
+        '"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}',
     };
     const response = await post(`${model}:generateContent`, { contents: [{ parts: [{ text: 'x' }] }] });
     expect([response.status, await response.text()]).toMatchObject([503, expect.not.stringMatching(/key/i)]);
@@ -182,7 +188,8 @@ describe('a chat client and a Google provider', () => {
       body: sse(
         chunk('{"text": "Hm.","thought": true}'),
         chunk(
-          '{"functionCall": {"name": "get_weather_b7a1d0c9","args": {"city": "Oslo"}},"thoughtSignature": "c2lnbmVk"}',
+          '{"functionCall": {"name": "get_weather_b7a1d0c9","args": {"city": ' +
+            '"Oslo"}},"thoughtSignature": "c2lnbmVk"}',
         ),
         chunk('{"text": ""}', stop),
       ),

@@ -29,7 +29,9 @@ const refusing = ['responses', 'messages', 'generate-content'];
 const models = [echo, ...refusing.map((wire) => `house/${wire}`)];
 const refusal = {
   status: 400,
-  text: '{"type":"error","error":{"type":"invalid_request_error","message":"no","code":400,"status":"INVALID_ARGUMENT"}}',
+  text:
+    '{"type":"error","error":{"type":"invalid_request_error","message":"no","code":400,' +
+    '"status":"INVALID_ARGUMENT"}}',
 };
 
 type Words = 'openai' | 'anthropic' | 'google';

@@ -49,7 +49,8 @@ describe('a part', () => {
     ['an empty type', 'Content-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: '],
     [
       'its name in the extended form alone',
-      'Content-Disposition: form-data; name="image"; filename*=utf-8\'\'n%C3%A4chtlich.png\r\nContent-Type: image/png',
+      'Content-Disposition: form-data; name="image"; filename*=utf-8\'\'n%C3%A4chtlich.png\r\n' +
+        'Content-Type: image/png',
     ],
     ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
     ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],

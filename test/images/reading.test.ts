@@ -249,7 +249,8 @@ describe('the values of each model', () => {
     [`400 "${field}" is "${value}", which this model does not have: send one of ${known}.`],
   ];
   const anySize =
-    ', or a width and a height that are multiples of 16, 3840 at most, with 655360 to 8294400 pixels in all and one at most 3 times the other';
+    ', or a width and a height that are multiples of 16, 3840 at most, ' +
+    'with 655360 to 8294400 pixels in all and one at most 3 times the other';
   const shapes = '"auto", "1024x1024", "1536x1024", "1024x1536", "1792x1024", "1024x1792"';
 
   it.each<[string, string, [string, unknown][]]>([

@@ -188,8 +188,11 @@ describe('a form', () => {
   it('may state a type for its texts', async () => {
     const boundary = 'there';
     const text = (name: string, value: string): string =>
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${value}\r\n`;
-    const head = `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n`;
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n` +
+      `Content-Type: text/plain; charset=utf-8\r\n\r\n${value}\r\n`;
+    const head =
+      `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n` +
+      'Content-Type: image/png\r\n\r\n';
     const body = Buffer.concat([
       Buffer.from(
         text('model', 'openai/gpt-image-1.5') + text('prompt', 'Nacht – 夜') + text('quality', 'low') + head,
@@ -223,7 +226,8 @@ describe('a form', () => {
   it.runIf(onLinux)('that breaks off within a file leaves none open', async () => {
     const body = Buffer.concat([
       Buffer.from(
-        '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n',
+        '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
+          'Content-Type: image/png\r\n\r\n',
       ),
       pngBytes(),
     ]);
@@ -398,7 +402,9 @@ describe('a form', () => {
   });
 
   it('leaves nothing on disk if its client disconnects half-way', async () => {
-    const head = `--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n`;
+    const head =
+      '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
+      'Content-Type: image/png\r\n\r\n';
     const headers = {
       authorization: `Bearer ${gallery.key}`,
       'content-type': 'multipart/form-data; boundary=there',

@@ -91,7 +91,8 @@ function judgeOnce(
       : fared(carried, instead?.[wire]?.(body), lost.length > 0);
   if (request === undefined)
     throw new Broken(
-      `${place}: the vendor was not asked for it, and nobody was told; sent ${JSON.stringify(sent).slice(0, 1500)}`,
+      `${place}: the vendor was not asked for it, and nobody was told; ` +
+        `sent ${JSON.stringify(sent).slice(0, 1500)}`,
     );
   const nothingShown = shown === undefined || capability.does?.[wire] === undefined || request === 'lost';
   const whole = replyOf(client, crossing, stream);
@@ -102,7 +103,8 @@ function judgeOnce(
       : fared(false, shownInstead?.[client]?.(whole), told.length > 0);
   if (reply === undefined)
     throw new Broken(
-      `${place}: the client was not shown it, and nobody was told; got ${JSON.stringify(whole).slice(0, 1500)}`,
+      `${place}: the client was not shown it, and nobody was told; ` +
+        `got ${JSON.stringify(whole).slice(0, 1500)}`,
     );
   return worse(request, reply);
 }

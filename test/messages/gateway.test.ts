@@ -54,7 +54,8 @@ function vendor(
 const counting: Endpoint = (_target, operation) =>
   operation === 'count' ? 'https://a.example/count' : 'https://a.example/messages';
 const message =
-  '{"id":"msg_1", "type":"message","role":"assistant","model":"claude-test-upstream","content":[{"type":"text","text":"Ahoy"}],' +
+  '{"id":"msg_1", "type":"message","role":"assistant","model":"claude-test-upstream",' +
+  '"content":[{"type":"text","text":"Ahoy"}],' +
   '"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}';
 const headers = {
   'anthropic-version': '2026-10-21',
@@ -135,7 +136,8 @@ describe('a messages call through the gateway', () => {
 
   it('renames the model where a stream names it', async () => {
     const stream = [
-      '{"type":"message_start","message":{"id":"msg_1","model":"claude-test-upstream","usage":{"input_tokens":1,"output_tokens":1}}}',
+      '{"type":"message_start","message":{"id":"msg_1","model":"claude-test-upstream",' +
+        '"usage":{"input_tokens":1,"output_tokens":1}}}',
       '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}',
       '{"type":"message_stop"}',
     ]

@@ -15,7 +15,8 @@ function retargeted(
 
 describe('the verbatim lane of messages', () => {
   const text =
-    '{ "max_tokens" : 8000, "model":"anthropic/claude-test","temperature":1.0, "messages":[{"role":"user","content":"\\u0061"}],"x":12345678901234567890, "thinking":{"type":"enabled", "budget_tokens":4096}}';
+    '{ "max_tokens" : 8000, "model":"anthropic/claude-test","temperature":1.0, "messages":[{"role":"user",' +
+    '"content":"\\u0061"}],"x":12345678901234567890, "thinking":{"type":"enabled", "budget_tokens":4096}}';
 
   it("changes the model's name and no other byte", () => {
     expect(retargeted(text)).toBe(text.replace('anthropic/claude-test', 'claude-x'));

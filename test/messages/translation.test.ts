@@ -828,7 +828,8 @@ describe('a request of this protocol on another', () => {
 
   it("keeps the digits of a tool's input", () => {
     const body =
-      '{"model":"a/b","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{"id":12345678901234567890}}]}]}';
+      '{"model":"a/b","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use",' +
+      '"id":"a","name":"look","input":{"id":12345678901234567890}}]}]}';
     const [turn] = protocol.client
       .read(JSON.parse(body), body, { operation: 'generate' }, version)
       .decode().turns;

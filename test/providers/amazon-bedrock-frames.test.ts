@@ -17,7 +17,9 @@ const start =
 const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ål 🙂"}}';
 const stop = '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":3}}';
 const stream = Buffer.concat([start, delta, stop].map(chunkFrame));
-const events = `event: message_start\ndata: ${start}\n\nevent: content_block_delta\ndata: ${delta}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`;
+const events =
+  `event: message_start\ndata: ${start}\n\nevent: content_block_delta\ndata: ${delta}\n\n` +
+  'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
 describe('a stream of frames', () => {
   it('is the same events wherever it is cut', async () => {

@@ -85,10 +85,13 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
 
 describe('a messages client', () => {
   it('has its body passed byte for byte, except for what the cloud requires', async () => {
-    const text = `{"model":"${model}" , "max_tokens": 50,"stream":false,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}`;
+    const text =
+      `{"model":"${model}" , "max_tokens": 50,"stream":false,  "temperature":1.0, ` +
+      '"messages":[{"role":"user","content":"H\\u0069"}]}';
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
     expect(cloud.arrived.at(-1)?.body.toString()).toBe(
-      '{"anthropic_version":"bedrock-2023-05-31","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
+      '{"anthropic_version":"bedrock-2023-05-31","max_tokens": ' +
+        '50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
     );
   });
 
@@ -155,7 +158,8 @@ describe('what goes wrong', () => {
   });
 
   it.each([
-    'Invocation of model ID anthropic.claude-haiku-4-5 with on-demand throughput isn’t supported. Retry your request with the ID or ARN of an inference profile.',
+    'Invocation of model ID anthropic.claude-haiku-4-5 with on-demand throughput isn’t supported. ' +
+      'Retry your request with the ID or ARN of an inference profile.',
     'The provided model identifier is invalid.',
     "You don't have access to the model with the specified model ID.",
     'Operation not allowed',

@@ -108,18 +108,22 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
 
 describe('the wire', () => {
   it('passes messages byte for byte, except for what the cloud requires', async () => {
-    const text = `{"model":"${models.claude}" , "max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}`;
+    const text =
+      `{"model":"${models.claude}" , "max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user",` +
+      '"content":"H\\u0069"}]}';
     expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
     const { path, body } = cloud.arrived.at(-1) ?? {};
     expect(path).toBe(`${publishers}/anthropic/models/claude-haiku-4-5@20251001:rawPredict`);
     expect(body?.toString()).toBe(
-      '{"anthropic_version":"vertex-2023-10-16","max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
+      '{"anthropic_version":"vertex-2023-10-16","max_tokens": ' +
+        '50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
     );
   });
 
   it('passes generate-content byte for byte', async () => {
     const text =
-      '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], "generationConfig":{"temperature":1.0} }';
+      '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], ' +
+      '"generationConfig":{"temperature":1.0} }';
     expect((await house.post(`${geminiPath}:generateContent`, text)).status).toBe(200);
     expect([cloud.arrived.at(-1)?.path, cloud.arrived.at(-1)?.body.toString()]).toEqual([
       `${publishers}/google/models/gemini-2.5-flash:generateContent`,

@@ -73,7 +73,8 @@ export const declared: readonly Declared[] = [
     client: 'generate-content',
     detail: /has no such tool/,
     reason:
-      'the request has a hosted tool, and the recorded vendor has it only in its own form on its own protocol',
+      'the request has a hosted tool, and the recorded vendor has it only in its own form ' +
+      'on its own protocol',
   },
   {
     class: 'refused',
@@ -91,7 +92,8 @@ export const declared: readonly Declared[] = [
     client: 'generate-content',
     detail: /"_raw"/,
     reason:
-      'arguments that break off are no JSON object; this protocol has only objects, so they stand as text under `_raw`',
+      'arguments that break off are no JSON object; this protocol has only objects, ' +
+      'so they stand as text under `_raw`',
   },
   {
     class: 'finish-differs',
@@ -104,7 +106,8 @@ export const declared: readonly Declared[] = [
     client: 'chat-completions',
     detail: /by estimate$/,
     reason:
-      'a client of another protocol cannot ask for the hosted search, so input beyond its request is not believed',
+      'a client of another protocol cannot ask for the hosted search, ' +
+      'so input beyond its request is not believed',
   },
 ];
 

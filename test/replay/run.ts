@@ -35,7 +35,8 @@ const [known, unknown] = [
   differences.filter((each) => !declarationOf(each)),
 ];
 process.stdout.write(
-  `${recordings} recordings, ${trials} calls, ${known.length} declared differences, ${unknown.length} undeclared\n`,
+  `${recordings} recordings, ${trials} calls, ${known.length} ` +
+    `declared differences, ${unknown.length} undeclared\n`,
 );
 for (const [reason, group] of Map.groupBy(known, (each) => declarationOf(each)?.reason ?? '')) {
   process.stdout.write(`  ${group[0]?.class} (${group.length}, declared): ${reason}\n`);

@@ -181,7 +181,8 @@ describe('a verbatim call', () => {
 
   it('gets its JSON reply back with only the model name changed', async () => {
     const body =
-      '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], "big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
+      '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], ' +
+      '"big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
     says = { type: 'application/json', body };
     expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renamed(body));
   });
@@ -197,7 +198,9 @@ describe('a verbatim call', () => {
   it("with another vendor's sealed state leaves the verbatim lane", async () => {
     says = {
       type: 'application/json',
-      body: '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}',
+      body:
+        '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,' +
+        '"output_tokens":1,"total_tokens":2}}',
     };
     const sealed = Buffer.from(`tollgate-v1\n${JSON.stringify(['anthropic', 'signature', 'x'])}`).toString(
       'base64',

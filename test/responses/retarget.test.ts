@@ -19,7 +19,9 @@ function sent(text: string, limit?: number): string {
 describe('a verbatim request', () => {
   it('keeps every byte except the model', () => {
     const text =
-      '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,"metadata":{"model":"kept","provider":"kept"} }\n';
+      '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n' +
+      ' "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,' +
+      '"metadata":{"model":"kept","provider":"kept"} }\n';
     expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 

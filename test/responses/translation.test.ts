@@ -464,7 +464,8 @@ describe('settings', () => {
       {
         role: 'system',
         content:
-          'Answer with valid JSON alone, which keeps to this schema:\n{"type":"array","items":{"type":"string"}}',
+          'Answer with valid JSON alone, which keeps to this schema:\n' +
+          '{"type":"array","items":{"type":"string"}}',
       },
       { role: 'user', content: 'Ahoy' },
     ]);

@@ -16,7 +16,9 @@ const padding = 'x'.repeat(5000);
 
 /** A call of a conversation: it starts like all its calls, and is longer each time. */
 const said = (topic: string, turns = 1): Call => ({
-  text: `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user","content":"${topic}"}${',{}'.repeat(turns)}]}`,
+  text:
+    `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user",` +
+    `"content":"${topic}"}${',{}'.repeat(turns)}]}`,
 });
 
 async function traffic(vendor: Vendor = well): Promise<Traffic> {

@@ -49,7 +49,8 @@ describe('an error about what the client named', () => {
     [
       'google',
       403,
-      'someone@x.iam.gserviceaccount.com does not have storage.objects.get access to the Google Cloud Storage object.',
+      'someone@x.iam.gserviceaccount.com does not have storage.objects.get access ' +
+        'to the Google Cloud Storage object.',
       'forbidden',
     ],
     [
@@ -97,7 +98,9 @@ describe('an error about what the client named', () => {
       403,
       JSON.stringify({
         code: 'The caller does not have permission',
-        error: `Content violates usage guidelines. Team: ${team}, API key ID: ${team}, Model: grok-4, Failed check: SAFETY_CHECK_TYPE_BIO`,
+        error:
+          `Content violates usage guidelines. Team: ${team}, API key ID: ${team}, Model: ` +
+          'grok-4, Failed check: SAFETY_CHECK_TYPE_BIO',
       }),
     );
     expect(xai).toMatchObject({
@@ -109,7 +112,8 @@ describe('an error about what the client named', () => {
 
   it('concerns one call only if that call alone is larger than our quota: another target may accept it', () => {
     const message =
-      'Request too large for model `m` in organization `org_01abc` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size.';
+      'Request too large for model `m` in organization `org_01abc` service tier `on_demand` ' +
+      'on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size.';
     for (const status of [413, 429]) {
       const error = decode('openai', status, message, { type: 'tokens', code: 'rate_limit_exceeded' });
       expect(error).toMatchObject({ code: 'body_too_large', retry: false, details: { elsewhere: true } });
@@ -128,7 +132,8 @@ describe('an error about our key, our account or a model', () => {
     [
       'google',
       403,
-      "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p'.",
+      "Permission 'aiplatform.endpoints.predict' denied " +
+        "on resource '//aiplatform.googleapis.com/projects/p'.",
     ],
     [
       'google',
@@ -210,7 +215,8 @@ describe('an error about our key, our account or a model', () => {
     [
       'google',
       404,
-      'Publisher Model `projects/p/locations/l/publishers/google/models/x` was not found or your project does not have access to it.',
+      'Publisher Model `projects/p/locations/l/publishers/google/models/x` was not found ' +
+        'or your project does not have access to it.',
     ],
   ])(
     "(%s, %i, '%s') says that the model is missing, with our own message",
@@ -364,7 +370,8 @@ describe("a provider's error on its own protocol", () => {
     ['proj_AbC123', 'Limit of proj_AbC123 reached.'],
     [
       '01234567-89ab-cdef-0123-456789abcdef',
-      'This would exceed the rate limit for your organization (01234567-89ab-cdef-0123-456789abcdef) of 50 requests per minute.',
+      'This would exceed the rate limit for your organization (01234567-89ab-cdef-0123-456789abcdef) ' +
+        'of 50 requests per minute.',
     ],
     ['AIzaSyAbCdEf', 'Failed: https://x.googleapis.com/v1?key=AIzaSyAbCdEf&alt=sse'],
     ['123456789', 'Quota of projects/123456789 exceeded.'],

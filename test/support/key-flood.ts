@@ -63,7 +63,8 @@ setInterval(() => {
     const key = sent % 10 === 0 ? createSecret() : `sk-${randomBytes(21).toString('hex')}`;
     sent += 1;
     socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 2\r\n\r\n{}`,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+        'content-length: 2\r\n\r\n{}',
     );
   }
 }, every);

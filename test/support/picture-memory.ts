@@ -99,7 +99,8 @@ for (const [name, call] of rows) {
   const times = (bytes: number): string => ((bytes - idle) / size).toFixed(1);
   failed ||= (left - idle) / size > mostTimes;
   process.stdout.write(
-    `${name}: idle ${Math.round(idle / megabyte)} MB, then ${times(left)} times its size more, ${times(peak)} at its peak\n`,
+    `${name}: idle ${Math.round(idle / megabyte)} MB, then ${times(left)} times its size more, ` +
+      `${times(peak)} at its peak\n`,
   );
 }
 await gateway.stop('SIGTERM');

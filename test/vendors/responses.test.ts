@@ -421,7 +421,8 @@ describe('the fake OpenAI, asked something right', () => {
 
   it('reports why it stopped', async () => {
     const long =
-      'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen';
+      'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen ' +
+      'sixteen seventeen';
     vendor.script(model, { text: long }, { text: 'a', finish: 'content_filter' }, { refusal: 'No.' });
     expect((await call({ ...good, max_output_tokens: 16 })).json()).toMatchObject({
       status: 'incomplete',

@@ -46,7 +46,9 @@ export const replies: readonly Capability[] = [
       'generate-content': { generationConfig: { maxOutputTokens: 16 } },
     },
     does: everywhere({
-      text: 'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty',
+      text:
+        'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen ' +
+        'seventeen eighteen nineteen twenty',
     }),
     shown: ends({
       'chat-completions': 'length',

@@ -71,7 +71,9 @@ function toPainter(
 
 /** Azure's chat streams begin with its filter's verdict on the prompt. */
 const filterChunk =
-  'data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\n\n';
+  'data: {"choices":[],"created":0,"id":"","model":"","object":"",' +
+  '"prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,' +
+  '"severity":"safe"}}}]}\n\n';
 
 function dress(reply: Response, body: AsyncIterable<Uint8Array>): ReturnType<NonNullable<Onward['dress']>> {
   const type = reply.headers.get('content-type') ?? 'application/json';

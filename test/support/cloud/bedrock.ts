@@ -63,7 +63,8 @@ async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
         yield chunkFrame(
           data.replace(
             /^\{"type":"message_stop"/,
-            '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":1,"outputTokenCount":2}',
+            '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":1,' +
+              '"outputTokenCount":2}',
           ),
         );
     }

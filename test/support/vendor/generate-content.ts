@@ -78,7 +78,8 @@ function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: strin
         code: 401,
         status: 'UNAUTHENTICATED',
         message:
-          'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+          'Request had invalid authentication credentials. ' +
+          'Expected OAuth 2 access token, login cookie or other valid authentication credential.',
       });
 }
 
@@ -133,7 +134,9 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
     if (prompt <= facts.contextLength) return { request, facts };
     return {
       refusal: refuse({
-        message: `The input token count (${prompt}) exceeds the maximum number of tokens allowed (${facts.contextLength}).`,
+        message:
+          `The input token count (${prompt}) exceeds the maximum number ` +
+          `of tokens allowed (${facts.contextLength}).`,
       }),
     };
   }

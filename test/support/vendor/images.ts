@@ -48,7 +48,9 @@ function modelComplaint({ model, size = 'auto', background }: ImageRequest): Com
       : size === 'auto' || (width % 16 === 0 && height % 16 === 0 && width * height >= 655_360));
   if (!fits)
     return {
-      message: `Invalid value: '${size}'. Supported values are: ${(facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ')}.`,
+      message:
+        `Invalid value: '${size}'. Supported values are: ` +
+        `${(facts.sizes ?? ['multiples of 16']).map((each) => `'${each}'`).join(', ')}.`,
       param: 'size',
       code: 'invalid_value',
     };
@@ -132,7 +134,15 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
       };
       if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
         const failure = (): string[] => [
-          `event: error\ndata: ${JSON.stringify({ type: 'error', ...errorBody({ message: 'The server had an error while processing your request.', type: 'server_error', code: null, ...scenario.fail?.error }) })}\n\n`,
+          `event: error\ndata: ${JSON.stringify({
+            type: 'error',
+            ...errorBody({
+              message: 'The server had an error while processing your request.',
+              type: 'server_error',
+              code: null,
+              ...scenario.fail?.error,
+            }),
+          })}\n\n`,
         ];
         await sendStream(
           staged(eventsOf(composition), scenario, failure),

@@ -64,7 +64,9 @@ function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): Who
   return isJson
     ? undefined
     : refuse({
-        message: `Unsupported content type: '${headers['content-type'] ?? ''}'. This API method only accepts 'application/json' requests.`,
+        message:
+          `Unsupported content type: '${headers['content-type'] ?? ''}'. ` +
+          "This API method only accepts 'application/json' requests.",
         code: 'unsupported_content_type',
       });
 }

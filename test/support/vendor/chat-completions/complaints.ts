@@ -62,11 +62,15 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
   }
   if (issue.origin === 'string') {
     const length = typeof issue.input === 'string' ? issue.input.length : 0;
-    const message = `Invalid '${param}': string too ${below ? 'short' : 'long'}. Expected ${side}imum length ${limit}, but got length ${length}.`;
+    const message =
+      `Invalid '${param}': string too ${below ? 'short' : 'long'}. ` +
+      `Expected ${side}imum length ${limit}, but got length ${length}.`;
     return { message, param, code: below ? 'empty_string' : 'string_above_max_length' };
   }
   const kind = integers.has(param) ? 'integer' : 'decimal';
-  const wanted = `${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}`;
+  const wanted =
+    `${kind} ${below ? 'below minimum' : 'above maximum'} value. ` +
+    `Expected a value ${below ? '>=' : '<='} ${limit}`;
   return {
     message: `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`,
     param,

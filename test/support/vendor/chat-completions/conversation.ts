@@ -7,14 +7,16 @@ import { given, type Message } from './request.ts';
 
 function unanswered(ids: Iterable<string>, position: number): Complaint {
   const message =
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+    "An assistant message with 'tool_calls' must be followed by tool messages responding " +
+    "to each 'tool_call_id'. " +
     `The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`;
   return { message, param: `messages.[${position}].role`, code: null };
 }
 
 function orphan(position: number): Complaint {
   const message =
-    "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
+    "Invalid parameter: messages with role 'tool' must be a response to a preceding message " +
+    "with 'tool_calls'.";
   return { message, param: `messages.[${position}].role`, code: null };
 }
 

@@ -43,12 +43,15 @@ export function wrongKey(key: string): WholeReply {
 }
 
 export function contextOverflow(limit: number, prompt: number): WholeReply {
-  const message = `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${prompt} tokens.`;
+  const message =
+    `This model's maximum context length is ${limit} tokens. ` +
+    `However, your messages resulted in ${prompt} tokens.`;
   return refuse({ message, param: 'messages', code: 'context_length_exceeded' });
 }
 
 const htmlPage =
-  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
+  '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n' +
+  '<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
 
 /** Refusals a scenario can return whatever the request says: `{ reply: refusals.rateLimited }`. */
 export const refusals = {

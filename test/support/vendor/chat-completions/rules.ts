@@ -40,14 +40,18 @@ const limitInReach: Rule = (
 
 const temperature: Rule = ({ temperature: value }, { reasoning }) => {
   if (!reasoning || !given(value) || value === 1) return undefined;
-  const message = `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`;
+  const message =
+    `Unsupported value: 'temperature' does not support ${value} with this model. ` +
+    'Only the default (1) value is supported.';
   return { message, param: 'temperature', code: 'unsupported_value' };
 };
 
 const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   if (!efforts || !given(value) || efforts.includes(value)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
-  const message = `Unsupported value: 'reasoning_effort' does not support '${value}' with this model. Supported values are: ${supported}.`;
+  const message =
+    `Unsupported value: 'reasoning_effort' does not support '${value}' with this model. ` +
+    `Supported values are: ${supported}.`;
   return { message, param: 'reasoning_effort', code: 'unsupported_value' };
 };
 
@@ -58,7 +62,9 @@ const reasoningTools: Rule = (
   if (!toolsUnlessReasoning || !(functions ?? tools?.some(({ type }) => type === 'function')))
     return undefined;
   if ((value ?? toolsUnlessReasoning.default) === 'none') return undefined;
-  const message = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. Please use /v1/responses instead.`;
+  const message =
+    `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. ` +
+    'Please use /v1/responses instead.';
   return { message, param: 'reasoning_effort', code: null };
 };
 
@@ -89,7 +95,9 @@ const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
     };
   if (!audio || !stream || audio.format === 'pcm16') return undefined;
   return {
-    message: `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. Supported values are: 'pcm16'.`,
+    message:
+      `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. ` +
+      "Supported values are: 'pcm16'.",
     param: 'audio.format',
     code: 'unsupported_value',
   };

@@ -21,7 +21,10 @@ function shape(contents: readonly Content[]): string | undefined {
       return `* GenerateContentRequest.contents[${place}].parts: contents.parts must not be empty.\n`;
     const hollow = parts.findIndex((part) => partKinds.every((kind) => part[kind] === undefined));
     if (hollow >= 0)
-      return `* GenerateContentRequest.contents[${place}].parts[${hollow}].data: required oneof field 'data' must have one initialized field\n`;
+      return (
+        `* GenerateContentRequest.contents[${place}].parts[${hollow}].data: ` +
+        "required oneof field 'data' must have one initialized field\n"
+      );
   }
   return undefined;
 }
@@ -42,14 +45,20 @@ function turns(contents: readonly Content[]): string | undefined {
     if (responses.length && !calls.length)
       return 'Please ensure that function response turn comes immediately after a function call turn.';
     if (calls.length !== responses.length)
-      return 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.';
+      return (
+        'Please ensure that the number of function response parts is equal to the number ' +
+        'of function call parts of the function call turn.'
+      );
     const names = (of: readonly { readonly name: string }[]): string =>
       of
         .map(({ name }) => name)
         .toSorted()
         .join('\n');
     if (names(calls) !== names(responses))
-      return 'Please ensure that the names of the function response parts match those of the function call parts.';
+      return (
+        'Please ensure that the names of the function response parts match those ' +
+        'of the function call parts.'
+      );
     const strange = responses.find(
       ({ id }) => id && calls.some((call) => call.id) && !calls.some((call) => call.id === id),
     );
@@ -57,7 +66,10 @@ function turns(contents: readonly Content[]): string | undefined {
       return `Function response id '${strange.id}' does not match any function call of the turn before.`;
     const after = before === undefined || before.role !== 'model';
     if (callsOf(content).length && (content.role !== 'model' || place === 0 || !after))
-      return 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.';
+      return (
+        'Please ensure that function call turn comes immediately after a user turn ' +
+        'or after a function response turn.'
+      );
   }
   const last = contents.at(-1);
   return last && callsOf(last).length
@@ -109,8 +121,11 @@ function missingSignature(contents: readonly Content[], { generation }: GeminiFa
     const part = content.parts[position];
     if (place <= start || !part?.functionCall || part.thoughtSignature !== undefined) continue;
     return (
-      'Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. ' +
-      `Additional data, function call \`default_api:${part.functionCall.name}\` , position ${place + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`
+      'Function call is missing a thought_signature in functionCall parts. ' +
+      'This is required for tools to work correctly, and missing thought_signature may lead ' +
+      'to degraded model performance. ' +
+      `Additional data, function call \`default_api:${part.functionCall.name}\` , position ${place + 1}. ` +
+      'Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.'
     );
   }
   return undefined;
@@ -123,7 +138,10 @@ function media(contents: readonly Content[]): string | undefined {
   ]);
   for (const { inlineData, fileData } of parts) {
     if (inlineData && !inlineData.mimeType)
-      return 'Unable to submit request because it has an empty mimeType parameter. Specify a valid mimeType for the inlineData.';
+      return (
+        'Unable to submit request because it has an empty mimeType parameter. ' +
+        'Specify a valid mimeType for the inlineData.'
+      );
     if (inlineData && !inlineData.data)
       return 'Unable to submit request because it has an empty inlineData parameter.';
     if (
@@ -137,7 +155,12 @@ function media(contents: readonly Content[]): string | undefined {
     if (!URL.canParse(fileData.fileUri)) return 'Invalid or unsupported file uri.';
     const { host } = new URL(fileData.fileUri);
     if (forbiddenHosts.has(host)) {
-      return 'Cannot fetch content from the provided URL. Please ensure the URL is valid and accessible by Vertex AI. Vertex AI respects robots.txt rules, so confirm the URL is allowed to be crawled. Status: URL_ROBOTED-ROBOTED_DENIED';
+      return (
+        'Cannot fetch content from the provided URL. ' +
+        'Please ensure the URL is valid and accessible by Vertex AI. ' +
+        'Vertex AI respects robots.txt rules, so confirm the URL is allowed to be crawled. ' +
+        'Status: URL_ROBOTED-ROBOTED_DENIED'
+      );
     }
   }
   return undefined;

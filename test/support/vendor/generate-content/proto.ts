@@ -89,7 +89,9 @@ export class ProtoReader {
     if (Array.isArray(value))
       return this.#complain(
         at,
-        `Invalid JSON payload received. Unknown name "${at.split('.').at(-1)}" at '${at.split('.').slice(0, -1).join('.')}': Proto field is not repeating, cannot start list.`,
+        'Invalid JSON payload received. ' +
+          `Unknown name "${at.split('.').at(-1)}" at '${at.split('.').slice(0, -1).join('.')}': ` +
+          'Proto field is not repeating, cannot start list.',
       );
     const named = kind.startsWith('type.') ? kind : `TYPE_${kind.toUpperCase()}`;
     return this.#complain(at, `Invalid value at '${at}' (${named}), ${shown.slice(0, 60)}`);
@@ -119,7 +121,8 @@ export class ProtoReader {
       if (known === undefined || (field !== name && snake(field) !== name)) {
         this.#complain(
           at,
-          `Invalid JSON payload received. Unknown name "${name}"${at ? ` at '${at}'` : ''}: Cannot find field.`,
+          `Invalid JSON payload received. Unknown name "${name}"${at ? ` at '${at}'` : ''}: ` +
+            'Cannot find field.',
         );
       } else if (Object.hasOwn(read, field)) {
         this.#complain(at, `Invalid JSON payload received. Field "${name}" at '${at}' is set twice.`);

@@ -49,11 +49,14 @@ export const missingKey = refuse({
   code: 403,
   status: 'PERMISSION_DENIED',
   message:
-    "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+    "Method doesn't allow unregistered callers (callers without established identity). " +
+    'Please use API Key or other form of API consumer identity to call this API.',
 });
 
 export function unknownModel(model: string, method: string): WholeReply {
-  const message = `models/${model} is not found for API version v1beta, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`;
+  const message =
+    `models/${model} is not found for API version v1beta, or is not supported for ${method}. ` +
+    'Call ListModels to see the list of available models and their supported methods.';
   return refuse({ code: 404, status: 'NOT_FOUND', message });
 }
 
@@ -84,7 +87,8 @@ export const generateContentRefusals = {
     code: 500,
     status: 'INTERNAL',
     message:
-      'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
+      'An internal error has occurred. ' +
+      'Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
   }),
   overloaded: refuse({
     code: 503,

@@ -11,7 +11,8 @@ function outside(value: number | undefined, low: number, high: number): boolean 
 
 const ranges: Rule = ({ generationConfig: config }, { outputLimit }) => {
   const told = (name: string, value: number, low: number, high: string): string =>
-    `Unable to submit request because it has a ${name} value of ${value} but the supported range is from ${low} (inclusive) to ${high}. Update the value and try again.`;
+    `Unable to submit request because it has a ${name} value of ${value} but the supported range is from ` +
+    `${low} (inclusive) to ${high}. Update the value and try again.`;
   if (outside(config.temperature, 0, 2))
     return told('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
   if (outside(config.topP, 0, 1)) return told('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
@@ -52,7 +53,8 @@ const thinking: Rule = (
   if (wanted === 0)
     return budget.canDisable ? undefined : 'Budget 0 is invalid. This model only works in thinking mode.';
   return outside(wanted, budget.min, budget.max)
-    ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} and ${budget.max}.`
+    ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} ` +
+        `and ${budget.max}.`
     : undefined;
 };
 
@@ -66,9 +68,16 @@ const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsIm
   if (schema && json !== undefined) return 'response_schema and response_json_schema cannot both be set.';
   const structured = schema !== undefined || json !== undefined;
   if (mime !== undefined && !['text/plain', 'application/json', 'text/x.enum'].includes(mime))
-    return `* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are \`text/plain\`, \`application/json\`, \`application/xml\`, \`application/yaml\` and \`text/x.enum\`.\n`;
+    return (
+      '* GenerateContentRequest.generation_config.response_mime_type: ' +
+      'allowed mimetypes are `text/plain`, `application/json`, `application/xml`, ' +
+      '`application/yaml` and `text/x.enum`.\n'
+    );
   if (structured && mime !== 'application/json' && mime !== 'text/x.enum')
-    return '* GenerateContentRequest.generation_config.response_mime_type: application/json is required to use a response schema.\n';
+    return (
+      '* GenerateContentRequest.generation_config.response_mime_type: ' +
+      'application/json is required to use a response schema.\n'
+    );
   if (
     mime === 'application/json' &&
     tools.some(({ functionDeclarations }) => functionDeclarations.length) &&
@@ -78,7 +87,10 @@ const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsIm
   if (modalities.includes('IMAGE') && !drawsImages)
     return 'The requested combination of response modalities (TEXT, IMAGE) is not supported by the model.';
   if (speaks ? modalities.join() !== 'AUDIO' : modalities.includes('AUDIO'))
-    return `The requested combination of response modalities (${modalities.join(', ') || 'TEXT'}) is not supported by the model.`;
+    return (
+      `The requested combination of response modalities (${modalities.join(', ') || 'TEXT'}) is not ` +
+      'supported by the model.'
+    );
   const found = schema
     ? openApiFault(schema, 'GenerateContentRequest.generation_config.response_schema')
     : jsonSchemaFault(json, 'GenerateContentRequest.generation_config.response_json_schema');
@@ -94,7 +106,11 @@ const declarations: Rule = ({ tools }) => {
     ] of functionDeclarations.entries()) {
       const at = `GenerateContentRequest.tools[${place}].function_declarations[${position}]`;
       if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(name)) {
-        return `* ${at}.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.\n`;
+        return (
+          `* ${at}.name: Invalid function name. Must start with a letter or an underscore. ` +
+          'Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), ' +
+          'with a maximum length of 64.\n'
+        );
       }
       if (seen.has(name)) return `Duplicate function declaration found: ${name}`;
       seen.add(name);
@@ -136,12 +152,14 @@ const mixedTools: Rule = ({ tools, toolConfig }, { generation }) => {
   if (generation < 3) return 'Tool use with function calling is unsupported';
   return toolConfig?.includeServerSideToolInvocations
     ? undefined
-    : 'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.';
+    : 'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools ' +
+        'with Function calling.';
 };
 
 const cached: Rule = ({ cachedContent, systemInstruction, tools, toolConfig }) =>
   cachedContent && (systemInstruction ?? toolConfig ?? (tools.length > 0 || undefined))
-    ? 'CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.'
+    ? 'CachedContent can not be used with GenerateContent request setting system_instruction, ' +
+      'tools or tool_config.'
     : undefined;
 
 export const rules: readonly Rule[] = [

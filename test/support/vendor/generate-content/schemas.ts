@@ -30,7 +30,9 @@ export function openApiFault(schema: unknown, at: string): Found {
   if (typeof format === 'string' && type && !(formats[type] ?? []).includes(format))
     return {
       at: `${at}.format`,
-      fault: `only ${(formats[type] ?? []).map((one) => `'${one}'`).join(' and ') || 'no format'} is supported for ${type} type`,
+      fault:
+        `only ${(formats[type] ?? []).map((one) => `'${one}'`).join(' and ') || 'no format'} ` +
+        `is supported for ${type} type`,
     };
   if (type === 'ARRAY' && items === undefined) return { at: `${at}.items`, fault: 'missing field.' };
   if (Array.isArray(values) && type !== 'STRING')

@@ -104,7 +104,9 @@ export function* eventsOf(composition: Composition): Generator<Told> {
   const told = (name: string, fields: object): Told => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     return {
-      frame: `event: ${type}\ndata: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`,
+      frame:
+        `event: ${type}\n` +
+        `data: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`,
       tokens: 0,
     };
   };

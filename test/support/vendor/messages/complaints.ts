@@ -43,7 +43,10 @@ function tooFar(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): strin
   if (issue.origin === 'string')
     return `String should have at ${below ? 'least' : 'most'} ${limit} character${limit === '1' ? '' : 's'}`;
   if (issue.origin === 'array')
-    return `List should have at ${below ? 'least' : 'most'} ${limit} item${limit === '1' ? '' : 's'} after validation`;
+    return (
+      `List should have at ${below ? 'least' : 'most'} ${limit} item${limit === '1' ? '' : 's'} ` +
+      'after validation'
+    );
   return `Input should be ${below ? 'greater' : 'less'} than or equal to ${limit}`;
 }
 

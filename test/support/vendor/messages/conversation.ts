@@ -30,7 +30,10 @@ function emptiness(messages: readonly Message[]): string | undefined {
   for (const [place, { role, content }] of messages.entries()) {
     const last = place === messages.length - 1;
     if (content.length === 0 && !(last && role === 'assistant')) {
-      return `messages.${place}: all messages must have non-empty content except for the optional final assistant message`;
+      return (
+        `messages.${place}: all messages must have non-empty content except ` +
+        'for the optional final assistant message'
+      );
     }
     const parts = typeof content === 'string' ? [] : content;
     const nested = parts.flatMap((block) =>
@@ -64,11 +67,17 @@ function pairing(turns: readonly Turn[]): string | undefined {
     for (const [position, id] of answered.entries()) {
       if (!asked.includes(id)) return orphan(turn.place, position, id);
       if (answered.indexOf(id) < position)
-        return `messages.${turn.place}.content.${position}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
+        return (
+          `messages.${turn.place}.content.${position}: each tool_use must have a single result. ` +
+          `Found multiple \`tool_result\` blocks with id: ${id}`
+        );
     }
     const lastResult = turn.blocks.findLastIndex((block) => block.type === 'tool_result');
     if (turn.blocks.slice(0, lastResult + 1).some((block) => block.type !== 'tool_result')) {
-      return `messages.${turn.place}: \`tool_result\` blocks must come first in the content of the message that answers \`tool_use\` blocks`;
+      return (
+        `messages.${turn.place}: \`tool_result\` blocks must come first in the content ` +
+        'of the message that answers `tool_use` blocks'
+      );
     }
     for (const id of callIds(turn)) {
       if (seen.has(id)) return `messages.${turn.place}: \`tool_use\` ids must be unique`;
@@ -82,14 +91,16 @@ function pairing(turns: readonly Turn[]): string | undefined {
 
 function unanswered(place: number, ids: readonly string[]): string {
   return (
-    `messages.${place}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. ` +
+    `messages.${place}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ` +
+    `${ids.join(', ')}. ` +
     'Each `tool_use` block must have a corresponding `tool_result` block in the next message.'
   );
 }
 
 function orphan(place: number, position: number, id: string): string {
   return (
-    `messages.${place}.content.${position}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. ` +
+    `messages.${place}.content.${position}: ` +
+    `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. ` +
     'Each `tool_result` block must have a corresponding `tool_use` block in the previous message.'
   );
 }
@@ -104,7 +115,10 @@ function failedResults(messages: readonly Message[]): string | undefined {
         Array.isArray(block.content) &&
         block.content.some(({ type }) => type !== 'text');
       if (bad)
-        return `messages.${place}.content.${position}.tool_result: all content must be type \`text\` if \`is_error\` is true`;
+        return (
+          `messages.${place}.content.${position}.tool_result: ` +
+          'all content must be type `text` if `is_error` is true'
+        );
     }
   }
   return undefined;
@@ -136,8 +150,10 @@ function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): st
   if (!looping || before?.role !== 'assistant' || first === 'thinking' || first === 'redacted_thinking')
     return undefined;
   return (
-    `messages.${before.place}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, ` +
-    'a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).'
+    `messages.${before.place}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, ` +
+    `but found \`${first}\`. When \`thinking\` is enabled, ` +
+    'a final `assistant` message must start with a thinking block (preceding the lastmost set ' +
+    'of `tool_use` and `tool_result` blocks).'
   );
 }
 
@@ -148,7 +164,10 @@ function ends(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts)
   if (last?.role !== 'assistant') return undefined;
   const end = last.blocks.at(-1);
   if (!facts.prefill || (request.thinking && request.thinking.type !== 'disabled')) {
-    return 'This model does not support assistant message prefill. The conversation must end with a user message.';
+    return (
+      'This model does not support assistant message prefill. ' +
+      'The conversation must end with a user message.'
+    );
   }
   if (end?.type === 'text' && /\s$/.test(end.text))
     return 'messages: final assistant content cannot end with trailing whitespace';

@@ -29,7 +29,8 @@ export const messagesRefusals = {
   outOfMoney: scripted(
     400,
     'invalid_request_error',
-    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+    'Your credit balance is too low to access the Anthropic API. ' +
+      'Please go to Plans & Billing to upgrade or purchase credits.',
   ),
   billing: scripted(402, 'billing_error', 'There is an issue with your billing.'),
   forbidden: scripted(

@@ -44,7 +44,8 @@ const sampling: Rule = ({ request, facts }) => {
 
 const limit: Rule = ({ request: { max_tokens: wanted, model }, facts: { outputLimit } }) =>
   wanted !== undefined && wanted > outputLimit
-    ? `max_tokens: ${wanted} > ${outputLimit}, which is the maximum allowed number of output tokens for ${model}`
+    ? `max_tokens: ${wanted} > ${outputLimit}, which is the maximum allowed number ` +
+      `of output tokens for ${model}`
     : undefined;
 
 const thinkingKind: Rule = ({ request: { thinking }, facts }) => {
@@ -52,7 +53,8 @@ const thinkingKind: Rule = ({ request: { thinking }, facts }) => {
   if (thinking.type === 'enabled' && facts.thinking !== 'budget' && facts.thinking !== 'both') {
     return facts.thinking === 'none'
       ? 'thinking: this model does not support thinking.'
-      : '`thinking.type.enabled` is not supported for this model. Use `thinking.type.adaptive` and `output_config.effort` to control thinking behavior.';
+      : '`thinking.type.enabled` is not supported for this model. ' +
+          'Use `thinking.type.adaptive` and `output_config.effort` to control thinking behavior.';
   }
   if (
     (thinking.type === 'adaptive' || thinking.type === 'between_tools') &&
@@ -91,7 +93,10 @@ const thinkingFits: Rule = ({ request }) => {
 const effort: Rule = ({ request: { output_config: config }, facts: { efforts } }) => {
   if (!config?.effort || efforts.includes(config.effort)) return undefined;
   if (!efforts.length) return 'This model does not support the effort parameter.';
-  return `This model does not support effort level '${config.effort}'. Supported levels: ${efforts.toSorted().join(', ')}.`;
+  return (
+    `This model does not support effort level '${config.effort}'. Supported levels: ` +
+    `${efforts.toSorted().join(', ')}.`
+  );
 };
 
 /** The first object that is left open, or keyword the vendor's structured output does not know. */
@@ -132,7 +137,10 @@ const toolSchemas: Rule = ({ request: { tools = [] } }) => {
   for (const [place, tool] of tools.entries()) {
     if (!isCustom(tool)) continue;
     if (['oneOf', 'allOf', 'anyOf'].some((word) => word in tool.input_schema)) {
-      return `tools.${place}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`;
+      return (
+        `tools.${place}.custom.input_schema: input_schema does not support oneOf, allOf, ` +
+        'or anyOf at the top level'
+      );
     }
     const fault = tool.strict ? openObject(tool.input_schema) : undefined;
     if (fault) return `tools.${place}.custom: ${fault}`;
@@ -179,7 +187,10 @@ const media: Rule = ({ request: { messages } }) => {
           return `${at}: The PDF specified was not valid.`;
         if (found === undefined) return `${at}: Could not process image`;
         if (found !== block.source.media_type)
-          return `${at}: The image was specified using the ${block.source.media_type} media type, but the image appears to be a ${found} image`;
+          return (
+            `${at}: The image was specified using the ${block.source.media_type} ` +
+            `media type, but the image appears to be a ${found} image`
+          );
       }
     }
   }

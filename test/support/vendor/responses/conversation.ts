@@ -98,7 +98,9 @@ function reasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
       next !== undefined && outcomes.has(typeOf(next)) && !('role' in next && next.role !== 'assistant');
     if (!followed)
       return {
-        message: `Item '${item.id ?? place}' of type 'reasoning' was provided without its required following item.`,
+        message:
+          `Item '${item.id ?? place}' of type 'reasoning' was provided without its ` +
+          'required following item.',
         param: 'input',
         code: null,
       };
@@ -113,7 +115,9 @@ function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complain
     const needed = id ? memory.get(id)?.reasoning : undefined;
     if (!needed || given.has(needed)) continue;
     return {
-      message: `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' item: '${needed}'.`,
+      message:
+        `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' ` +
+        `item: '${needed}'.`,
       param: 'input',
       code: null,
     };
@@ -135,7 +139,9 @@ function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Compl
       };
     }
     if (content || !item.id || memory.get(item.id)?.stored) continue;
-    const message = `Item with id '${item.id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+    const message =
+      `Item with id '${item.id}' not found. Items are not persisted when \`store\` is set to false. ` +
+      'Try again with `store` set to true, or remove this item from your input.';
     return { message, param: 'input', code: null };
   }
   return undefined;

@@ -62,7 +62,9 @@ const effort: Rule = ({ reasoning, model }, { efforts }) => {
   if (!wanted || efforts.includes(wanted)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
   return {
-    message: `Unsupported value: '${wanted}' is not supported with the '${model}' model. Supported values are: ${supported}.`,
+    message:
+      `Unsupported value: '${wanted}' is not supported with the '${model}' model. ` +
+      `Supported values are: ${supported}.`,
     param: 'reasoning.effort',
     code: 'unsupported_value',
   };
@@ -76,7 +78,9 @@ const encryption: Rule = ({ include }, { efforts }) =>
 const limit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
   (wanted ?? 0) > outputLimit
     ? {
-        message: `Invalid 'max_output_tokens': integer above maximum value. Expected a value <= ${outputLimit}, but got ${wanted} instead.`,
+        message:
+          "Invalid 'max_output_tokens': integer above maximum value. " +
+          `Expected a value <= ${outputLimit}, but got ${wanted} instead.`,
         param: 'max_output_tokens',
         code: 'integer_above_max_value',
       }
@@ -144,7 +148,8 @@ const toolSchemas: Rule = ({ tools }) => {
     const fault =
       type === 'object'
         ? tool.strict && strictFault(tool.parameters)
-        : `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type) ?? '"None"'}'.`;
+        : `schema must be a JSON Schema of 'type: "object"', got 'type: ` +
+          `${JSON.stringify(type) ?? '"None"'}'.`;
     if (fault)
       return {
         message: `Invalid schema for function '${tool.name}': ${fault}`,
@@ -172,7 +177,8 @@ const jsonIsMentioned: Rule = ({ text, input, instructions }) =>
   text?.format?.type === 'json_object' && !/json/i.test(JSON.stringify([input, instructions]))
     ? {
         message:
-          "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+          "Response input messages must contain the word 'json' in some form to use 'text.format' " +
+          "of type 'json_object'.",
         param: 'input',
         code: null,
       }
