@@ -19,6 +19,9 @@ import {
   type UsageRow,
 } from './store.ts';
 
+/** Milliseconds. */
+export const dayLength = 24 * 60 * 60 * 1000;
+
 export function balanceOf(row: Row): Balance {
   return { total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') };
 }
@@ -164,10 +167,17 @@ export function claimOf(row: Row): ClaimRecord {
   };
 }
 
+/** The value of a column that a report is grouped by. A day is selected as its number since 1970. */
+function groupOf(row: Row, group: UsageGroup): string {
+  const column = `group_${group}`;
+  if (group !== 'day') return text(row, column);
+  return new Date(count(row, column) * dayLength).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}
+
 /** Reads a row of a usage report; `by` names the columns it was grouped by. */
 export function usageOf(row: Row, by: readonly UsageGroup[]): UsageRow {
   return {
-    ...Object.fromEntries(by.map((group) => [group, text(row, `group_${group}`)])),
+    ...Object.fromEntries(by.map((group) => [group, groupOf(row, group)])),
     calls: count(row, 'calls'),
     input: count(row, 'input'),
     output: count(row, 'output'),

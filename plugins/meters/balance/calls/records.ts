@@ -1,5 +1,6 @@
 /** Stored calls: what a query can ask for, and the rows it answers with. */
 import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
+import { Conditions, type Value } from '../sql/steps.ts';
 import { errorOutcomes } from './figures.ts';
 
 /** The columns of a stored call but its record; `CallText` has all of them. */
@@ -102,35 +103,18 @@ export const fewCalls = 100_000;
 
 const isError = `outcome IN (${errorOutcomes.map((outcome) => `'${outcome}'`).join(', ')})`;
 
-class Conditions {
-  readonly values: (string | number | bigint)[] = [];
-  readonly texts: string[] = [];
-
-  place(value: string | number | bigint): string {
-    return `$${this.values.push(value)}`;
-  }
-
-  add(condition: string, value: string | number | bigint | undefined): void {
-    if (value !== undefined) this.texts.push(`${condition} ${this.place(value)}`);
-  }
-
-  cost({ minCost, maxCost }: CallQuery): void {
-    this.add('calls.cost >=', minCost);
-    this.add('calls.cost <=', maxCost);
-  }
-
-  get where(): string {
-    return this.texts.length === 0 ? '' : `WHERE ${this.texts.join(' AND ')}`;
-  }
+function addCost(conditions: Conditions, { minCost, maxCost }: CallQuery): void {
+  conditions.add('calls.cost >=', minCost);
+  conditions.add('calls.cost <=', maxCost);
 }
 
-export type CallSelect = { readonly text: string; readonly values: readonly (string | number | bigint)[] };
+export type CallSelect = { readonly text: string; readonly values: readonly Value[] };
 
 /** Counts what a range of cost selects, up to `fewCalls`; undefined if there is no such range. */
 export function probeSql(query: CallQuery): CallSelect | undefined {
   if (query.minCost === undefined && query.maxCost === undefined) return undefined;
   const conditions = new Conditions();
-  conditions.cost(query);
+  addCost(conditions, query);
   return {
     text: `
       SELECT count(*) AS found
@@ -150,7 +134,7 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
     from = 'call_tags JOIN calls ON calls.number = call_tags.number';
     conditions.add('call_tags.tag =', query.tag);
   } else if (byCost) {
-    conditions.cost(query);
+    addCost(conditions, query);
     before = `WITH found AS MATERIALIZED (SELECT number AS found_number FROM calls ${conditions.where})`;
     conditions.texts.length = 0;
     from = 'found JOIN calls ON calls.number = found_number';
@@ -165,7 +149,7 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
   else conditions.add('calls.outcome =', query.outcome);
   conditions.add(`${order}.ended >=`, query.from);
   conditions.add(`${order}.ended <`, query.to);
-  if (before === '') conditions.cost(query);
+  if (before === '') addCost(conditions, query);
   if (query.after) {
     const { ended, number } = query.after;
     conditions.texts.push(
@@ -177,23 +161,6 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
     ${before} SELECT calls.number, ${columns} FROM ${from} ${conditions.where}
     ORDER BY ${order}.ended DESC, ${order}.number DESC LIMIT ${conditions.place(query.limit)}`;
   return { text, values: conditions.values };
-}
-
-export const callSql = 'SELECT * FROM calls WHERE call = $1';
-
-/** Deletes calls that ended before $1, up to $2 of them, but none that is not summed up yet. */
-export const sweepSql = {
-  tags: deleting('call_tags', 'number'),
-  calls: `${deleting('calls', 'number')} RETURNING number`,
-  steps: `
-    DELETE FROM series
-    WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') AND unit = $1 AND start < $2`,
-};
-
-function deleting(table: string, column: string): string {
-  return `DELETE FROM ${table} WHERE ${column} IN (
-    SELECT number FROM calls WHERE ended < $1 AND number <= (SELECT last FROM folds WHERE log = 'calls')
-    ORDER BY ended, number LIMIT $2)`;
 }
 
 export function callRowOf(row: Row): CallRow {
@@ -231,14 +198,6 @@ export function callRowOf(row: Row): CallRow {
 export function storedCallOf(row: Row): StoredCall {
   return { ...callRowOf(row), body: text(row, 'body') };
 }
-
-/** Sums of an account before a time: what it was credited, and what it used. */
-export const statementSql = {
-  credited: `
-    SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited
-    FROM entries JOIN accounts ON accounts.id = entries.account
-    WHERE credits <> 0 AND accounts.name = $1 AND entries.at < $2`,
-};
 
 /** How many numbers of each log to add to the roll-ups. */
 export interface FoldRequest {

@@ -3,17 +3,8 @@
  * each ended call, written behind it and deleted after the retention; nothing in the ledger depends on it.
  * `rollups` and `series` are sums of calls and entries, up to the numbers that `folds` says.
  */
+import type { Dialect } from '../versions.ts';
 import { figures } from './figures.ts';
-
-/** How a database spells what the tables need. */
-export interface Dialect {
-  readonly identity: string;
-  readonly integer: string;
-  readonly text: string;
-  /** Behind the columns of each table, and of those that are their primary key. */
-  readonly table: string;
-  readonly keyed: string;
-}
 
 export function callTables({ identity, integer, text, table, keyed }: Dialect): string {
   const sums = figures

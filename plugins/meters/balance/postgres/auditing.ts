@@ -10,8 +10,10 @@ import { periodOf } from '../budgets/rows.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { count, text } from '../rows.ts';
+import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
+import { statements } from '../sql/steps.ts';
 import { findPeriods } from './budgets.ts';
-import { statements, type Query } from './connection.ts';
+import type { Query } from './connection.ts';
 
 const sql = statements('audit', {
   // An audit may read for longer than any other statement.
@@ -26,15 +28,10 @@ const sql = statements('audit', {
     WHERE entries.number > $1
       AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2))
     ORDER BY entries.number LIMIT $3`,
-  accounts: 'SELECT name, created, total, used, pending, line, state FROM accounts',
+  accounts: accountRows,
   everyPeriod: 'SELECT * FROM budget_periods',
-  keys: `
-    SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
-      accounts.state AS account_state
-    FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`,
-  pending: `
-    SELECT call, number, amount, accounts.name AS account_name FROM pending
-    LEFT JOIN accounts ON accounts.id = pending.account`,
+  keys: keyRows,
+  pending: pendingRows,
 });
 
 /** Rows read at a time: so few that they do not hold up the rest of the event loop. */

@@ -7,7 +7,8 @@ import { readShares } from '../budgets/budget.ts';
 import { budgetOf, periodOf, startAt } from '../budgets/rows.ts';
 import { Sheet, type Line } from '../budgets/sheet.ts';
 import type { Row } from '../rows.ts';
-import { statements, type Query } from './connection.ts';
+import { statements } from '../sql/steps.ts';
+import type { Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('budgets', {

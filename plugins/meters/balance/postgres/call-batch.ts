@@ -19,6 +19,8 @@ import {
   type Ending,
   type Minute,
 } from '../decisions.ts';
+import { settleClaim, takeClaim } from '../sql/claims.ts';
+import { statements } from '../sql/steps.ts';
 import type {
   ClaimRecord,
   RecoveredCall,
@@ -28,8 +30,7 @@ import type {
   Settlement,
   StoredOutcome,
 } from '../store.ts';
-import { settleClaim, takeClaim } from './claims.ts';
-import { statements, type Query } from './connection.ts';
+import { run, type Query } from './connection.ts';
 import { find, type Concerned, type Found, type Held, type Key, type Pending } from './locked-rows.ts';
 import { recordset } from './values.ts';
 
@@ -142,7 +143,7 @@ export class CallBatch {
     if (paying?.rate !== undefined) this.#count(paying, at);
     if (claim) {
       this.#claims.set(claim.name, { ...claim, call: id, state: 'running', outcome: undefined });
-      this.#claimWrites.push(() => takeClaim(this.#query, claim, id));
+      this.#claimWrites.push(() => run(this.#query, takeClaim(claim, id)));
     }
     return { status: 'reserved', quote, amount };
   }
@@ -235,7 +236,7 @@ export class CallBatch {
         claim,
         holder && outcome !== 'free' ? { ...holder, state: 'done', outcome } : undefined,
       );
-      this.#claimWrites.push(() => settleClaim(this.#query, claim, outcome));
+      this.#claimWrites.push(() => run(this.#query, settleClaim(claim, outcome)));
     }
     return settled;
   }

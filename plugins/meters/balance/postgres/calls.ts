@@ -1,32 +1,16 @@
-/** Stored calls and roll-ups in PostgreSQL. What writes has a transaction and a connection of its own. */
-import { figures, shortestKept, units } from '../calls/figures.ts';
-import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
-import {
-  callColumns,
-  callRowOf,
-  callSql,
-  callsSql,
-  fewCalls,
-  probeSql,
-  statementSql,
-  storedCallOf,
-  sweepSql,
-  type CallQuery,
-  type CallRow,
-  type StoredCall,
-} from '../calls/records.ts';
+/** Adds stored calls and roll-ups in PostgreSQL, each time in a transaction of its own. */
+import { figures } from '../calls/figures.ts';
+import { callColumns, type Folded, type FoldRequest } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
-import { count, integer } from '../rows.ts';
-import type { FoldRequest, Folded, SweepRequest } from '../store.ts';
-import { statements, type Query } from './connection.ts';
+import { count } from '../rows.ts';
+import { statements } from '../sql/steps.ts';
+import type { Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const columns = [...callColumns, 'body'].join(', ');
 
 const sql = statements('calls', {
-  begin: 'BEGIN',
-  commit: 'COMMIT',
   // Takes the transaction's id before any number, so that a horizon covers the numbers it takes.
   identify: 'SELECT pg_current_xact_id()',
   add: `
@@ -52,26 +36,11 @@ const sql = statements('calls', {
   horizon: `
     UPDATE folds SET horizon = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
     WHERE log = $1 AND safe < next AND horizon = 0`,
-  behind: `
-    SELECT
-      greatest(0, (SELECT coalesce(max(number), 0) FROM entries)
-        - (SELECT last FROM folds WHERE log = 'entries'))
-      + greatest(0, (SELECT coalesce(max(number), 0) FROM calls)
-        - (SELECT last FROM folds WHERE log = 'calls')) AS numbers`,
 });
 
-async function within<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
-  await query(sql.begin);
-  const result = await work();
-  await query(sql.commit);
-  return result;
-}
-
-export function addCalls(query: Query, { text }: { readonly text: string }): Promise<void> {
-  return within(query, async () => {
-    await query(sql.identify);
-    await query(sql.add, [text]);
-  });
+export async function addCalls(query: Query, { text }: { readonly text: string }): Promise<void> {
+  await query(sql.identify);
+  await query(sql.add, [text]);
 }
 
 /** Moves the number up to which none can still appear. One fold names it, the next confirms it. */
@@ -101,65 +70,25 @@ async function addSums(
   await query({ text }, [recordset(records)]);
 }
 
-export function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
-  return within(query, async () => {
-    const rows = await query(sql.fold);
-    if (rows.length < logs.length) return { isDone: true };
-    const ranges = logs.map((log) => {
-      const row = rows.find((each) => each.log === log);
-      const [last, safe] = row ? [count(row, 'last'), count(row, 'safe')] : [0, 0];
-      return { log, last, safe, to: Math.max(last, Math.min(last + limit, safe)) };
-    });
-    const sums = new SliceSums();
-    for (const { log, last, to } of ranges)
-      if (to > last)
-        for (const row of await query({ text: sliceSql[log] }, [last, to]))
-          if (log === 'entries') sums.addEntry(row);
-          else sums.addCall(row);
-    await addSums(query, addRollups, rollupKey, sums.rollups());
-    await addSums(query, addSeries, seriesKey, sums.series());
-    for (const { log, to, safe } of ranges) {
-      await query(sql.folded, [log, to]);
-      if (to >= safe) await advance(query, log);
-    }
-    return { isDone: ranges.every(({ to, safe }) => to >= safe) };
+export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
+  const rows = await query(sql.fold);
+  if (rows.length < logs.length) return { isDone: true };
+  const ranges = logs.map((log) => {
+    const row = rows.find((each) => each.log === log);
+    const [last, safe] = row ? [count(row, 'last'), count(row, 'safe')] : [0, 0];
+    return { log, last, safe, to: Math.max(last, Math.min(last + limit, safe)) };
   });
-}
-
-export function sweepCalls(query: Query, { before, limit, at }: SweepRequest): Promise<number> {
-  return within(query, async () => {
-    await query({ text: sweepSql.steps }, [units['5m'], at - shortestKept]);
-    await query({ text: sweepSql.tags }, [before, limit]);
-    return (await query({ text: sweepSql.calls }, [before, limit])).length;
-  });
-}
-
-export async function listCalls(query: Query, asked: CallQuery): Promise<readonly CallRow[]> {
-  const probe = probeSql(asked);
-  const [probed] = probe ? await query({ text: probe.text }, probe.values) : [];
-  const { text, values } = callsSql(asked, probed !== undefined && count(probed, 'found') <= fewCalls);
-  return (await query({ text }, values)).map(callRowOf);
-}
-
-export async function storedCall(query: Query, id: string): Promise<StoredCall | undefined> {
-  const [row] = await query({ text: callSql }, [id]);
-  return row && storedCallOf(row);
-}
-
-export async function overview(query: Query, asked: OverviewQuery): Promise<readonly OverviewRow[]> {
-  const { text, values } = overviewSql(asked);
-  return (await query({ text }, values)).map(overviewRowOf);
-}
-
-export async function behind(query: Query): Promise<number> {
-  const [row] = await query(sql.behind);
-  return row ? count(row, 'numbers') : 0;
-}
-
-export async function creditedBefore(
-  query: Query,
-  { account, at }: { readonly account: string; readonly at: number },
-): Promise<bigint> {
-  const [row] = await query({ text: statementSql.credited }, [account, at]);
-  return row ? integer(row, 'credited') : 0n;
+  const sums = new SliceSums();
+  for (const { log, last, to } of ranges)
+    if (to > last)
+      for (const row of await query({ text: sliceSql[log] }, [last, to]))
+        if (log === 'entries') sums.addEntry(row);
+        else sums.addCall(row);
+  await addSums(query, addRollups, rollupKey, sums.rollups());
+  await addSums(query, addSeries, seriesKey, sums.series());
+  for (const { log, to, safe } of ranges) {
+    await query(sql.folded, [log, to]);
+    if (to >= safe) await advance(query, log);
+  }
+  return { isDone: ranges.every(({ to, safe }) => to >= safe) };
 }

@@ -3,13 +3,10 @@
  * failures.
  */
 import { DatabaseError, type ClientBase } from 'pg';
+import type { Answer, Operation } from '../operations.ts';
 import type { Row } from '../rows.ts';
-
-/** A statement. Where it has a name, the server keeps its plan. */
-export interface Statement {
-  readonly name?: string;
-  readonly text: string;
-}
+import { shared, type SharedName, type SharedOperation } from '../sql/index.ts';
+import type { Statement, Steps } from '../sql/steps.ts';
 
 /** Sends a statement and returns its rows. */
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -41,18 +38,19 @@ export function queryOn(client: ClientBase): Query {
   };
 }
 
-/** The statements of a table. Each is named by its place in it. */
-export function statements<const Name extends string>(
-  prefix: string,
-  texts: Readonly<Record<Name, string>>,
-): Readonly<Record<Name, Statement>>;
-export function statements(
-  prefix: string,
-  texts: Readonly<Record<string, string>>,
-): Record<string, Statement> {
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]),
-  );
+/** Runs an operation that both databases share. */
+export async function run<Answer>(query: Query, steps: Steps<Answer>): Promise<Answer> {
+  let step = steps.next();
+  while (!step.done) step = steps.next(await query(step.value.statement, step.value.values));
+  return step.value;
+}
+
+export function runShared<Name extends SharedName>(
+  query: Query,
+  { name, argument }: Operation<Name>,
+): Promise<Answer<Name>> {
+  const operation: SharedOperation<Name> = shared[name];
+  return run(query, operation(argument));
 }
 
 /**

@@ -8,9 +8,10 @@ import type { Nano } from '../../../../core/index.ts';
 import type { Minute, Past } from '../decisions.ts';
 import { claimOf, progressOf } from '../records.ts';
 import { count, flag, integer, maybe, text, texts, type Row } from '../rows.ts';
+import { statements } from '../sql/steps.ts';
 import type { Progress } from '../store.ts';
 import { Budgets, lockBudgets } from './budgets.ts';
-import { statements, type Query } from './connection.ts';
+import type { Query } from './connection.ts';
 
 const sql = statements('found', {
   lockAccounts: `

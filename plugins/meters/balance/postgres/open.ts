@@ -8,6 +8,7 @@ import { NoLedger } from '../no-ledger.ts';
 import {
   isWrite,
   methodsOf,
+  queueOf,
   type Answer,
   type Argument,
   type NameIn,
@@ -15,20 +16,15 @@ import {
   type StoreOperationName,
 } from '../operations.ts';
 import { unavailable } from '../queue.ts';
+import { isSharedOperation, type SharedName } from '../sql/index.ts';
+import { statements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
-import { balance, findKey, hasKeys, listAccounts, listKeys } from './accounts.ts';
-import { listActions } from './actions.ts';
 import { auditor } from './auditing.ts';
-import { hasDueWarnings, listBudgets, listWarnings } from './budget-operations.ts';
 import * as calls from './calls.ts';
-import { findClaim } from './claims.ts';
-import { faultOf, queryOn, statements, type Query } from './connection.ts';
-import { readDocument } from './documents.ts';
+import { faultOf, queryOn, runShared, type Query } from './connection.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
-import { owners } from './owners.ts';
-import { entries, listPending, totals, usage } from './reports.ts';
 import { Session } from './session.ts';
 import { Writer, type GroupListener } from './writer.ts';
 
@@ -48,6 +44,8 @@ export interface PostgresOptions extends Address {
 }
 
 const sql = statements('open', {
+  begin: 'BEGIN',
+  commit: 'COMMIT',
   durability: 'SHOW synchronous_commit',
   tables: "SELECT to_regclass('steps')::text AS steps",
 });
@@ -55,33 +53,25 @@ const sql = statements('open', {
 type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
 
-/** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
-const reads: { readonly [Name in Read]: ReadHandler<Name> } = {
-  ...calls,
-  balance,
-  entries,
-  findClaim,
-  findKey,
-  hasDueWarnings,
-  hasKeys,
-  listAccounts,
-  listBudgets,
-  listKeys,
-  listPending,
-  listActions,
-  listWarnings,
-  owners,
-  readDocument,
-  totals,
-  usage,
-};
+const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = calls;
 
-function runRead<Name extends Read>(
+async function runOwn<Name extends keyof typeof handlers>(
   query: Query,
   { name, argument }: Operation<Name>,
 ): Promise<Answer<Name>> {
-  const handler: ReadHandler<Name> = reads[name];
+  const handler: ReadHandler<Name> = handlers[name];
   return handler(query, argument);
+}
+
+/** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
+async function runRead(query: Query, operation: Operation<Read>): Promise<unknown> {
+  const isUpkeep = queueOf(operation.name) === 'upkeep';
+  if (isUpkeep) await query(sql.begin);
+  const answer = await (isSharedOperation(operation)
+    ? runShared(query, operation)
+    : runOwn(query, operation));
+  if (isUpkeep) await query(sql.commit);
+  return answer;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Which owners are alive, how far their calls have come, and how the calls of dead owners are ended. */
-import { ownerOf } from '../records.ts';
 import { count, text } from '../rows.ts';
-import type { Beat, OwnerRecord, RecoveredCall, RecoverRequest, Store } from '../store.ts';
+import { statements } from '../sql/steps.ts';
+import type { Beat, RecoveredCall, RecoverRequest, Store } from '../store.ts';
 import { CallBatch } from './call-batch.ts';
-import { statements, type Query } from './connection.ts';
+import type { Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('owners', {
@@ -24,11 +24,6 @@ const sql = statements('owners', {
       usage = come.usage, costs = come.costs, attempts = come.attempts
     FROM json_populate_recordset(NULL::pending, $1) come
     WHERE pending.call = come.call AND pending.owner = $2`,
-  owners: `
-    SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease,
-      (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
-    FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names
-    LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
   // Locks the owner: a beat that comes now waits, and then finds the calls ended.
   beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
   pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',
@@ -47,11 +42,6 @@ export async function beat(query: Query, { lease, progress }: Beat, owner: strin
 export async function beatWhilePending(query: Query, owner: string, lease: number): Promise<boolean> {
   const rows = await query(sql.beatWhilePending, [owner, lease]);
   return rows.length > 0;
-}
-
-export async function owners(query: Query): Promise<readonly OwnerRecord[]> {
-  const rows = await query(sql.owners);
-  return rows.map(ownerOf);
 }
 
 async function withCalls<Result>(

@@ -8,7 +8,8 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Outcome } from '../operations.ts';
 import { count, flag } from '../rows.ts';
-import { faultOf, QueryError, queryOn, statements, type Query } from './connection.ts';
+import { statements } from '../sql/steps.ts';
+import { faultOf, QueryError, queryOn, type Query } from './connection.ts';
 import { writing, type Address } from './options.ts';
 import { runTransaction, type Write } from './transaction.ts';
 

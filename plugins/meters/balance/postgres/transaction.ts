@@ -4,28 +4,18 @@
  */
 import type { Client } from 'pg';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
-import {
-  changeKey,
-  createAccount,
-  createKey,
-  credit,
-  deleteKey,
-  rotateKey,
-  setAccountState,
-} from './accounts.ts';
-import { recordAction } from './actions.ts';
-import * as budgets from './budget-operations.ts';
+import { isSharedOperation, type SharedName } from '../sql/index.ts';
+import { statements } from '../sql/steps.ts';
 import { CallBatch } from './call-batch.ts';
-import { sweep } from './claims.ts';
-import { queryOn, statements, type Query } from './connection.ts';
-import { writeDocument } from './documents.ts';
+import { queryOn, runShared, type Query } from './connection.ts';
 import { beat, expire, recover } from './owners.ts';
 
 const sql = statements('batch', {
   begin: 'BEGIN',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
-  addPrice: 'INSERT INTO prices (version, rates, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+  // Only one account moves at a time, or two moves could make a cycle together.
+  moving: 'SELECT pg_advisory_xact_lock(7461188902)',
 });
 
 type CallName = 'reserve' | 'settle';
@@ -38,31 +28,7 @@ type Handler<Name extends OperationName> = (
   owner: string,
 ) => Promise<Answer<Name>>;
 
-const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
-  beat,
-  recover,
-  expire,
-  sweep,
-  createAccount,
-  credit,
-  createKey,
-  changeKey,
-  rotateKey,
-  setAccountState,
-  deleteKey,
-  recordAction,
-  createBudget: budgets.createBudget,
-  changeBudget: budgets.changeBudget,
-  raiseBudget: budgets.raiseBudget,
-  deleteBudget: budgets.deleteBudget,
-  moveAccount: budgets.moveAccount,
-  takeWarnings: budgets.takeWarnings,
-  endWarning: budgets.endWarning,
-  writeDocument,
-  async definePrice(query, { version, rates, at }) {
-    await query(sql.addPrice, [version, rates, at]);
-  },
-};
+const handlers: { readonly [Name in Exclude<Seldom, SharedName>]: Handler<Name> } = { beat, recover, expire };
 
 function isCall(operation: Write): operation is Operation<CallName> {
   return operation.name === 'reserve' || operation.name === 'settle';
@@ -91,14 +57,18 @@ async function runCalls(
   return answers;
 }
 
-function runOne<Name extends Seldom>(
+async function runOwn<Name extends keyof typeof handlers>(
   query: Query,
   owner: string,
-  operation: { readonly name: Name; readonly argument: Argument<Name> },
+  { name, argument }: Operation<Name>,
 ): Promise<unknown> {
-  const { name, argument } = operation;
   const handler: Handler<Name> = handlers[name];
   return handler(query, argument, owner);
+}
+
+async function runOne(query: Query, owner: string, operation: Operation<Seldom>): Promise<unknown> {
+  if (operation.name === 'moveAccount') await query(sql.moving);
+  return isSharedOperation(operation) ? runShared(query, operation) : runOwn(query, owner, operation);
 }
 
 async function runAll(query: Query, owner: string, operations: readonly Write[]): Promise<unknown[]> {

@@ -4,15 +4,14 @@
  * transaction with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { priceReader, usageReader, type AuditReport, type PendingRow } from '../audit-report.ts';
+import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import type { PeriodRecord } from '../budgets/budget.ts';
 import { periodOf } from '../budgets/rows.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
-import { entryOf, pendingRowOf } from '../records.ts';
+import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
-import type { Accounts } from './accounts.ts';
-import { entryColumns } from './reports.ts';
+import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
 
 /** Entries that are read at a time. */
 const part = 20_000;
@@ -21,14 +20,9 @@ const part = 20_000;
  * Returns a function that audits a part of what it has not audited before. It returns undefined while there
  * is more.
  */
-export function auditor(database: DatabaseSync, accounts: Accounts): () => AuditReport | undefined {
+export function auditor(database: DatabaseSync): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
-  const entries = database.prepare(
-    `SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`,
-  );
-  const pending = database.prepare(`
-    SELECT call, number, accounts.name AS account_name, amount FROM pending
-    LEFT JOIN accounts ON accounts.id = pending.account`);
+  const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
   const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
   const price = priceReader((version) => {
@@ -36,10 +30,6 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
     return row && text(row, 'rates');
   });
   const auditor = new Auditor({ price, usage: usageReader });
-
-  function* pendingRows(): Generator<PendingRow> {
-    for (const row of pending.iterate()) yield pendingRowOf(row);
-  }
 
   function* periodRows(): Generator<PeriodRecord> {
     const wanted = auditor.periods;
@@ -64,9 +54,12 @@ export function auditor(database: DatabaseSync, accounts: Accounts): () => Audit
       }
       if (read === part) return undefined;
       return auditor.report({
-        accounts: accounts.everyAccount(),
-        keys: accounts.everyKey(),
-        pending: pendingRows(),
+        accounts: database.prepare(accountRows).iterate().map(accountOf),
+        keys: database
+          .prepare(keyRows)
+          .iterate()
+          .map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
+        pending: database.prepare(pendingRows).iterate().map(pendingRowOf),
         periods: periodRows(),
         rollups: checkedRollups(),
       });

@@ -1,20 +1,16 @@
 /**
- * The store's operations on one SQLite connection, collected from their parts. The parts define operations as
- * properties and not as methods, so that a spread copies them.
+ * The store's operations on one SQLite connection: those that both databases share, and SQLite's own. Its own
+ * are properties and not methods, so that a spread copies them.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Handlers } from '../operations.ts';
-import { Accounts } from './accounts.ts';
-import { Actions } from './actions.ts';
-import { BudgetOperations } from './budget-operations.ts';
+import { queueOf, type Handlers } from '../operations.ts';
+import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/index.ts';
 import { StoredCalls } from './calls.ts';
-import { Claims } from './claims.ts';
-import { DocumentTable } from './documents.ts';
 import { Ledger } from './ledger.ts';
-import { Reports } from './reports.ts';
+import { Statements } from './statements.ts';
 import { TransactionBalances } from './transaction-balances.ts';
 
-type Auditor = (database: DatabaseSync, accounts: Accounts) => Handlers['auditPart'];
+type Auditor = (database: DatabaseSync) => Handlers['auditPart'];
 
 function notHere(): never {
   throw new Error('this thread does not audit');
@@ -28,27 +24,31 @@ export interface Connection {
   readonly balances: TransactionBalances;
 }
 
+/**
+ * The shared operations as handlers. One that writes comes after the sums that are kept in memory: it reads
+ * and changes rows that they belong to.
+ */
+function sharedHandlers(statements: Statements, balances: TransactionBalances): Pick<Handlers, SharedName> {
+  const handlerOf = (name: SharedName): ((argument: never) => unknown) => {
+    const operation: (argument: never) => ReturnType<SharedOperation<SharedName>> = shared[name];
+    const writes = queueOf(name) === 'writes';
+    return (argument) => {
+      if (writes) balances.write();
+      return statements.run<unknown>(operation(argument));
+    };
+  };
+  return Object.fromEntries(sharedNames.map((name) => [name, handlerOf(name)])) as Pick<Handlers, SharedName>;
+}
+
 /** `auditor` makes the function that audits; only one of the threads has it. */
 export function handlersOn(database: DatabaseSync, owner: string, auditor: Auditor | undefined): Connection {
   const balances = new TransactionBalances(database);
-  const claims = new Claims(database);
-  const ledger = new Ledger(database, balances, claims, owner);
-  const accounts = new Accounts(database);
-  const reports = new Reports(database);
-  const addPrice = database.prepare(
-    'INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  );
+  const statements = new Statements(database);
   const handlers: Handlers = {
-    ...ledger,
-    ...claims,
-    ...accounts,
-    ...new BudgetOperations(database, balances),
-    ...reports,
-    ...new DocumentTable(database),
-    ...new StoredCalls(database),
-    ...new Actions(database),
-    definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
-    auditPart: auditor?.(database, accounts) ?? notHere,
+    ...sharedHandlers(statements, balances),
+    ...new Ledger(database, balances, statements, owner),
+    ...new StoredCalls(statements),
+    auditPart: auditor?.(database) ?? notHere,
   };
   return { handlers, balances };
 }

@@ -18,11 +18,6 @@ export function prepareLedger(database: DatabaseSync) {
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis,
         model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addCredit: database.prepare(
-      `INSERT INTO entries (kind, account, at, credits, available, source, reference, reason, author)
-      VALUES ('credit', ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
     ended: database.prepare(`
       SELECT made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
         ended.revenue,
@@ -41,12 +36,6 @@ export function prepareLedger(database: DatabaseSync) {
       UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?,
         output = ?, usage = ?, costs = ?, attempts = ?
       WHERE call = ? AND owner = ?`),
-    owners: database.prepare(`
-      SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
-      FROM (
-        SELECT owner, beat, lease, 0 AS calls FROM owners
-        UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner
-      ) GROUP BY owner`),
     beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
     // For a call that no beat has reported, the rest of what is presumed of it is read from its reservation.
     pendingOf: database.prepare(`

@@ -3,17 +3,14 @@
  * and checks everything before it writes, so that it leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { isFitting, isTooMuch } from '../accounts.ts';
 import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
-import { ownerOf, progressOf } from '../records.ts';
+import { progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
+import { findClaim, settleClaim, takeClaim } from '../sql/claims.ts';
 import type {
   Beat,
   Consumption,
-  Credit,
-  Credited,
   ExpireRequest,
-  OwnerRecord,
   Progress,
   RecoveredCall,
   RecoverRequest,
@@ -23,8 +20,8 @@ import type {
   Settlement,
   StoredOutcome,
 } from '../store.ts';
-import type { Claims } from './claims.ts';
 import { prepareLedger, type LedgerStatements } from './ledger-statements.ts';
+import type { Statements } from './statements.ts';
 import type { TransactionBalances } from './transaction-balances.ts';
 
 /** The reservation that an entry ends or follows. */
@@ -55,13 +52,13 @@ function consumptionValues(consumption: Consumption): (string | number | null)[]
 export class Ledger {
   readonly #sql: LedgerStatements;
   readonly #balances: TransactionBalances;
-  readonly #claims: Claims;
+  readonly #statements: Statements;
   readonly #owner: string;
 
-  constructor(database: DatabaseSync, balances: TransactionBalances, claims: Claims, owner: string) {
+  constructor(database: DatabaseSync, balances: TransactionBalances, statements: Statements, owner: string) {
     this.#sql = prepareLedger(database);
     this.#balances = balances;
-    this.#claims = claims;
+    this.#statements = statements;
     this.#owner = owner;
   }
 
@@ -71,7 +68,7 @@ export class Ledger {
     const paying = this.#balances.key(key);
     const limited = paying && this.#balances.limited(paying, at);
     if (limited) return limited;
-    const holder = claim && this.#claims.findClaim({ name: claim.name, at });
+    const holder = claim && this.#statements.run(findClaim({ name: claim.name, at }));
     if (holder) return { status: 'claimed', claim: holder };
     const root = paying?.root;
     const { budgets } = this.#balances;
@@ -114,7 +111,7 @@ export class Ledger {
     );
     this.#balances.spend(account.id, root, 0n, amount);
     if (paying) this.#balances.count(paying, at);
-    if (claim) this.#claims.take(claim, id);
+    if (claim) this.#statements.run(takeClaim(claim, id));
     return { status: 'reserved', quote, amount };
   };
 
@@ -132,10 +129,6 @@ export class Ledger {
       const { id, sent, delivered, owed } = call;
       this.#sql.progress.run(sent ? 1 : 0, delivered, owed, ...consumptionValues(call), id, this.#owner);
     }
-  };
-
-  readonly owners = (): readonly OwnerRecord[] => {
-    return this.#sql.owners.all().map(ownerOf);
   };
 
   readonly recover = ({ owner, beat, limit, at }: RecoverRequest): readonly RecoveredCall[] => {
@@ -157,31 +150,6 @@ export class Ledger {
     return calls;
   };
 
-  readonly credit = (credit: Credit): Credited => {
-    const { account: name, amount, kind, reference, reason, author, at } = credit;
-    const account = this.#balances.account(name);
-    if (!account) return 'not_found';
-    if (!isFitting(credit)) throw new RangeError(`a ${kind} cannot be ${amount}`);
-    const before = reference === undefined ? undefined : this.#sql.creditByReference.get(reference);
-    if (before) {
-      const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
-      return isSame ? 'already_credited' : 'reference_taken';
-    }
-    if (isTooMuch(this.#balances.credited(account.id), amount)) return 'too_much';
-    this.#sql.addCredit.run(
-      account.id,
-      at,
-      -amount,
-      amount,
-      kind,
-      reference ?? null,
-      reason ?? null,
-      author ?? null,
-    );
-    this.#balances.credit(account.id, amount);
-    return 'credited';
-  };
-
   #recoverOne(progress: Progress, at: number): RecoveredCall {
     const { id, owed } = progress;
     const sent = wasSent(progress);
@@ -199,7 +167,7 @@ export class Ledger {
 
   #settleClaim(row: Row, outcome: StoredOutcome | 'free' | undefined): void {
     const claim = maybe(row, 'claim', text);
-    if (claim !== undefined) this.#claims.settle(claim, outcome);
+    if (claim !== undefined) this.#statements.run(settleClaim(claim, outcome));
   }
 
   #settleLate(settlement: Settlement): Settled {

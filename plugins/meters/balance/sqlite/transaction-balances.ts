@@ -12,7 +12,6 @@ import { Budgets } from './budgets.ts';
 /** An account or a key, with the amounts to add to its columns. */
 class Change {
   readonly id: bigint | string;
-  total = 0n;
   used = 0n;
   pending = 0n;
 
@@ -45,13 +44,12 @@ function prepare(database: DatabaseSync) {
     account: database.prepare(
       'SELECT id, total - used - pending AS available, line FROM accounts WHERE name = ?',
     ),
-    total: database.prepare('SELECT total FROM accounts WHERE id = ?'),
     key: database.prepare(`
       SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate,
         root.minute, root.calls
       FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
     changeAccount: database.prepare(
-      'UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?',
+      'UPDATE accounts SET used = used + ?, pending = pending + ? WHERE id = ?',
     ),
     changeKey: database.prepare('UPDATE keys SET used = used + ?, pending = pending + ? WHERE id = ?'),
     countCalls: database.prepare('UPDATE keys SET minute = ?, calls = ? WHERE id = ?'),
@@ -120,23 +118,13 @@ export class TransactionBalances {
   /** What an account can spend at this point of the transaction. */
   available({ id, available }: FoundAccount): Nano {
     const change = this.#changes.get(id);
-    return change ? available + change.total - change.used - change.pending : available;
+    return change ? available - change.used - change.pending : available;
   }
 
   /** What is left of a key's cap at this point of the transaction. */
   left({ root, left }: FoundKey): Nano | undefined {
     const change = this.#changes.get(root);
     return change && left !== undefined ? left - change.used - change.pending : left;
-  }
-
-  /** What an account was credited in all, at this point of the transaction. */
-  credited(account: bigint): Nano {
-    const row = this.#sql.total.get(account);
-    return (row ? integer(row, 'total') : 0n) + (this.#changes.get(account)?.total ?? 0n);
-  }
-
-  credit(account: bigint, amount: Nano): void {
-    this.#changeOf(account).total += amount;
   }
 
   /** Adds to what the account has used and reserved, and likewise to the root of the key that pays. */
@@ -153,9 +141,9 @@ export class TransactionBalances {
   /** Writes the changes, before the transaction is committed or changes what was read. */
   write(): void {
     this.budgets.write();
-    for (const { id, total, used, pending } of this.#changes.values()) {
+    for (const { id, used, pending } of this.#changes.values()) {
       if (typeof id === 'string') this.#sql.changeKey.run(used, pending, id);
-      else this.#sql.changeAccount.run(total, used, pending, id);
+      else this.#sql.changeAccount.run(used, pending, id);
     }
     for (const root of this.#counted) {
       const counted = this.#minutes.get(root);

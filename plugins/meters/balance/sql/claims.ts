@@ -2,7 +2,7 @@
 import { isOver } from '../decisions.ts';
 import { claimOf } from '../records.ts';
 import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
-import { statements, type Query } from './connection.ts';
+import { ask, statements, type Steps } from './steps.ts';
 
 const sql = statements('claims', {
   find: 'SELECT * FROM claims WHERE name = $1',
@@ -19,47 +19,35 @@ const sql = statements('claims', {
     RETURNING name`,
 });
 
-export async function findClaim(
-  query: Query,
-  { name, at }: { readonly name: string; readonly at: number },
-): Promise<ClaimRecord | undefined> {
-  const [row] = await query(sql.find, [name]);
+export function* findClaim({
+  name,
+  at,
+}: {
+  readonly name: string;
+  readonly at: number;
+}): Steps<ClaimRecord | undefined> {
+  const [row] = yield* ask(sql.find, name);
   const claim = row && claimOf(row);
   return claim && !isOver(claim, at) ? claim : undefined;
 }
 
-export function takeClaim(
-  query: Query,
-  { name, fingerprint, expires }: Claim,
-  call: string,
-): Promise<unknown> {
-  return query(sql.take, [name, fingerprint, expires, call]);
+export function* takeClaim({ name, fingerprint, expires }: Claim, call: string): Steps<void> {
+  yield* ask(sql.take, name, fingerprint, expires, call);
 }
 
 /**
  * Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so
  * that it can be taken again.
  */
-export function settleClaim(
-  query: Query,
-  name: string,
-  outcome: StoredOutcome | 'free' | undefined,
-): Promise<unknown> {
-  if (outcome === 'free') return query(sql.free, [name]);
-  if (!outcome) return query(sql.done, [name, null, null, null, null]);
-  return query(sql.done, [
-    name,
-    outcome.status,
-    JSON.stringify(outcome.headers),
-    Buffer.from(outcome.body),
-    outcome.whole,
-  ]);
+export function* settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): Steps<void> {
+  if (outcome === 'free') yield* ask(sql.free, name);
+  else if (!outcome) yield* ask(sql.done, name, null, null, null, null);
+  else {
+    const { status, headers, body, whole } = outcome;
+    yield* ask(sql.done, name, status, JSON.stringify(headers), Buffer.from(body), whole);
+  }
 }
 
-export async function sweep(
-  query: Query,
-  { at, limit }: { readonly at: number; readonly limit: number },
-): Promise<number> {
-  const rows = await query(sql.sweep, [at, limit]);
-  return rows.length;
+export function* sweep({ at, limit }: { readonly at: number; readonly limit: number }): Steps<number> {
+  return (yield* ask(sql.sweep, at, limit)).length;
 }

@@ -1,0 +1,160 @@
+/** Accounts and keys: what they are, what they have and what they may do. */
+import { accountStates, isFitting, isTooMuch, type StateChanged } from '../accounts.ts';
+import { refuseState, type KeyDeletion, type StateChange } from '../corrections.ts';
+import { accountOf, balanceOf, keyOf } from '../records.ts';
+import { integer, text, word } from '../rows.ts';
+import type {
+  AccountRecord,
+  Balance,
+  Credit,
+  Credited,
+  KeyChanges,
+  KeyPage,
+  KeyRecord,
+  NewKey,
+  Page,
+  Rotation,
+} from '../store.ts';
+import { accountRows, keyRows } from './selects.ts';
+import { ask, Conditions, statements, type Steps, type Value } from './steps.ts';
+
+const keyColumns =
+  'id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root';
+
+const sql = statements('accounts', {
+  balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
+  addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
+  accounts: `${accountRows} WHERE name > $1 ORDER BY name LIMIT $2`,
+  lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
+  setState: 'UPDATE accounts SET state = $2 WHERE name = $1',
+  deleteKey: 'UPDATE keys SET deleted = $2, disabled = true WHERE id = $1 AND deleted IS NULL RETURNING id',
+  creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
+  addCredit: `
+    INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference, reason, author,
+      input, output, attempts, flags)
+    VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, 0, 0, 0, '')`,
+  addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
+  addKey: `INSERT INTO keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
+  // The id is the start of the hash, so one index finds both.
+  key: `${keyRows} WHERE keys.id = substr($1, 1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
+  anyKey: 'SELECT id FROM keys LIMIT 1',
+  rotate: `
+    INSERT INTO keys (${keyColumns})
+    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, read_only, root FROM keys
+    WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
+  rotated:
+    'UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END WHERE id = $1',
+});
+
+export function* balance(name: string): Steps<Balance | undefined> {
+  const [row] = yield* ask(sql.balance, name);
+  return row && balanceOf(row);
+}
+
+export function* createAccount({ name, at }: { readonly name: string; readonly at: number }): Steps<boolean> {
+  return (yield* ask(sql.addAccount, name, at)).length > 0;
+}
+
+export function* listAccounts({ after = '', limit }: Page): Steps<readonly AccountRecord[]> {
+  return (yield* ask(sql.accounts, after, limit)).map(accountOf);
+}
+
+export function* setAccountState({ account: name, state }: StateChange): Steps<StateChanged> {
+  const [account] = yield* ask(sql.lockAccount, name);
+  if (!account) return 'not_found';
+  const refusal = refuseState(word(accountStates)(account, 'state'), integer(account, 'pending'), state);
+  if (refusal) return refusal;
+  yield* ask(sql.setState, name, state);
+  return 'changed';
+}
+
+export function* credit(order: Credit): Steps<Credited> {
+  const { account: name, amount, kind, reference, reason, author, at } = order;
+  const [account] = yield* ask(sql.lockAccount, name);
+  if (!account) return 'not_found';
+  if (!isFitting(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
+  const id = integer(account, 'id');
+  const [before] = reference === undefined ? [] : yield* ask(sql.creditByReference, reference);
+  if (before) {
+    const isSame = integer(before, 'account') === id && integer(before, 'available') === amount;
+    return isSame ? 'already_credited' : 'reference_taken';
+  }
+  if (isTooMuch(integer(account, 'total'), amount)) return 'too_much';
+  yield* ask(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
+  yield* ask(sql.addTotal, id, amount);
+  return 'credited';
+}
+
+export function* createKey(key: NewKey): Steps<boolean> {
+  const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly, at } = key;
+  if ((account === undefined) !== (kind === 'operator'))
+    throw new RangeError('user keys have an account, and operator keys have none');
+  const [row] = account === undefined ? [] : yield* ask(sql.lockAccount, account);
+  if (account !== undefined && (!row || text(row, 'state') === 'closed')) return false;
+  const owner = row && integer(row, 'id');
+  const models = key.models && JSON.stringify(key.models);
+  const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
+  yield* ask(
+    sql.addKey,
+    ...[id, hash, lastFour, name, kind, owner, spendCap, models, expires],
+    ...[callsPerMinute, at, tags, readOnly],
+  );
+  return true;
+}
+
+export function* findKey(hash: string): Steps<KeyRecord | undefined> {
+  const [row] = yield* ask(sql.key, hash);
+  return row && keyOf(row);
+}
+
+export function* hasKeys(): Steps<boolean> {
+  return (yield* ask(sql.anyKey)).length > 0;
+}
+
+export function* listKeys({ after = '', limit, account, wanted }: KeyPage): Steps<readonly KeyRecord[]> {
+  const conditions = new Conditions();
+  conditions.texts.push('keys.deleted IS NULL');
+  conditions.add('keys.id >', after);
+  conditions.add('accounts.name =', account);
+  if (wanted !== undefined) {
+    const place = conditions.place(wanted);
+    conditions.texts.push(`(keys.id = ${place} OR keys.last_four = ${place})`);
+  }
+  const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.place(limit)}`;
+  return (yield* ask({ text: page }, ...conditions.values)).map(keyOf);
+}
+
+/** Changes a key; what is undefined stays as it is. */
+export function* changeKey({
+  id,
+  changes,
+}: {
+  readonly id: string;
+  readonly changes: KeyChanges;
+}): Steps<boolean> {
+  const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
+  const columns: Readonly<Record<string, Value | undefined>> = {
+    name,
+    disabled,
+    spend_cap: spendCap,
+    models: models && JSON.stringify(models),
+    expires,
+    calls_per_minute: callsPerMinute,
+    tags: tags && JSON.stringify(tags),
+  };
+  const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
+  const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];
+  const change = `UPDATE keys SET ${assignments.join(', ')} WHERE id = $1 AND deleted IS NULL RETURNING id`;
+  return (yield* ask({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
+}
+
+export function* rotateKey({ id, until, key }: Rotation): Steps<boolean> {
+  const rows = yield* ask(sql.rotate, id, key.id, key.hash, key.lastFour, key.at);
+  if (rows.length === 0) return false;
+  yield* ask(sql.rotated, id, key.id, until);
+  return true;
+}
+
+export function* deleteKey({ id, at }: KeyDeletion): Steps<boolean> {
+  return (yield* ask(sql.deleteKey, id, at)).length > 0;
+}

@@ -1,0 +1,164 @@
+/** What operators and the delivery of warnings do with budgets. */
+import {
+  allowedAt,
+  reached,
+  warningsKept,
+  type Budget,
+  type BudgetRecord,
+  type Scope,
+  type Warning,
+} from '../budgets/budget.ts';
+import { budgetOf, periodOf, raisesText, recordOf, startAt, warningOf } from '../budgets/rows.ts';
+import { movedLines } from '../budgets/teams.ts';
+import { count, maybe, text, texts, type Row } from '../rows.ts';
+import type {
+  BudgetChange,
+  BudgetQuery,
+  BudgetRaise,
+  CreatedBudget,
+  EndedWarning,
+  Move,
+  Moved,
+  NewBudget,
+  WarningClaim,
+  WarningQuery,
+} from '../store.ts';
+import { ask, Conditions, statements, type Steps } from './steps.ts';
+
+const warningRows = `
+  SELECT budget_warnings.*, budgets.scope, budgets.subject, budgets.per, budgets.zone
+  FROM budget_warnings JOIN budgets ON budgets.id = budget_warnings.budget`;
+
+const sql = statements('budget operations', {
+  account: 'SELECT name AS subject FROM accounts WHERE name = $1',
+  root: "SELECT root AS subject FROM keys WHERE id = $1 AND kind = 'user'",
+  add: `
+    INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (scope, subject, per) WHERE deleted IS NULL DO NOTHING RETURNING id`,
+  same: 'SELECT id FROM budgets WHERE scope = $1 AND subject = $2 AND per = $3 AND deleted IS NULL',
+  lock: 'SELECT * FROM budgets WHERE id = $1 AND deleted IS NULL FOR NO KEY UPDATE',
+  change: 'UPDATE budgets SET allowed = $2, hard = $3, thresholds = $4, raises = $5 WHERE id = $1',
+  mark: 'UPDATE budget_periods SET warned = $3, exhausted = false WHERE budget = $1 AND start = $2',
+  remove: 'UPDATE budgets SET deleted = $2 WHERE id = $1 AND deleted IS NULL RETURNING id',
+  period: 'SELECT * FROM budget_periods WHERE budget = $1 AND start = $2',
+  // The lines that name $3 are those that change when it is cut out of them.
+  lines: `
+    SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR replace(line, $3, '') <> line ORDER BY id FOR NO KEY UPDATE`,
+  move: 'UPDATE accounts SET line = $2 WHERE name = $1',
+  isDue: 'SELECT id FROM budget_warnings WHERE due <= $1 LIMIT 1',
+  due: `
+    ${warningRows} WHERE budget_warnings.due <= $1 ORDER BY budget_warnings.due LIMIT $2 FOR UPDATE OF budget_warnings SKIP LOCKED`,
+  claim: 'UPDATE budget_warnings SET due = $2, attempts = attempts + 1 WHERE id = $1',
+  // Looks at the oldest only, however many there are.
+  forget: `
+    DELETE FROM budget_warnings WHERE id IN (
+      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) AS oldest WHERE due IS NULL AND at < $1)`,
+  ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
+});
+
+/** The subject as budgets know it; undefined where there is no such key or account. */
+function* subjectOf(scope: Scope, named: string): Steps<string | undefined> {
+  if (scope === 'tag') return named;
+  const [row] = yield* ask(scope === 'key' ? sql.root : sql.account, named);
+  return row && text(row, 'subject');
+}
+
+export function* createBudget(budget: NewBudget): Steps<CreatedBudget> {
+  const { scope, per, zone, limit, hard, thresholds, at } = budget;
+  const subject = yield* subjectOf(scope, budget.subject);
+  if (subject === undefined) return { status: 'not_found' };
+  const warned = JSON.stringify(thresholds);
+  const [made] = yield* ask(sql.add, scope, subject, per, zone, limit, hard, warned, at);
+  if (made) return { status: 'created', id: count(made, 'id') };
+  const [same] = yield* ask(sql.same, scope, subject, per);
+  return same ? { status: 'exists', id: count(same, 'id') } : { status: 'not_found' };
+}
+
+/** Changes a budget, and marks in its current period which warnings the new limit still has to give. */
+function* change(id: number, at: number, changing: (budget: Budget) => Budget): Steps<boolean> {
+  const [row] = yield* ask(sql.lock, id);
+  if (!row) return false;
+  const changed = changing(budgetOf(row));
+  const { limit, hard, thresholds, raises } = changed;
+  yield* ask(sql.change, id, limit, hard, JSON.stringify(thresholds), raisesText(raises));
+  const start = startAt(changed, at);
+  const [period] = yield* ask(sql.period, id, start);
+  if (period) {
+    const warned = reached(thresholds, periodOf(period).used, allowedAt(changed, at));
+    yield* ask(sql.mark, id, start, warned);
+  }
+  return true;
+}
+
+export function changeBudget({ id, changes, at }: BudgetChange): Steps<boolean> {
+  return change(id, at, (budget) => ({ ...budget, ...changes }));
+}
+
+export function raiseBudget({ id, amount, until, at }: BudgetRaise): Steps<boolean> {
+  return change(id, at, (budget) => ({
+    ...budget,
+    raises: [...budget.raises.filter((raise) => raise.until > at), { amount, until }],
+  }));
+}
+
+export function* deleteBudget({ id, at }: { readonly id: number; readonly at: number }): Steps<boolean> {
+  return (yield* ask(sql.remove, id, at)).length > 0;
+}
+
+export function* moveAccount({ account, parent }: Move): Steps<Moved> {
+  const rows = yield* ask(sql.lines, account, parent ?? account, JSON.stringify(account));
+  const lines = new Map(rows.map((row) => [text(row, 'name'), maybe(row, 'line', texts) ?? []]));
+  const moved = movedLines(lines, { account, parent });
+  if (typeof moved === 'string') return moved;
+  for (const [name, line] of moved) yield* ask(sql.move, name, line.length > 0 ? JSON.stringify(line) : null);
+  return 'moved';
+}
+
+export function* takeWarnings({ at, until, limit }: WarningClaim): Steps<readonly Warning[]> {
+  yield* ask(sql.forget, at - warningsKept);
+  const due = (yield* ask(sql.due, at, limit)).map(warningOf);
+  for (const { id } of due) yield* ask(sql.claim, id, until);
+  return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
+}
+
+export function* endWarning({ id, due }: EndedWarning): Steps<void> {
+  yield* ask(sql.ended, id, due);
+}
+
+export function* hasDueWarnings({ at }: { readonly at: number }): Steps<boolean> {
+  return (yield* ask(sql.isDue, at)).length > 0;
+}
+
+/** The rows of periods by their budgets and starts, in one statement. */
+function* findPeriods(wanted: readonly (readonly [budget: number, start: number])[]): Steps<readonly Row[]> {
+  if (wanted.length === 0) return [];
+  const text = `
+    WITH wanted (budget, start) AS (VALUES ${wanted.map(([budget, start]) => `(${budget}, ${start})`).join(', ')})
+    SELECT budget_periods.* FROM wanted
+    JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`;
+  return yield* ask({ text });
+}
+
+export function* listBudgets(query: BudgetQuery): Steps<readonly BudgetRecord[]> {
+  const { scope, subject, id, after = 0, limit, at } = query;
+  const conditions = new Conditions();
+  if (id === undefined) {
+    conditions.texts.push('deleted IS NULL');
+    conditions.add('id >', after);
+    conditions.add('scope =', scope);
+    conditions.add('subject =', subject);
+  } else conditions.add('id =', id);
+  const page = `SELECT * FROM budgets ${conditions.where} ORDER BY id LIMIT ${conditions.place(limit)}`;
+  const budgets = (yield* ask({ text: page }, ...conditions.values)).map(budgetOf);
+  const periods = yield* findPeriods(budgets.map((budget) => [budget.id, startAt(budget, at)]));
+  const byBudget = new Map(periods.map(periodOf).map((period) => [period.budget, period]));
+  return budgets.map((budget) => recordOf(budget, byBudget.get(budget.id), at));
+}
+
+export function* listWarnings({ budget, after = 0, limit }: WarningQuery): Steps<readonly Warning[]> {
+  const conditions = new Conditions();
+  conditions.add('budget_warnings.id >', after);
+  conditions.add('budget_warnings.budget =', budget);
+  const text = `${warningRows} ${conditions.where} ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
+  return (yield* ask({ text }, ...conditions.values)).map(warningOf);
+}

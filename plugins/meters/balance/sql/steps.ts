@@ -1,0 +1,58 @@
+/**
+ * Operations that both databases run. Each is a generator: it yields statements and is given their rows. So
+ * SQLite runs it at once on its thread, and PostgreSQL runs it over a connection. The statements are
+ * PostgreSQL's. `sqlite/statements.ts` leaves out the words that SQLite does not know and need not know.
+ */
+import type { Row } from '../rows.ts';
+
+/** A statement. Where it has a name, the database keeps its plan. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+}
+
+export type Value = string | number | bigint | boolean | Uint8Array | null;
+
+interface Asked {
+  readonly statement: Statement;
+  readonly values: readonly Value[];
+}
+
+export type Steps<Answer> = Generator<Asked, Answer, readonly Row[]>;
+
+/** Runs a statement. Undefined is stored as null. */
+export function* ask(statement: Statement, ...values: readonly (Value | undefined)[]): Steps<readonly Row[]> {
+  return yield { statement, values: values.map((value) => value ?? null) };
+}
+
+/** The statements of a table. Each is named by its place in it. */
+export function statements<const Name extends string>(
+  prefix: string,
+  texts: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Statement>>;
+export function statements(
+  prefix: string,
+  texts: Readonly<Record<string, string>>,
+): Record<string, Statement> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]),
+  );
+}
+
+/** The conditions of a query that are stated, and the values of its parameters. */
+export class Conditions {
+  readonly values: Value[] = [];
+  readonly texts: string[] = [];
+
+  place(value: Value): string {
+    return `$${this.values.push(value)}`;
+  }
+
+  add(condition: string, value: Value | undefined): void {
+    if (value !== undefined) this.texts.push(`${condition} ${this.place(value)}`);
+  }
+
+  get where(): string {
+    return this.texts.length === 0 ? '' : `WHERE ${this.texts.join(' AND ')}`;
+  }
+}

@@ -1,0 +1,47 @@
+/** Statements on one SQLite connection, and the operations that both databases share. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { Row } from '../rows.ts';
+import type { Statement, Steps, Value } from '../sql/steps.ts';
+
+/**
+ * What SQLite does not know and need not know: it locks the whole file and not rows, it compares texts by
+ * their bytes unless told otherwise, and it numbers entries by itself.
+ */
+const needless = / FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"/g;
+const nextNumber = /nextval\('\w+'\)/g;
+
+function inSqlite(text: string): string {
+  return text
+    .replaceAll(needless, '')
+    .replaceAll(nextNumber, 'NULL')
+    .replaceAll(/\$(\d+)/g, '?$1');
+}
+
+function bound(value: Value): SQLInputValue {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+export class Statements {
+  readonly #database: DatabaseSync;
+  /** By the names of the statements. */
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  readonly all = ({ name, text }: Statement, values: readonly Value[] = []): Row[] => {
+    let statement = name === undefined ? undefined : this.#prepared.get(name);
+    if (!statement) {
+      statement = this.#database.prepare(inSqlite(text));
+      if (name !== undefined) this.#prepared.set(name, statement);
+    }
+    return statement.all(...values.map(bound));
+  };
+
+  run<Answer>(steps: Steps<Answer>): Answer {
+    let step = steps.next();
+    while (!step.done) step = steps.next(this.all(step.value.statement, step.value.values));
+    return step.value;
+  }
+}
