@@ -4,6 +4,7 @@
  */
 import type { AccountState, StateChanged } from './accounts.ts';
 import { report, write } from './definitions.ts';
+import type { Dialect } from './later-tables.ts';
 import { count, text, type Row } from './rows.ts';
 
 export interface StateChange {
@@ -58,24 +59,21 @@ export function refuseState(
 }
 
 /** The step of both databases that makes the table and the columns. */
-export const correctionTables = (types: {
-  readonly identity: string;
-  readonly integer: string;
-  readonly text: string;
-  readonly table: string;
-}): string => `
-ALTER TABLE entries ADD COLUMN author ${types.text};
-ALTER TABLE accounts ADD COLUMN state ${types.text} NOT NULL DEFAULT 'open';
-ALTER TABLE keys ADD COLUMN deleted ${types.integer};
+export function correctionTables({ identity, integer, text, table }: Dialect): string {
+  return `
+ALTER TABLE entries ADD COLUMN author ${text};
+ALTER TABLE accounts ADD COLUMN state ${text} NOT NULL DEFAULT 'open';
+ALTER TABLE keys ADD COLUMN deleted ${integer};
 CREATE TABLE operator_actions (
-  number ${types.identity},
-  at ${types.integer} NOT NULL,
-  author ${types.text} NOT NULL,
-  action ${types.text} NOT NULL,
-  subject ${types.text} NOT NULL,
-  detail ${types.text} NOT NULL
-)${types.table};
+  number ${identity},
+  at ${integer} NOT NULL,
+  author ${text} NOT NULL,
+  action ${text} NOT NULL,
+  subject ${text} NOT NULL,
+  detail ${text} NOT NULL
+)${table};
 `;
+}
 
 export function actionOf(row: Row): ActionRecord {
   return {

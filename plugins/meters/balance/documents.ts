@@ -1,5 +1,6 @@
 /** Documents as stores know them. Each write replaces the version that its writer has read. */
 import type { Documents, DocumentStore, StoredDocument } from '../../../core/index.ts';
+import type { Dialect } from './later-tables.ts';
 import { count, text, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -11,8 +12,14 @@ export interface DocumentWrite {
 }
 
 /** The step of both databases that makes the table. */
-export const documentTable = (text: string, integer: string): string =>
-  `CREATE TABLE documents (name ${text} PRIMARY KEY, version ${integer} NOT NULL, body ${text} NOT NULL)`;
+export function documentTable({ text, integer, keyed }: Dialect): string {
+  return `
+CREATE TABLE documents (
+  name ${text} PRIMARY KEY,
+  version ${integer} NOT NULL,
+  body ${text} NOT NULL
+)${keyed}`;
+}
 
 export function documentOf(row: Row): StoredDocument {
   return { version: count(row, 'version'), text: text(row, 'body') };

@@ -3,10 +3,10 @@
  * each ended call, written behind it and deleted after the retention; nothing in the ledger depends on it.
  * `rollups` and `series` are sums of calls and entries, up to the numbers that `folds` says.
  */
-import type { Dialect } from '../versions.ts';
+import type { Dialect } from '../later-tables.ts';
 import { figures } from './figures.ts';
 
-export function callTables({ identity, integer, text, table, keyed }: Dialect): string {
+export function callTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
   const sums = figures
     .filter((figure) => figure !== 'margin')
     .map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`)

@@ -5,15 +5,10 @@
  * what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
-import { marginColumns } from '../calls/margins.ts';
-import { callTables } from '../calls/tables.ts';
-import { correctionTables } from '../corrections.ts';
-import { documentTable } from '../documents.ts';
-import { vendorColumn } from '../markup/column.ts';
+import { laterSteps, type Dialect } from '../later-tables.ts';
 import { count } from '../rows.ts';
 import { creditKinds, creditSources, entryKinds } from '../store.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
-import { budgetTables } from './budget-tables.ts';
 
 export const schema = 'tollgate';
 
@@ -151,41 +146,27 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-const storedCalls = callTables({
+const dialect: Dialect = {
   identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
   integer: 'bigint',
-  text: 'text COLLATE "C"',
+  small: 'integer',
+  flag: 'boolean',
+  text: 'text',
+  sorted: 'text COLLATE "C"',
   table: '',
   keyed: '',
-});
+  busy: ' WITH (fillfactor = 50)',
+  oneOf: (column, words) => ` CHECK (${oneOf(column, words)})`,
+};
 
-const corrections = `${correctionTables({
-  identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-  integer: 'bigint',
-  text: 'text',
-  table: '',
-})}
+const guards = `
 ALTER TABLE entries DROP CONSTRAINT entries_source_check;
 ALTER TABLE entries ADD CONSTRAINT entries_source_check CHECK (${oneOf('source', creditSources)});
 CREATE TRIGGER actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 `;
 
-const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only boolean NOT NULL DEFAULT false';
-
-const migrations: Migrations = {
-  first: 2,
-  steps: [
-    tables,
-    budgetTables(oneOf),
-    documentTable('text', 'bigint'),
-    storedCalls,
-    readOnlyKeys,
-    vendorColumn('bigint'),
-    corrections,
-    marginColumns('bigint'),
-  ],
-};
+const migrations: Migrations = { first: 2, steps: [tables, ...laterSteps(dialect, guards)] };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;

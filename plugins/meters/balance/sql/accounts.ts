@@ -18,8 +18,8 @@ import type {
 import { accountRows, keyRows } from './selects.ts';
 import { ask, Conditions, statements, type Steps, type Value } from './steps.ts';
 
-const keyColumns =
-  'id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, tags, read_only, root';
+const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
+  calls_per_minute, created, tags, read_only, root`;
 
 const sql = statements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
@@ -30,20 +30,22 @@ const sql = statements('accounts', {
   deleteKey: 'UPDATE keys SET deleted = $2, disabled = true WHERE id = $1 AND deleted IS NULL RETURNING id',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
   addCredit: `
-    INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source, reference, reason, author,
-      input, output, attempts, flags)
+    INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, source,
+      reference, reason, author, input, output, attempts, flags)
     VALUES (nextval('entry_numbers'), 'credit', $1, $2, $3, $4, 0, 0, $5, $6, $7, $8, 0, 0, 0, '')`,
   addTotal: 'UPDATE accounts SET total = total + $2 WHERE id = $1',
-  addKey: `INSERT INTO keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
+  addKey: `INSERT INTO keys (${keyColumns})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = substr($1, 1, 16) AND keys.hash = $1 AND keys.deleted IS NULL`,
   anyKey: 'SELECT id FROM keys LIMIT 1',
   rotate: `
     INSERT INTO keys (${keyColumns})
-    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires, calls_per_minute, $5, tags, read_only, root FROM keys
+    SELECT $2, $3, $4, name, kind, account, spend_cap, models, expires,
+      calls_per_minute, $5, tags, read_only, root FROM keys
     WHERE id = $1 AND rotated_to IS NULL AND deleted IS NULL FOR NO KEY UPDATE RETURNING id`,
-  rotated:
-    'UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END WHERE id = $1',
+  rotated: `UPDATE keys SET rotated_to = $2, expires = CASE WHEN expires < $3 THEN expires ELSE $3 END
+    WHERE id = $1`,
 });
 
 export function* balance(name: string): Steps<Balance | undefined> {
@@ -94,11 +96,8 @@ export function* createKey(key: NewKey): Steps<boolean> {
   const owner = row && integer(row, 'id');
   const models = key.models && JSON.stringify(key.models);
   const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
-  yield* ask(
-    sql.addKey,
-    ...[id, hash, lastFour, name, kind, owner, spendCap, models, expires],
-    ...[callsPerMinute, at, tags, readOnly],
-  );
+  const limits = [spendCap, models, expires, callsPerMinute];
+  yield* ask(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
   return true;
 }
 

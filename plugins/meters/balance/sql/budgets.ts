@@ -33,7 +33,8 @@ const sql = statements('budget operations', {
   account: 'SELECT name AS subject FROM accounts WHERE name = $1',
   root: "SELECT root AS subject FROM keys WHERE id = $1 AND kind = 'user'",
   add: `
-    INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    INSERT INTO budgets (scope, subject, per, zone, allowed, hard, thresholds, created)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (scope, subject, per) WHERE deleted IS NULL DO NOTHING RETURNING id`,
   same: 'SELECT id FROM budgets WHERE scope = $1 AND subject = $2 AND per = $3 AND deleted IS NULL',
   lock: 'SELECT * FROM budgets WHERE id = $1 AND deleted IS NULL FOR NO KEY UPDATE',
@@ -43,16 +44,19 @@ const sql = statements('budget operations', {
   period: 'SELECT * FROM budget_periods WHERE budget = $1 AND start = $2',
   // The lines that name $3 are those that change when it is cut out of them.
   lines: `
-    SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR replace(line, $3, '') <> line ORDER BY id FOR NO KEY UPDATE`,
+    SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR replace(line, $3, '') <> line
+    ORDER BY id FOR NO KEY UPDATE`,
   move: 'UPDATE accounts SET line = $2 WHERE name = $1',
   isDue: 'SELECT id FROM budget_warnings WHERE due <= $1 LIMIT 1',
   due: `
-    ${warningRows} WHERE budget_warnings.due <= $1 ORDER BY budget_warnings.due LIMIT $2 FOR UPDATE OF budget_warnings SKIP LOCKED`,
+    ${warningRows} WHERE budget_warnings.due <= $1 ORDER BY budget_warnings.due LIMIT $2
+    FOR UPDATE OF budget_warnings SKIP LOCKED`,
   claim: 'UPDATE budget_warnings SET due = $2, attempts = attempts + 1 WHERE id = $1',
   // Looks at the oldest only, however many there are.
   forget: `
     DELETE FROM budget_warnings WHERE id IN (
-      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) AS oldest WHERE due IS NULL AND at < $1)`,
+      SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) AS oldest
+        WHERE due IS NULL AND at < $1)`,
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
 });
 
@@ -132,8 +136,9 @@ export function* hasDueWarnings({ at }: { readonly at: number }): Steps<boolean>
 /** The rows of periods by their budgets and starts, in one statement. */
 function* findPeriods(wanted: readonly (readonly [budget: number, start: number])[]): Steps<readonly Row[]> {
   if (wanted.length === 0) return [];
+  const rows = wanted.map(([budget, start]) => `(${budget}, ${start})`);
   const text = `
-    WITH wanted (budget, start) AS (VALUES ${wanted.map(([budget, start]) => `(${budget}, ${start})`).join(', ')})
+    WITH wanted (budget, start) AS (VALUES ${rows.join(', ')})
     SELECT budget_periods.* FROM wanted
     JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`;
   return yield* ask({ text });
@@ -159,6 +164,7 @@ export function* listWarnings({ budget, after = 0, limit }: WarningQuery): Steps
   const conditions = new Conditions();
   conditions.add('budget_warnings.id >', after);
   conditions.add('budget_warnings.budget =', budget);
-  const text = `${warningRows} ${conditions.where} ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
+  const text = `${warningRows} ${conditions.where}
+    ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
   return (yield* ask({ text }, ...conditions.values)).map(warningOf);
 }

@@ -25,15 +25,19 @@ function deleting(table: string, column: string): string {
 const sql = statements('stored calls', {
   call: 'SELECT * FROM calls WHERE call = $1',
   credited: `
-    SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries JOIN accounts ON accounts.id = entries.account
+    SELECT CAST(coalesce(sum(-credits), 0) AS bigint) AS credited FROM entries
+    JOIN accounts ON accounts.id = entries.account
     WHERE credits <> 0 AND accounts.name = $1 AND entries.at < $2`,
   behind: `
-    SELECT (SELECT coalesce(max(number), 0) FROM entries) - (SELECT last FROM folds WHERE log = 'entries') AS entries,
-      (SELECT coalesce(max(number), 0) FROM calls) - (SELECT last FROM folds WHERE log = 'calls') AS calls`,
+    SELECT
+      (SELECT coalesce(max(number), 0) FROM entries) 
+        - (SELECT last FROM folds WHERE log = 'entries') AS entries,
+      (SELECT coalesce(max(number), 0) FROM calls)
+        - (SELECT last FROM folds WHERE log = 'calls') AS calls`,
   sweepTags: deleting('call_tags', 'number'),
   sweepCalls: `${deleting('calls', 'number')} RETURNING number`,
-  sweepSeries:
-    "DELETE FROM series WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') AND unit = $1 AND start < $2",
+  sweepSeries: `DELETE FROM series WHERE dimension IN ('model', 'key', 'account', 'provider', 'tag') 
+      AND unit = $1 AND start < $2`,
 });
 
 export function* sweepCalls({ before, limit, at }: SweepRequest): Steps<number> {

@@ -14,8 +14,8 @@ const sql = statements('claims', {
   free: 'DELETE FROM claims WHERE name = $1',
   done: "UPDATE claims SET state = 'done', status = $2, headers = $3, body = $4, whole = $5 WHERE name = $1",
   sweep: `
-    DELETE FROM claims WHERE name IN
-      (SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM claims WHERE name IN (
+      SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING name`,
 });
 

@@ -9,8 +9,8 @@ const sql = statements('kept', {
   document: 'SELECT version, body FROM documents WHERE name = $1',
   addDocument:
     'INSERT INTO documents (name, version, body) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING RETURNING version',
-  replaceDocument:
-    'UPDATE documents SET version = version + 1, body = $2 WHERE name = $1 AND version = $3 RETURNING version',
+  replaceDocument: `UPDATE documents SET version = version + 1, body = $2
+      WHERE name = $1 AND version = $3 RETURNING version`,
   addPrice: 'INSERT INTO prices (version, rates, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
   addAction: 'INSERT INTO operator_actions (at, author, action, subject, detail) VALUES ($1, $2, $3, $4, $5)',
   actions: 'SELECT * FROM operator_actions WHERE number < $1 ORDER BY number DESC LIMIT $2',

@@ -17,10 +17,13 @@ import { ask, Conditions, statements, type Steps } from './steps.ts';
 const sql = statements('reports', {
   totals: `
     SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM keys) AS keys,
-      count(*) AS calls, CAST(coalesce(sum(amount), 0) AS bigint) AS amount, min(created) AS oldest FROM pending`,
+      count(*) AS calls, CAST(coalesce(sum(amount), 0) AS bigint) AS amount, min(created) AS oldest
+    FROM pending`,
   owners: `
     SELECT owner, max(beat) AS beat, max(lease) AS lease, CAST(sum(calls) AS bigint) AS pending
-    FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) AS halves
+    FROM (
+      SELECT owner, beat, lease, 0 AS calls FROM owners
+      UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) AS halves
     GROUP BY owner ORDER BY owner`,
 });
 
@@ -28,9 +31,11 @@ const sql = statements('reports', {
 const ofCall = (call: string): string => `entries.number IN (
   WITH made AS MATERIALIZED (SELECT number FROM entries WHERE kind = 'reserve' AND call = ${call})
   SELECT number FROM made
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND (kind = 'post' OR kind = 'void' OR kind = 'expire')
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND (kind = 'post' OR kind = 'void' OR kind = 'expire')
   UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'overage'
-  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
+  UNION ALL SELECT entries.number FROM made
+    JOIN entries ON reservation = made.number AND kind = 'adjustment')`;
 
 export function* entries(query: EntryQuery): Steps<readonly Entry[]> {
   const { account, key, call, reference, kinds, from, to, after, limit } = query;
@@ -72,7 +77,8 @@ export function* usage({ account, key, model, from, to, by }: UsageQuery): Steps
       count(*) FILTER (WHERE entries.kind = 'post') AS calls,
       CAST(coalesce(sum(input) FILTER (WHERE entries.kind = 'post'), 0) AS bigint) AS input,
       CAST(coalesce(sum(output) FILTER (WHERE entries.kind = 'post'), 0) AS bigint) AS output,
-      CAST(coalesce(sum(revenue), 0) AS bigint) AS cost, CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
+      CAST(coalesce(sum(revenue), 0) AS bigint) AS cost,
+      CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
     FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
   return (yield* ask({ text }, ...conditions.values)).map((row) => usageOf(row, by));
@@ -87,7 +93,8 @@ export function* listPending({
   conditions.add('call >', after);
   conditions.add('accounts.name =', account);
   const text = `
-    SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account
+    SELECT pending.*, accounts.name AS account_name FROM pending
+    JOIN accounts ON accounts.id = pending.account
     ${conditions.where} ORDER BY call LIMIT ${conditions.place(limit)}`;
   return (yield* ask({ text }, ...conditions.values)).map(pendingOf);
 }

@@ -10,7 +10,9 @@ export const keyRows = `
 /** SQLite stores a call's id with its reservation only. */
 export const entryRows = `
   SELECT entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
-  FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
+  FROM entries JOIN accounts ON accounts.id = entries.account
+    LEFT JOIN entries made ON made.number = entries.reservation`;
 
 export const pendingRows = `
-  SELECT call, number, amount, accounts.name AS account_name FROM pending LEFT JOIN accounts ON accounts.id = pending.account`;
+  SELECT call, number, amount, accounts.name AS account_name
+  FROM pending LEFT JOIN accounts ON accounts.id = pending.account`;

@@ -4,13 +4,8 @@
  * pending reservations. A step is never changed once it is released; `PRAGMA user_version` holds a file's
  * version.
  */
-import { marginColumns } from '../calls/margins.ts';
-import { callTables } from '../calls/tables.ts';
-import { correctionTables } from '../corrections.ts';
-import { documentTable } from '../documents.ts';
-import { vendorColumn } from '../markup/column.ts';
+import { laterSteps, type Dialect } from '../later-tables.ts';
 import type { Migrations } from '../versions.ts';
-import { budgetTables } from './budget-tables.ts';
 
 const tables = `
 CREATE TABLE accounts (
@@ -141,43 +136,31 @@ CREATE TRIGGER entries_remain BEFORE DELETE ON entries
   BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
 `;
 
-const storedCalls = callTables({
+const dialect: Dialect = {
   // A number is never used again, even if the last rows are deleted.
   identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   integer: 'INTEGER',
+  small: 'INTEGER',
+  flag: 'INTEGER',
   text: 'TEXT',
+  sorted: 'TEXT',
   table: ' STRICT',
   keyed: ' STRICT, WITHOUT ROWID',
-});
+  busy: ' STRICT, WITHOUT ROWID',
+  oneOf: () => '',
+};
 
-const corrections = `${correctionTables({
-  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-  integer: 'INTEGER',
-  text: 'TEXT',
-  table: ' STRICT',
-})}
+const guards = `
 CREATE TRIGGER actions_stay BEFORE UPDATE ON operator_actions
   BEGIN SELECT RAISE(ABORT, 'actions are never changed'); END;
 CREATE TRIGGER actions_remain BEFORE DELETE ON operator_actions
   BEGIN SELECT RAISE(ABORT, 'actions are never deleted'); END;
 `;
 
-const readOnlyKeys = 'ALTER TABLE keys ADD COLUMN read_only INTEGER NOT NULL DEFAULT 0';
-
 // No query can use it, and each end wrote a page of it.
 const fewerIndexes = 'DROP INDEX booked_of_account';
 
 export const migrations: Migrations = {
   first: 3,
-  steps: [
-    tables,
-    budgetTables,
-    `${documentTable('TEXT', 'INTEGER')} STRICT, WITHOUT ROWID`,
-    storedCalls,
-    readOnlyKeys,
-    vendorColumn('INTEGER'),
-    corrections,
-    marginColumns('INTEGER'),
-    fewerIndexes,
-  ],
+  steps: [tables, ...laterSteps(dialect, guards), fewerIndexes],
 };
