@@ -1,0 +1,212 @@
+/** What holds on every page of the console: each button, each field, both themes, and a narrow screen. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configuration } from '../../plugins/operations/configuration.ts';
+import { crossing } from '../../plugins/operations/crossing.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { available } from '../support/available.ts';
+import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import {
+  findBarriers,
+  openConsole,
+  openPage,
+  signInOn,
+  type ConsoleHouse,
+} from '../support/operated-console.ts';
+
+const hasBrowser = available(isBrowserPresent, missingBrowser);
+const places = [
+  '',
+  '?by=tag',
+  '?show=ttft',
+  'calls',
+  'calls?show=live',
+  'accounts',
+  'accounts?show=keys',
+  'accounts?show=operators',
+  'accounts?show=budgets',
+  'accounts/tester',
+  'accounts/tester?show=budgets',
+  'accounts/tester?show=statement',
+  'accounts/tester?show=usage',
+  'models',
+  'providers',
+  'crossing',
+  'crossing?view=capabilities',
+  'playground',
+  'playground?protocol=images',
+  'configuration',
+];
+const hostile =
+  '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>&amp;\u202e${1}'.repeat(240);
+
+describe.runIf(hasBrowser)('every page of the console', () => {
+  let open: ConsoleHouse;
+  let browser: Browser;
+  let call: string;
+
+  beforeAll(async () => {
+    open = await openConsole({}, [
+      responses(),
+      generateContent(),
+      images(),
+      health(),
+      crossing(),
+      configuration(),
+    ]);
+    browser = await launchBrowser();
+    const post = (url: string, secret: string, body: object): Promise<Response> =>
+      fetch(url, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const messages = [{ role: 'user', content: 'Hello!' }];
+    const reply = await post(`${open.house.gateway.url}/v1/chat/completions`, open.house.key, {
+      model: 'openai/gpt-4o-mini',
+      messages,
+    });
+    call = reply.headers.get('x-request-id') ?? '';
+    await reply.text();
+    await post(`${open.door}/admin/budgets`, open.secret, {
+      scope: 'account',
+      subject: 'tester',
+      per: 'day',
+      limit: '2',
+    });
+    await post(`${open.door}/admin/operator-keys`, open.secret, { name: 'deputy' });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+
+  const everywhere = (): string[] => [...places, `calls/${call}`];
+
+  async function go(page: Page, place: string): Promise<void> {
+    // Another place first, so that the page starts afresh.
+    await page.goto(`${open.door}/#/nowhere`);
+    await page.goto(`${open.door}/#/${place}`);
+    await page.locator('main h1').waitFor();
+    if (place === 'crossing') await page.locator('.crossings').waitFor();
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
+  }
+
+  /** Opens each page in turn, in a browser window of its own. */
+  async function visit(
+    options: Parameters<typeof openPage>[1],
+    look: (page: Page, place: string) => Promise<unknown>,
+  ): Promise<void> {
+    const { page, complaints, origins } = await openPage(browser, options);
+    await signInOn(page, open);
+    for (const place of everywhere()) {
+      await go(page, place);
+      await look(page, place);
+    }
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([open.door]);
+    await page.close();
+  }
+
+  it.each([
+    ['dark', 1280],
+    ['light', 390],
+    ['light', 320],
+  ] as const)(
+    'is accessible, fits and shows no secret in the %s theme at %i pixels',
+    async (colorScheme, width) => {
+      const held = [open.secret, open.house.key, open.house.vendor.key];
+      const excess =
+        'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
+      await visit({ colorScheme, viewport: { width, height: 800 } }, async (page, place) => {
+        const text = await page.content();
+        expect([place, held.filter((each) => text.includes(each))]).toEqual([place, []]);
+        expect([place, await page.evaluate(excess)]).toEqual([place, 0]);
+        if (width !== 320) expect([place, await findBarriers(page)]).toEqual([place, []]);
+      });
+      expect(held.filter((each) => open.house.gateway.log.join('').includes(each))).toEqual([]);
+    },
+  );
+
+  const dialog = (page: Page) => page.locator('dialog[open]');
+  const buttons = (page: Page) => page.locator('main button:visible:enabled');
+
+  const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
+  async function closeDialogs(page: Page): Promise<void> {
+    if ((await dialog(page).count()) > 0) await page.keyboard.press('Escape');
+    await expect.poll(() => dialog(page).count()).toBe(0);
+  }
+
+  async function fillAll(fields: ReturnType<Page['locator']>): Promise<void> {
+    const texts = fields.locator(
+      'input:visible:not([type=number], [type=date], [type=datetime-local], [type=checkbox], [type=file]), textarea:visible',
+    );
+    for (let index = 0; index < (await texts.count()); index += 1) {
+      await texts.nth(index).fill(hostile);
+      await texts.nth(index).blur();
+    }
+  }
+
+  /** Clicks each button in turn; what opens a dialog is passed on with its title, once for each title. */
+  async function press(page: Page, place: string, opened: (title: string) => Promise<void>): Promise<number> {
+    const count = await buttons(page).count();
+    let clicks = 0;
+    for (; clicks < count; clicks += 1) {
+      // A click before may have changed what there is.
+      if ((await buttons(page).count()) <= clicks) break;
+      await buttons(page).nth(clicks).click();
+      await page.evaluate(drawn);
+      const heading = dialog(page).locator('h2').first();
+      if ((await heading.count()) > 0) await opened((await heading.textContent()) ?? '');
+      await closeDialogs(page);
+      expect([place, await page.getByText('This page failed').count()]).toEqual([place, 0]);
+      if (!page.url().endsWith(`#/${place}`)) await go(page, place);
+    }
+    return clicks;
+  }
+
+  it('answers a click on each of its buttons, and its dialogs are accessible', async () => {
+    const seen = new Set<string>();
+    let clicks = 0;
+    await visit({}, async (page, place) => {
+      clicks += await press(page, place, async (title) => {
+        if (!seen.has(title)) expect([place, title, await findBarriers(page)]).toEqual([place, title, []]);
+        seen.add(title);
+      });
+    });
+    expect(clicks).toBeGreaterThan(100);
+    for (const start of ['New account', 'New key', 'Add credit', 'Rotate', 'Delete', 'Take out', 'Refund'])
+      expect([...seen].map((title) => title.slice(0, start.length))).toContain(start);
+  });
+
+  it('shows 20 kB of hostile text in each field as text, or refuses it, and runs none of it', async () => {
+    expect(hostile.length).toBeGreaterThan(20_000);
+    const filled = new Set<string>();
+    await visit({}, async (page, place) => {
+      await fillAll(page.locator('main'));
+      await go(page, place);
+      await press(page, place, async (title) => {
+        const submit = dialog(page).locator('form button').last();
+        if (filled.has(title) || (await submit.count()) === 0) return;
+        filled.add(title);
+        await fillAll(dialog(page));
+        await submit.click();
+        // Refused, or the dialog closes or shows what was made.
+        await expect
+          .poll(async () => {
+            const faults = await dialog(page).locator('.fault:not(:empty)').count();
+            const titles = await dialog(page).locator('h2').allTextContents();
+            return faults > 0 || titles[0] !== title;
+          })
+          .toBe(true);
+      });
+      expect([place, await page.evaluate('globalThis.hacked')]).toEqual([place, undefined]);
+      expect([place, await page.locator('img').count()]).toEqual([place, 0]);
+    });
+    expect(filled.size).toBeGreaterThan(8);
+  });
+});
