@@ -356,6 +356,10 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
         const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
         expect(shown(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
       }
+      await expectOthers(store, { ...query, account: undefined });
+      // A range that begins and ends within days.
+      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 3 * units[unit] });
+      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 50 * units[unit] });
     }
   const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
   const own = totalOf(tags.filter((row) => row.name === `of:${name}`));
@@ -364,4 +368,23 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
     cost: BigInt(calls.length) * 7n,
     margin: BigInt(calls.length) * 2n,
   });
+}
+
+/** The largest series are those of all series, and the one without a name is the sum of what is left of them. */
+async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
+  for (const top of [1, 3]) {
+    const [all, some] = [
+      await store.overview({ ...query, top: 1_000_000 }),
+      await store.overview({ ...query, top }),
+    ];
+    const isNamed = ({ place }: OverviewRow): boolean => place <= top;
+    expect(some.filter(({ name }) => name !== undefined)).toEqual(all.filter(isNamed));
+    const rest = Map.groupBy(
+      all.filter((row) => !isNamed(row)),
+      ({ start }) => start,
+    );
+    const others = some.filter(({ name }) => name === undefined);
+    expect(others.map(({ start }) => start)).toEqual([...rest.keys()].toSorted((one, other) => one - other));
+    for (const row of others) expect(totalOf([row])).toEqual(totalOf(rest.get(row.start) ?? []));
+  }
 }

@@ -132,7 +132,9 @@ describe.runIf(hasBrowser)('every page of the console', () => {
   );
 
   const dialog = (page: Page) => page.locator('dialog[open]');
-  const buttons = (page: Page) => page.locator('main button:visible:enabled');
+  /** Of long tables the first rows are enough. */
+  const buttons = (page: Page) =>
+    page.locator('main button:visible:enabled:not(tbody tr:nth-child(n + 4) *)');
 
   const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
@@ -179,8 +181,16 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       });
     });
     expect(clicks).toBeGreaterThan(100);
-    for (const start of ['New account', 'New key', 'Add credit', 'Rotate', 'Delete', 'Take out', 'Refund'])
-      expect([...seen].map((title) => title.slice(0, start.length))).toContain(start);
+    const titles = [...seen].toSorted();
+    for (const start of [
+      'Create an account',
+      'Create a key',
+      'Rotate',
+      'Delete the key',
+      'Take out',
+      'Refund',
+    ])
+      expect(titles.filter((title) => title.startsWith(start))).not.toEqual([]);
   });
 
   it('shows 20 kB of hostile text in each field as text, or refuses it, and runs none of it', async () => {
@@ -199,8 +209,9 @@ describe.runIf(hasBrowser)('every page of the console', () => {
         await expect
           .poll(async () => {
             const faults = await dialog(page).locator('.fault:not(:empty)').count();
-            const titles = await dialog(page).locator('h2').allTextContents();
-            return faults > 0 || titles[0] !== title;
+            const unsent = await dialog(page).locator(':invalid').count();
+            const [now] = await dialog(page).locator('h2').allTextContents();
+            return faults + unsent > 0 || now !== title;
           })
           .toBe(true);
       });

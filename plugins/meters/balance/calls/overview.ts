@@ -46,8 +46,61 @@ export interface Asked {
 }
 
 const filters = ['account', 'key', 'model', 'provider'] as const;
+const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
+const all = figures.join(', ');
 
-export function overviewSql(query: OverviewQuery): Asked {
+/** Parts of a range, each in the longest steps that it has whole. */
+function spans({ from, to, unit }: OverviewQuery): [length: number, from: number, to: number][] {
+  const length = units[unit];
+  const longer = unit === '5m' ? units['1h'] : units['1d'];
+  const [first, last] = [Math.ceil(from / longer) * longer, Math.floor(to / longer) * longer];
+  if (first >= last) return [[length, from, to]];
+  return [
+    [length, from, first],
+    [longer, first, last],
+    [length, last, to],
+  ];
+}
+
+/**
+ * Finds the largest series from few and narrow rows, then reads only those, step by step. What is not in them
+ * is the sum of all less theirs: every call has one provider, and there are few of these, so theirs sum to all.
+ */
+function seriesSql(query: OverviewQuery): Asked {
+  const { from, to, by, unit, top } = query;
+  const values = [from, to, top];
+  const place = (value: number): string => `$${values.push(value)}`;
+  const length = units[unit];
+  const series = `dimension = '${by}' AND unit = ${length}`;
+  const narrow = spans(query).map(
+    ([step, start, end]) => `
+      SELECT name, cost, calls FROM series
+      WHERE dimension = '${by}' AND unit = ${step} AND start >= ${place(start)} AND start < ${place(end)}`,
+  );
+  const fresh = tails({ name: by, unit: String(length), where: 'at >= $1 AND at < $2' });
+  const isMore = `(SELECT count(*) FROM ranked) > $3`;
+  const text = `
+    WITH RECURSIVE fresh AS MATERIALIZED (SELECT name, start, ${sums} FROM (${fresh}) AS tail GROUP BY name, start),
+    ranked AS MATERIALIZED (
+      SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
+      FROM (${narrow.join(' UNION ALL ')} UNION ALL SELECT name, cost, calls FROM fresh) AS narrow GROUP BY name),
+    leading_names AS MATERIALIZED (SELECT ranked_name, place FROM ranked WHERE place <= $3),
+    starts (step_start) AS (
+      SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts WHERE step_start + ${length} < $2)
+    SELECT name, start, CAST(min(place) AS bigint) AS place, (SELECT count(*) FROM ranked) AS names, ${sums}
+    FROM (
+      SELECT name, start, place, ${all} FROM starts CROSS JOIN leading_names
+        JOIN series ON ${series} AND start = step_start AND name = ranked_name
+      UNION ALL SELECT name, start, place, ${all} FROM fresh JOIN leading_names ON ranked_name = name
+      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM series
+        WHERE dimension = 'provider' AND unit = ${length} AND start >= $1 AND start < $2 AND ${isMore}
+      UNION ALL SELECT NULL, start, CAST($3 AS bigint) + 1, ${all} FROM fresh WHERE ${isMore}) AS parts
+    GROUP BY name, start ORDER BY 3, 2`;
+  return { text, values };
+}
+
+/** Adds up every row of the range: for filters, which only the finest roll-ups know, and for tags. */
+function wholeSql(query: OverviewQuery): Asked {
   const { from, to, by, tag, unit, top } = query;
   const values: (string | number)[] = [from, to, top];
   const place = (value: string | number): string => `$${values.push(value)}`;
@@ -61,13 +114,12 @@ export function overviewSql(query: OverviewQuery): Asked {
   const inSeries = [`dimension = '${by}'`, `unit = ${length}`, 'start >= $1', 'start < $2', ...prefix];
   const kept =
     narrowed.length > 0
-      ? `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${figures.join(', ')} FROM rollups
+      ? `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${all} FROM rollups
          WHERE ${['hour >= $1', 'hour < $2', ...narrowed].join(' AND ')}`
-      : `SELECT name, start, ${figures.join(', ')} FROM series
+      : `SELECT name, start, ${all} FROM series
          WHERE ${inSeries.join(' AND ')}`;
   const fresh = by === 'tag' ? tagTail({ unit: length, where }) : tails({ name: by, unit: length, where });
   const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
-  const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
   const text = `
     WITH parts AS MATERIALIZED (${kept} UNION ALL ${rest}),
     ranked AS (
@@ -79,7 +131,41 @@ export function overviewSql(query: OverviewQuery): Asked {
   return { text, values };
 }
 
-export function overviewRowOf(row: Row): OverviewRow {
+function isSeries(query: OverviewQuery): boolean {
+  return query.by !== 'tag' && filters.every((name) => query[name] === undefined);
+}
+
+export function overviewSql(query: OverviewQuery): Asked {
+  return isSeries(query) ? seriesSql(query) : wholeSql(query);
+}
+
+/** Rows of the query above; of series that have no name it gives the sum of all, from which the named are taken. */
+export function overviewRows(query: OverviewQuery, rows: readonly Row[]): OverviewRow[] {
+  const read = rows.map(overviewRowOf);
+  if (!isSeries(query)) return read;
+  const named = Map.groupBy(
+    read.filter(({ name }) => name !== undefined),
+    ({ start }) => start,
+  );
+  return read
+    .map((row) => (row.name === undefined ? (named.get(row.start) ?? []).reduce(less, row) : row))
+    .filter(({ counts, posts, cost }) => counts.calls !== 0 || posts !== 0 || cost !== 0n);
+}
+
+function less(all: OverviewRow, one: OverviewRow): OverviewRow {
+  const counts = { ...all.counts };
+  for (const name of counted) counts[name] -= one.counts[name];
+  return {
+    ...all,
+    cost: all.cost - one.cost,
+    margin: all.margin - one.margin,
+    posts: all.posts - one.posts,
+    counts,
+    buckets: all.buckets.map((count, index) => count - (one.buckets[index] ?? 0)),
+  };
+}
+
+function overviewRowOf(row: Row): OverviewRow {
   const [calls, errors, input, output, cached, reasoning, hits] = counted.map((name) => count(row, name));
   return {
     name: maybe(row, 'name', text),

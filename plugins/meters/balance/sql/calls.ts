@@ -1,6 +1,6 @@
 /** Reads stored calls and roll-ups, and deletes those that are too old. */
 import { shortestKept, units } from '../calls/figures.ts';
-import { overviewRowOf, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
+import { overviewRows, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
 import {
   callRowOf,
   callsSql,
@@ -60,7 +60,7 @@ export function* storedCall(id: string): Steps<StoredCall | undefined> {
 
 export function* overview(query: OverviewQuery): Steps<readonly OverviewRow[]> {
   const { text, values } = overviewSql(query);
-  return (yield* ask({ text }, ...values)).map(overviewRowOf);
+  return overviewRows(query, yield* ask({ text }, ...values));
 }
 
 /** A log whose last rows were swept is not behind. */
